@@ -1,0 +1,62 @@
+# Every target makes or updates .venv by itself; all it needs is Python >= 3.11, pip and make.
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
+  $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+BIN := .venv/bin
+DATA ?=
+LABEL ?=
+
+.PHONY: run test check slow bench docs clean help
+
+help:            ## list the targets
+	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
+
+run: .venv/ready-run    ## audit labels: a demonstration, or your file with DATA=my.csv LABEL=y
+	$(BIN)/noisewise audit $(if $(DATA),"$(DATA)" --label "$(or $(LABEL),$(error give the label column too: make run DATA=$(DATA) LABEL=name))",--demo)
+
+test: .venv/ready-test    ## the test suite
+	$(BIN)/python -m pytest -n 2 -q
+
+check: .venv/ready-check    ## lint, format, types, import layers, doctests
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest -q -p no:cacheprovider src
+
+slow: .venv/ready-test    ## the tests that take minutes
+	$(BIN)/python -m pytest -n 2 -q -m slow
+
+bench: .venv/ready-bench    ## speed and accuracy as ratios to peers, in one run
+	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+docs: .venv/ready-docs    ## the documentation, warnings are errors
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+
+clean:    ## remove what the other targets made
+	rm -rf .venv docs/_build docs/gallery docs/api/generated .pytest_cache .mypy_cache .ruff_cache
+
+.venv/ready-pip:
+	@test -n "$(PYTHON)" || { echo "noisewise needs Python 3.11 or newer: none was found on PATH; set PYTHON=/path/to/python3.11" >&2; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	@touch $@
+
+.venv/ready-run: pyproject.toml .venv/ready-pip
+	$(BIN)/python -m pip install --quiet --editable ".[cli]"
+	@touch $@
+
+.venv/ready-test: .venv/ready-run
+	$(BIN)/python -m pip install --quiet --group test
+	@touch $@
+
+.venv/ready-check: .venv/ready-test
+	$(BIN)/python -m pip install --quiet --group check
+	@touch $@
+
+.venv/ready-docs: .venv/ready-run
+	$(BIN)/python -m pip install --quiet --group docs
+	@touch $@
+
+.venv/ready-bench: .venv/ready-run
+	$(BIN)/python -m pip install --quiet --group bench
+	@touch $@

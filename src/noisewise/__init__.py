@@ -1,0 +1,1 @@
+"""Learn what is true from labels, clicks and sensors that are not."""

@@ -1,0 +1,106 @@
+"""What users hand in, made into arrays: labels of any kind, weights, sources of chance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.intp]
+Chance = np.random.Generator | np.random.RandomState | np.random.BitGenerator | np.random.SeedSequence | int | None
+
+
+def generator(rng: Chance = None) -> np.random.Generator:
+    """A numpy generator from a seed, a generator, an old RandomState or None."""
+    if isinstance(rng, np.random.RandomState):
+        return np.random.default_rng(rng.randint(np.iinfo(np.int32).max))
+    return np.random.default_rng(rng)
+
+
+def encode_labels(y: Any) -> tuple[NDArray[Any], Codes]:
+    """Classes in order, and each label as its place among them; labels may be any hashables.
+
+    >>> encode_labels(["b", "a", "b"])
+    (array(['a', 'b'], dtype='<U1'), array([1, 0, 1]))
+    """
+    labels = _one_column(y)
+    _refuse_missing(labels)
+    if labels.dtype == object and not all(isinstance(label, str) for label in labels):
+        return _encode_hashables(labels)
+    check_classification_targets(labels)
+    classes, codes = np.unique(labels, return_inverse=True)
+    return classes, codes.astype(np.intp, copy=False)
+
+
+def find_labels(y: Any, classes: NDArray[Any]) -> Codes:
+    """Each label's place among known classes; a label that is not among them is an error."""
+    labels = _one_column(y)
+    _refuse_missing(labels)
+    places = {label: code for code, label in enumerate(classes.tolist())}
+    try:
+        return np.array([places[label] for label in labels.tolist()], dtype=np.intp)
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"label {error.args[0]!r} was not seen in fit; known are {_some(classes)}") from None
+
+
+def check_binary_or_more(classes: NDArray[Any]) -> None:
+    """Refuse labels of one class only."""
+    if len(classes) < 2:
+        raise ValueError(f"the labels have 1 class only ({classes.tolist()[0]!r}); two or more classes are needed")
+
+
+def _one_column(y: Any) -> NDArray[Any]:
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None")
+    if isinstance(y, list | tuple) and y and isinstance(y[0], tuple):
+        labels = np.empty(len(y), dtype=object)
+        labels[:] = y
+        return labels
+    labels = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
+    if (
+        isinstance(y, list | tuple)
+        and labels.dtype.kind in "US"
+        and not all(isinstance(label, str | bytes) for label in y)
+    ):
+        labels = np.array(y, dtype=object)  # numpy would turn [1, "a"] into strings
+    return np.asarray(column_or_1d(labels, warn=True))
+
+
+def _refuse_missing(labels: NDArray[Any]) -> None:
+    if labels.dtype.kind == "f":
+        missing = ~np.isfinite(labels)
+    elif labels.dtype == object:
+        missing = np.array([label is None or label != label or str(label) == "<NA>" for label in labels], dtype=bool)
+    else:
+        return
+    if missing.any():
+        raise ValueError(
+            f"{missing.sum()} of {len(labels)} labels are missing (NaN, None) or infinite, "
+            f"the first in row {int(np.argmax(missing))}; drop these rows or fill them in"
+        )
+
+
+def _encode_hashables(labels: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
+    try:
+        distinct = list(dict.fromkeys(labels.tolist()))
+    except TypeError as error:
+        raise ValueError(f"labels must be hashable (strings, numbers, tuples, ...): {error}") from None
+    try:
+        distinct.sort()
+    except TypeError:
+        distinct.sort(key=lambda label: (type(label).__name__, repr(label)))
+    if all(type(label) in (int, float, np.int64, np.float64) for label in distinct):
+        check_classification_targets(np.array(labels.tolist()))
+        return encode_labels(np.array(labels.tolist()))
+    classes = np.empty(len(distinct), dtype=object)
+    classes[:] = distinct
+    return classes, find_labels(list(labels), classes)
+
+
+def _some(classes: NDArray[Any], most: int = 8) -> str:
+    names = [repr(label) for label in classes.tolist()[:most]]
+    return ", ".join(names) + (f" and {len(classes) - most} more" if len(classes) > most else "")
