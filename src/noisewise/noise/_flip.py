@@ -96,7 +96,7 @@ class FlipMatrix:
                 break
         if kept < 1:
             warnings.warn(
-                f"the estimated flip matrix can't be inverted safely and was shrunk by {1 - kept:.0%} towards no noise; "
+                f"the estimated flip matrix can't be inverted and was shrunk by {1 - kept:.0%} towards no noise; "
                 "the labels may be too noisy, or too few, to estimate it",
                 RuntimeWarning,
                 stacklevel=2,
