@@ -1,6 +1,19 @@
 """What went wrong between truth and observation: noises, and ways to find and undo them."""
 
+from noisewise.noise import unbiased
+from noisewise.noise._anchors import anchor_scores, flip_from_anchors, rates_from_anchors
 from noisewise.noise._flip import FlipMatrix
 from noisewise.noise._gaussian import GaussianNoise
+from noisewise.noise._mixture import expected_counts, mixture_rows, mixture_step
 
-__all__ = ["FlipMatrix", "GaussianNoise"]
+__all__ = [
+    "FlipMatrix",
+    "GaussianNoise",
+    "anchor_scores",
+    "expected_counts",
+    "flip_from_anchors",
+    "mixture_rows",
+    "mixture_step",
+    "rates_from_anchors",
+    "unbiased",
+]
