@@ -1,1 +1,44 @@
-"""."""
+"""Data to learn from and streams to learn on: the papers' sets by name, their generators, and noisy oracles."""
+
+from noisewise.datasets._copies import CopyOracle
+from noisewise.datasets._labelled import (
+    make_ringnorm,
+    make_sine_2d,
+    make_synnonsep,
+    make_synsep,
+    make_twonorm,
+    make_waveform,
+    sine_2d_posterior,
+)
+from noisewise.datasets._numeric import (
+    make_california_like,
+    make_friedman_small,
+    make_linear_stream,
+    make_noisy_moons,
+    make_sine,
+)
+from noisewise.datasets._registry import CrowdLabels, Dataset, Listing, load, load_crowd, names
+from noisewise.datasets._streams import Oracle
+
+__all__ = [
+    "CopyOracle",
+    "CrowdLabels",
+    "Dataset",
+    "Listing",
+    "Oracle",
+    "load",
+    "load_crowd",
+    "make_california_like",
+    "make_friedman_small",
+    "make_linear_stream",
+    "make_noisy_moons",
+    "make_ringnorm",
+    "make_sine",
+    "make_sine_2d",
+    "make_synnonsep",
+    "make_synsep",
+    "make_twonorm",
+    "make_waveform",
+    "names",
+    "sine_2d_posterior",
+]

@@ -1,0 +1,148 @@
+"""Laws for classification: draw as many labelled rows as needed, from nothing but a seed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+
+from noisewise._inputs import Chance, Codes, Floats, generator
+
+N_CLASSES, N_BITS, N_TOPIC_BITS = 9, 400, 120
+N_DROPPED, N_STRAY = 5, 20  # bits of its prototype a row loses, and bits of no class it gains
+WAVES = np.maximum(6 - np.abs(np.arange(1, 22) - np.array([[7], [15], [11]])), 0)
+WAVE_PAIRS = np.array([[0, 1], [0, 2], [1, 2]])
+
+
+def make_synsep(n: int, random_state: Chance = None, *, sparse: bool = False) -> tuple[Any, Codes]:
+    """Nine separable classes of documents, each row 400 bits (SynSep of the Banditron paper).
+
+    Each class has a prototype: 20 to 40 of the first 120 bits. A row takes a class at random, loses 5 bits of its
+    prototype, and gains 20 of the other 280 bits. With ``sparse=True``, X is a CSR array: one bit in ten is set.
+
+    >>> X, y = make_synsep(1000, random_state=0)
+    >>> X.shape, X[:, 120:].sum(axis=1).tolist() == [20.0] * 1000
+    ((1000, 400), True)
+    """
+    rng = generator(random_state)
+    y = rng.integers(N_CLASSES, size=n)
+    rows, columns = _draw_bits(y, rng)
+    if sparse:
+        return csr_array((np.ones(len(rows)), (rows, columns)), shape=(n, N_BITS)), y
+    X = np.zeros((n, N_BITS))
+    X[rows, columns] = 1
+    return X, y
+
+
+def make_synnonsep(n: int, random_state: Chance = None, *, sparse: bool = False) -> tuple[Any, Codes]:
+    """SynSep with 5 % of the labels moved to another class, so that no linear rule is always right.
+
+    >>> X, y = make_synnonsep(1000, random_state=0, sparse=True)
+    >>> X.shape, np.unique(y).tolist()
+    ((1000, 400), [0, 1, 2, 3, 4, 5, 6, 7, 8])
+    """
+    rng = generator(random_state)
+    X, y = make_synsep(n, rng, sparse=sparse)
+    moved = rng.random(n) < 0.05
+    steps = rng.integers(1, N_CLASSES, size=n)  # never a whole turn: a moved label is another class
+    return X, np.where(moved, (y + steps) % N_CLASSES, y)
+
+
+def make_twonorm(n: int, random_state: Chance = None) -> tuple[Floats, Codes]:
+    """Breiman's twonorm: two round Gaussians in 20 dimensions, labels -1 and +1; Bayes error 2.3 %.
+
+    A row of class y is N(y a (1, ..., 1), I) with a = 2 / sqrt(20); both classes are equally likely.
+
+    >>> X, y = make_twonorm(5, random_state=0)
+    >>> X.shape, y
+    ((5, 20), array([ 1,  1,  1, -1, -1]))
+    """
+    rng = generator(random_state)
+    y = _signs(n, rng)
+    return rng.standard_normal((n, 20)) + (2 / np.sqrt(20)) * y[:, None], y
+
+
+def make_ringnorm(n: int, random_state: Chance = None) -> tuple[Floats, Codes]:
+    """Breiman's ringnorm: a small Gaussian inside a wide one in 20 dimensions, labels -1 and +1.
+
+    Class -1 is N(0, 4 I); class +1 is N(a (1, ..., 1), I) with a = 2 / sqrt(20); both are equally likely.
+
+    >>> X, y = make_ringnorm(5, random_state=0)
+    >>> X.shape, y
+    ((5, 20), array([ 1,  1,  1, -1, -1]))
+    """
+    rng = generator(random_state)
+    y = _signs(n, rng)
+    inner = (y == 1)[:, None]
+    return np.where(inner, 1.0, 2.0) * rng.standard_normal((n, 20)) + np.where(inner, 2 / np.sqrt(20), 0.0), y
+
+
+def make_waveform(n: int, random_state: Chance = None, *, binary: bool = False) -> tuple[Floats, Codes]:
+    """Breiman's waveform: each of three classes mixes two of three triangular waves, at 21 points, plus N(0, 1).
+
+    The waves are h(i) = max(6 - abs(i - c), 0) for i = 1, ..., 21 with c = 7, 15 and 11. A row of class 0, 1 or 2 is
+    u h + (1 - u) h' with u uniform on [0, 1] and (h, h') the first and second, first and third, or second and third
+    wave; the classes are equally likely. With ``binary=True`` class 1 is +1 and the others -1, as in Raetsch's
+    benchmark, whose columns are also scaled to mean 0 and variance 1.
+
+    >>> X, y = make_waveform(6, random_state=0)
+    >>> X.shape, y
+    ((6, 21), array([2, 1, 1, 0, 0, 0]))
+    >>> make_waveform(6, random_state=0, binary=True)[1]
+    array([-1,  1,  1, -1, -1, -1])
+    """
+    rng = generator(random_state)
+    y = rng.integers(3, size=n)
+    share = rng.random((n, 1))
+    first, second = WAVES[WAVE_PAIRS[y]].transpose(1, 0, 2)
+    X = share * first + (1 - share) * second + rng.standard_normal((n, 21))
+    return X, np.where(y == 1, 1, -1) if binary else y
+
+
+def make_sine_2d(n: int, random_state: Chance = None) -> tuple[Floats, Codes]:
+    """A soft chessboard on the unit square, labels 0 and 1 (the synthetic set of the robust k-NN paper).
+
+    X is uniform on [0, 1]^2 and P(y = 1 | x) is `sine_2d_posterior`. The Bayes error is 1/2 - 2/pi^2 = 0.297.
+
+    >>> X, y = make_sine_2d(5, random_state=0)
+    >>> X.shape, y
+    ((5, 2), array([1, 1, 0, 1, 0]))
+    """
+    rng = generator(random_state)
+    X = rng.random((n, 2))
+    return X, (rng.random(n) < sine_2d_posterior(X)).astype(np.intp)
+
+
+def sine_2d_posterior(X: ArrayLike) -> Floats:
+    """P(y = 1 | x) of `make_sine_2d`: (1 - sin(2 pi x1) sin(2 pi x2)) / 2 [eta].
+
+    >>> sine_2d_posterior([[0.25, 0.25], [0.25, 0.75], [0.5, 0.3]]).round(3)
+    array([0. , 1. , 0.5])
+    """
+    first, second = np.sin(2 * np.pi * np.asarray(X, dtype=np.float64)).T
+    return np.asarray((1 - first * second) / 2)
+
+
+def _draw_bits(y: Codes, rng: np.random.Generator) -> tuple[Codes, Codes]:
+    """Rows and columns of the bits that are set, class by class."""
+    rows, columns = [], []
+    for code in range(N_CLASSES):
+        prototype = rng.choice(N_TOPIC_BITS, size=rng.integers(20, 41), replace=False)
+        members = np.flatnonzero(y == code)
+        kept = prototype[_choose(len(prototype) - N_DROPPED, len(prototype), len(members), rng)]
+        stray = N_TOPIC_BITS + _choose(N_STRAY, N_BITS - N_TOPIC_BITS, len(members), rng)
+        bits = np.hstack([kept, stray])
+        rows.append(np.repeat(members, bits.shape[1]))
+        columns.append(bits.ravel())
+    return np.concatenate(rows), np.concatenate(columns)
+
+
+def _choose(k: int, among: int, n_rows: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """For each row, `k` different numbers below `among`: the places of the k smallest of as many uniforms."""
+    return np.argpartition(rng.random((n_rows, among)), k - 1, axis=1)[:, :k]
+
+
+def _signs(n: int, rng: np.random.Generator) -> Codes:
+    return 2 * rng.integers(2, size=n) - 1
