@@ -1,1 +1,36 @@
 """Learn what is true from labels, clicks and sensors that are not."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from noisewise.audit import LabelAudit, audit_labels
+    from noisewise.noise import FlipMatrix, GaussianNoise
+    from noisewise.persistence import load, save
+
+__version__ = "0.1.0"
+__all__ = ["FlipMatrix", "GaussianNoise", "LabelAudit", "__version__", "audit_labels", "load", "save"]
+
+_HOMES = {
+    "FlipMatrix": "noisewise.noise",
+    "GaussianNoise": "noisewise.noise",
+    "LabelAudit": "noisewise.audit",
+    "audit_labels": "noisewise.audit",
+    "load": "noisewise.persistence",
+    "save": "noisewise.persistence",
+}
+_PACKAGES = ("audit", "datasets", "kernels", "labels", "losses", "noise", "online", "persistence")
+
+
+def __getattr__(name: str) -> Any:  # names are looked up when first used, so that importing noisewise is quick
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    if name in _PACKAGES:
+        return import_module(f"noisewise.{name}")
+    raise AttributeError(f"module 'noisewise' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *_PACKAGES})

@@ -1,0 +1,159 @@
+"""Which labels are wrong: the audit and its result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from noisewise._inputs import Codes, Floats, check_binary_or_more, encode_labels, find_labels
+from noisewise.audit._frames import frame_like
+from noisewise.audit._posterior import judge_rows
+from noisewise.audit._table import encode_table
+from noisewise.noise import FlipMatrix
+from noisewise.noise._estimate import Estimate
+
+
+def audit_labels(X: Any, y: Any, model: Any = None, noise: FlipMatrix | None = None) -> LabelAudit:
+    """Find the rows whose labels are probably wrong.
+
+    Every row is judged by a model that has not seen its label; what the model says is corrected for the noise
+    in the labels it learnt from.
+
+    Parameters
+    ----------
+    X : array, SciPy sparse, pandas or polars frame of shape (n, d)
+        Mixed frames are welcome: categories, dates and text are encoded, gaps filled; the result says how.
+    y : array of shape (n,)
+        Observed labels, of any kind; strings, numbers, ...
+    model : scikit-learn classifier, optional
+        Gives out-of-fold probabilities. By default a robust model that needs no folds.
+    noise : FlipMatrix, optional
+        The flip matrix, if known (classes in sorted order). By default it is estimated.
+
+    Returns
+    -------
+    LabelAudit
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> X, y = load_digits(return_X_y=True)
+    >>> wrong = np.random.default_rng(0).choice(len(y), 100, replace=False)
+    >>> y[wrong] = (y[wrong] + 1) % 10
+    >>> audit = audit_labels(X, y)
+    >>> worst = audit.to_frame().head(100)
+    >>> print(f"{np.isin(worst['row'], wrong).mean():.2f} of the 100 worst rows were changed")
+    0.98 of the 100 worst rows were changed
+    """
+    classes, observed = encode_labels(y)
+    check_binary_or_more(classes)
+    table = encode_table(X)
+    if table.rows.shape[0] != len(observed):
+        raise ValueError(f"X has {table.rows.shape[0]} rows, y has {len(observed)} labels; they must be as many")
+    judged = judge_rows(table.rows, observed, len(classes), model, noise)
+    return LabelAudit(X, classes, observed, judged.posterior, judged.noise, judged.expected_errors, table.notes)
+
+
+@dataclass(frozen=True, eq=False)
+class LabelAudit:
+    """What an audit found: for each row, how probable it is that its label is right, and what else it may be.
+
+    Attributes
+    ----------
+    classes : array of shape (n_classes,)
+    observed : array of shape (n,)
+        Observed labels, as places in `classes`.
+    posterior : array of shape (n, n_classes)
+        P(true label | row, observed label).
+    noise : FlipMatrix
+        How labels were changed, given or estimated.
+    expected_errors : Estimate
+        Expected number of wrong labels; `.interval` gives a 90 % interval.
+    notes : tuple of str
+        What was done to the columns.
+    """
+
+    X: Any = field(repr=False)
+    classes: NDArray[Any]
+    observed: Codes = field(repr=False)
+    posterior: Floats = field(repr=False)
+    noise: FlipMatrix
+    expected_errors: Estimate
+    notes: tuple[str, ...] = ()
+
+    @cached_property
+    def probability(self) -> Floats:
+        """For each row, the probability that its observed label is right."""
+        return np.asarray(self.posterior[np.arange(len(self.observed)), self.observed])
+
+    @cached_property
+    def suggested(self) -> NDArray[Any]:
+        """For each row, the most probable true label."""
+        return np.asarray(self.classes[np.argmax(self.posterior, axis=1)])
+
+    @cached_property
+    def order(self) -> Codes:
+        """Rows from the most to the least doubtful."""
+        return np.argsort(self.probability, kind="stable")
+
+    @cached_property
+    def picked(self) -> Codes:
+        """Rows worth a look, worst first: as many as promise the best balance of precision and recall.
+
+        Empty where the interval of the number of wrong labels reaches down to zero: noise is not proven then.
+        """
+        if self.expected_errors.low <= 0:
+            return self.order[:0]
+        wrong = 1 - self.probability[self.order]
+        expected_f1 = 2 * np.cumsum(wrong) / (np.arange(1, len(wrong) + 1) + wrong.sum())
+        return self.order[: int(np.argmax(expected_f1)) + 1]
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """All rows, worst first: row, observed, suggested, probability (that the observed label is right).
+
+        `backend` is "pandas" or "polars"; by default that of the data, or else what is installed.
+        """
+        columns = {
+            "row": self.order,
+            "observed": self.classes[self.observed[self.order]],
+            "suggested": self.suggested[self.order],
+            "probability": self.probability[self.order],
+        }
+        return frame_like(columns, nw.from_native(self.X, pass_through=True), backend)
+
+    def to_html(self, path: Any, title: str = "Label audit", truth: Any = None) -> None:
+        """Write a report: one file that opens in any browser, without a network.
+
+        `truth` (true labels, where they are known, as in a demonstration) adds how many wrong rows were found.
+        """
+        from noisewise.audit._report import write_report
+
+        write_report(self, path, title, truth)
+
+    def found(self, truth: Any) -> dict[str, int]:
+        """Against known true labels: how many labels are wrong, and how many of these rows the audit found.
+
+        "found" are among as many most doubtful rows, "right" among the rows worth a look.
+        """
+        wrong = find_labels(truth, self.classes) != self.observed
+        n_wrong = int(wrong.sum())
+        found, right = wrong[self.order[:n_wrong]].sum(), wrong[self.picked].sum()
+        return {"wrong": n_wrong, "found": int(found), "right": int(right)}
+
+    def summary(self) -> dict[str, Any]:
+        """The headline numbers, as plain values for JSON."""
+        low, high = self.expected_errors.interval
+        return {
+            "rows": len(self.observed),
+            "classes": [str(name) for name in self.classes],
+            "expected_errors": round(float(self.expected_errors), 1),
+            "expected_errors_interval": [round(low, 1), round(high, 1)],
+            "picked": len(self.picked),
+            "flip_matrix": self.noise.matrix.round(4).tolist(),
+            "notes": list(self.notes),
+        }

@@ -1,0 +1,23 @@
+"""Frames out: in the user's own library."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+import narwhals as nw
+
+
+def frame_like(columns: dict[str, Any], frame: Any = None, backend: str | None = None) -> Any:
+    """A pandas or polars frame: as asked, else like `frame`, else what is installed."""
+    if backend is None and isinstance(frame, nw.DataFrame | nw.LazyFrame):
+        backend = str(frame.implementation.value)
+    if backend is None:
+        backend = next((name for name in ("pandas", "polars") if find_spec(name)), "pandas")
+    if backend not in ("pandas", "polars"):
+        raise ValueError(f"backend is {backend!r}; it must be 'pandas' or 'polars'")
+    if not find_spec(backend):
+        raise ImportError(f"{backend} is not installed; `pip install {backend}` gives you frames")
+    plain = {name: values.tolist() if values.dtype == object else values for name, values in columns.items()}
+    return import_module(backend).DataFrame(plain)

@@ -1,0 +1,123 @@
+"""The audit as one self-contained HTML page."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+import noisewise
+from noisewise.audit._drawings import class_bars, histogram, thumbnails
+from noisewise.audit._files import write_whole
+
+if TYPE_CHECKING:
+    from noisewise.audit._audit import LabelAudit
+
+MOST_ROWS, MOST_COLUMNS, MOST_CLASSES = 200, 6, 26
+
+
+def write_report(audit: LabelAudit, path: Any, title: str, truth: Any = None) -> None:
+    """Write the page in one go: whole or not at all."""
+    try:
+        from jinja2 import Environment
+    except ImportError:
+        raise ImportError("the HTML report needs jinja2; `pip install 'noisewise[cli]'` brings it") from None
+    template = files("noisewise.audit").joinpath("report.html").read_text(encoding="utf-8")
+    page = Environment(autoescape=True).from_string(template).render(report_content(audit, title, truth))
+    write_whole(page, path)
+
+
+def report_content(audit: LabelAudit, title: str, truth: Any = None) -> dict[str, Any]:
+    """Everything the template shows, as plain values."""
+    from markupsafe import Markup
+
+    names = [str(name) for name in audit.classes]
+    n = len(audit.observed)
+    carriers = np.maximum(np.bincount(audit.observed, minlength=len(names)), 1)
+    shares = np.asarray(np.bincount(audit.observed, 1 - audit.probability, len(names)) / carriers)
+    columns, rows = _worst_rows(audit)
+    return {
+        "title": title,
+        "version": noisewise.__version__,
+        "proven": audit.expected_errors.low > 0,
+        "n": f"{n:,}",
+        "k": len(names),
+        "count": f"{audit.expected_errors:,.0f}",
+        "low": f"{audit.expected_errors.low:,.0f}",
+        "high": f"{audit.expected_errors.high:,.0f}",
+        "share": f"{audit.expected_errors / n:.1%}",
+        "picked": f"{len(audit.picked):,}",
+        "truth": None if truth is None else _against_truth(audit, truth),
+        "names": names,
+        "heat": _heat(audit.noise.matrix, names) if len(names) <= MOST_CLASSES else None,
+        "flips": _largest_flips(audit.noise.matrix, names),
+        "histogram": Markup(histogram(audit.probability)),
+        "class_bars": Markup(class_bars(names, shares)),
+        "notes": audit.notes,
+        "columns": columns,
+        "rows": rows,
+    }
+
+
+def _against_truth(audit: LabelAudit, truth: Any) -> dict[str, str]:
+    counts = audit.found(truth)
+    return {
+        "wrong": f"{counts['wrong']:,}",
+        "top": f"{counts['wrong']:,}",
+        "found": f"{counts['found']:,}",
+        "share": f"{counts['found'] / max(1, counts['wrong']):.0%}",
+        "right": f"{counts['right']:,}",
+        "precision": f"{counts['right'] / max(1, len(audit.picked)):.0%}",
+    }
+
+
+def _heat(matrix: NDArray[np.float64], names: list[str]) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": name,
+            "cells": [
+                {"name": names[k], "text": f"{100 * p:.0f}", "share": round(100 * min(1, p), 1), "same": j == k}
+                for k, p in enumerate(matrix[j])
+            ],
+        }
+        for j, name in enumerate(names)
+    ]
+
+
+def _largest_flips(matrix: NDArray[np.float64], names: list[str], most: int = 15) -> list[dict[str, str]]:
+    flips = matrix - np.diag(np.diag(matrix))
+    places = np.argsort(-flips, axis=None, kind="stable")[:most]
+    pairs = [np.unravel_index(place, flips.shape) for place in places]
+    return [{"true": names[j], "seen": names[k], "text": f"{100 * flips[j, k]:.1f}"} for j, k in pairs]
+
+
+def _worst_rows(audit: LabelAudit) -> tuple[list[str], list[list[dict[str, Any]]]]:
+    worst = audit.order[:MOST_ROWS]
+    frame = nw.from_native(audit.X, pass_through=True, eager_only=True)
+    features: dict[str, list[Any]] = {}
+    if isinstance(frame, nw.DataFrame):
+        features = {name: frame[name][worst.tolist()].to_list() for name in frame.columns[:MOST_COLUMNS]}
+    elif isinstance(audit.X, np.ndarray):
+        features = {f"x{j}": audit.X[worst, j].tolist() for j in range(min(MOST_COLUMNS, audit.X.shape[1]))}
+    images = thumbnails(audit.X, worst)
+    if images is not None:
+        features = {}
+    columns = ["row", *(["picture"] if images else []), "observed", "suggested", "P(label is right)", *features]
+    rows = []
+    for place, row in enumerate(worst):
+        cells = [_cell(int(row))]
+        if images:
+            cells.append({"image": images[place], "key": int(row)})
+        cells += [_cell(str(audit.classes[audit.observed[row]])), _cell(str(audit.suggested[row]))]
+        cells.append({"text": f"{audit.probability[row]:.3f}", "key": float(audit.probability[row])})
+        cells += [{**_cell(values[place]), "kind": "value"} for values in features.values()]
+        rows.append(cells)
+    return columns, rows
+
+
+def _cell(value: Any) -> dict[str, Any]:
+    text = f"{value:.4g}" if isinstance(value, float) else "" if value is None else str(value)
+    return {"text": text, "key": text if isinstance(value, float) else str(value)}
