@@ -1,0 +1,168 @@
+"""Rows seen from a few landmarks: standardised inputs, four views of them, and who is whose copy.
+
+Dense and CSR rows give the same numbers: a standardised and clipped sparse row is a sparse row plus one that is common
+to all, and neither distances nor centred products see what is common to all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import DTypeLike, NDArray
+
+from noisewise._inputs import Floats
+
+BLOCK = 4096  # rows at a time: what is n x landmarks is never held
+CLIP = 4.0  # standard deviations; one far value must not decide a distance
+VIEWS = ("narrow", "wide", "pointed", "linear")  # two Gaussian kernels, one Laplacian, the inputs themselves
+MOST_COLUMNS = 1000  # the inputs themselves are a view up to here; beyond, their products with the landmarks
+
+
+def blocks(n_rows: int, size: int = BLOCK) -> Iterator[slice]:
+    """Slices that cover the rows in order."""
+    return (slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size))
+
+
+@dataclass(frozen=True)
+class Standardizer:
+    """Columns to zero mean, unit variance and at most four deviations; constant columns become zero."""
+
+    center: Floats
+    factor: Floats
+
+    @classmethod
+    def of(cls, X: Any) -> Standardizer:
+        """Means and deviations in blocks of rows."""
+        n, d = X.shape
+        center, spread = np.zeros(d), np.zeros(d)
+        for rows in blocks(n):
+            center += np.asarray(X[rows].sum(axis=0, dtype=np.float64)).ravel() / n
+        for rows in blocks(n):
+            if sp.issparse(X):
+                part = X[rows].tocsr()
+                away = part.data - center[part.indices]
+                filled = np.bincount(part.indices, minlength=d)
+                spread += np.bincount(part.indices, away**2, minlength=d) + (part.shape[0] - filled) * center**2
+            else:
+                spread += np.square(X[rows] - center).sum(axis=0)
+        deviation = np.sqrt(spread / n)
+        varies = deviation > 1e-9 * np.abs(center) + 1e-150
+        return cls(center, np.where(varies, 1 / np.where(varies, deviation, 1), 0.0))
+
+    def __call__(self, X: Any, dtype: DTypeLike) -> Any:
+        """The standardised rows; sparse rows lack what zeros become, which is common to all."""
+        if sp.issparse(X):
+            rows = sp.csr_array(X, dtype=np.float64, copy=True)
+            at = rows.indices
+            common = self._clip(-self.center * self.factor)
+            rows.data = self._clip((rows.data - self.center[at]) * self.factor[at]) - common[at]
+            return rows.astype(dtype)
+        return self._clip((X - self.center) * self.factor).astype(dtype)
+
+    @staticmethod
+    def _clip(values: Floats) -> Floats:
+        return np.clip(values, -CLIP, CLIP, out=values)
+
+
+@dataclass(frozen=True)
+class Landmarks:
+    """A few rows, and the views of any row from them."""
+
+    rows: Any  # standardised, dense or CSR
+    mean: Floats  # of standardised rows, for the linear view
+    scale: float  # median squared distance
+    views: tuple[str, ...] = VIEWS
+
+    @classmethod
+    def among(cls, rows: Any, places: NDArray[np.intp]) -> Landmarks:
+        """Landmarks at these places of the standardised rows."""
+        mean = np.asarray(rows.mean(axis=0, dtype=np.float64)).ravel()
+        chosen = rows[places]
+        squared = squared_distances(chosen, chosen)[np.triu_indices(len(places), 1)]
+        apart = squared[squared > 1e-6]
+        return cls(chosen, mean, float(np.median(apart)) if apart.size else 1.0)
+
+    def keep(self, views: tuple[str, ...]) -> Landmarks:
+        """The same landmarks with fewer views."""
+        return replace(self, views=views)
+
+    def features(self, rows: Any) -> list[NDArray[Any]]:
+        """One array (n_rows, n_features) for each view."""
+        seen: dict[str, NDArray[Any]] = {}
+        if set(self.views) - {"linear"}:
+            squared = squared_distances(rows, self.rows)
+            squared *= 1 / self.scale
+        for view in self.views:
+            if view == "linear":
+                seen[view] = self._linear(rows)
+            elif view == "pointed":
+                seen[view] = np.exp(-np.sqrt(squared))
+            else:
+                seen[view] = np.exp(squared * (-2.0 if view == "narrow" else -np.sqrt(0.5)))
+        return [seen[view] for view in self.views]
+
+    def gram(self, view: str) -> Floats:
+        """Products of the features' own basis: kernel among landmarks, or none where the inputs are the features."""
+        only = self.keep((view,))
+        if view == "linear" and self._few_columns:
+            return np.eye(self.rows.shape[1])
+        gram = only.features(self.rows.astype(np.float64))[0].astype(np.float64)
+        return (gram + gram.T) / 2
+
+    @property
+    def _few_columns(self) -> bool:
+        return bool(self.rows.shape[1] <= MOST_COLUMNS)
+
+    def _linear(self, rows: Any) -> NDArray[Any]:
+        mean = self.mean.astype(rows.dtype)
+        if self._few_columns:
+            return np.asarray((rows.toarray() if sp.issparse(rows) else rows) - mean)
+        products = _products(rows, self.rows) - (rows @ mean)[:, None] - (self.rows @ self.mean).astype(rows.dtype)
+        return np.asarray(products + mean @ mean)
+
+
+def squared_distances(left: Any, right: Any) -> NDArray[Any]:
+    """Squared Euclidean distances between the rows of two arrays."""
+    squared = _products(left, right)
+    squared *= -2
+    squared += _squared_lengths(left)[:, None]
+    squared += _squared_lengths(right).astype(squared.dtype)
+    return np.asarray(np.maximum(squared, 0, out=squared))
+
+
+def fingerprints(rows: Any) -> NDArray[np.uint64]:
+    """A 64-bit number per standardised row; equal rows have equal ones, others differ (but for very bad luck).
+
+    >>> first, second, third = fingerprints(np.array([[1.0, 2.0], [2.0, 1.0], [1.0, 2.0]])).tolist()
+    >>> first == third, first == second
+    (True, False)
+    """
+    multipliers = np.random.default_rng(7).integers(1, 2**63, rows.shape[1], dtype=np.uint64) | np.uint64(1)
+    if sp.issparse(rows):
+        words = _mixed(rows.data) * multipliers[rows.indices]
+        total = np.concatenate([np.zeros(1, np.uint64), np.cumsum(words, dtype=np.uint64)])
+        return np.asarray(total[rows.indptr[1:]] - total[rows.indptr[:-1]])
+    return np.asarray((_mixed(rows) * multipliers).sum(axis=1, dtype=np.uint64))
+
+
+def _mixed(values: NDArray[Any]) -> NDArray[np.uint64]:
+    bits = (np.ascontiguousarray(values, dtype=np.float32) + np.float32(0)).view(np.uint32).astype(np.uint64)
+    bits *= np.uint64(0x9E3779B97F4A7C15)  # low bits of round floats are all zero: spread the high ones
+    bits ^= bits >> np.uint64(29)
+    return np.asarray(bits)
+
+
+def _products(left: Any, right: Any) -> NDArray[Any]:
+    if sp.issparse(left):
+        return np.asarray((left @ right.T.astype(left.dtype)).toarray())
+    return np.asarray(left @ right.T.astype(left.dtype))
+
+
+def _squared_lengths(rows: Any) -> NDArray[Any]:
+    if sp.issparse(rows):
+        return np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
+    return np.asarray(np.einsum("ij,ij->i", rows, rows))
