@@ -29,15 +29,16 @@ def fetch(entry: Entry) -> tuple[Floats, Codes]:
 
 
 def _as_in_papers(entry: Entry, bunch: Any) -> tuple[Floats, NDArray[Any]]:
-    X = np.array(bunch.data.toarray() if hasattr(bunch.data, "toarray") else bunch.data, dtype=np.float64)
+    X = np.asarray(bunch.data.toarray() if hasattr(bunch.data, "toarray") else bunch.data, dtype=np.float64)
     labels = np.asarray(bunch.target)
     if labels.shape != X.shape[:1]:
         raise ValueError(f"OpenML {entry.openml} came without one label for each row")
-    columns = {name: _decode(column, bunch.categories.get(name)) for name, column in zip(bunch.feature_names, X.T)}
     if entry.name == "mushroom":  # as LIBSVM has it: without the one column that has gaps, one bit for each value
-        del columns["stalk-root"]
-        return np.column_stack([c == value for c in columns.values() for value in np.unique(c)]).astype(float), labels
-    X = np.column_stack(list(columns.values()))
+        kept = [column for name, column in zip(bunch.feature_names, X.T, strict=True) if name != "stalk-root"]
+        return np.column_stack([column == value for column in kept for value in np.unique(column)]) + 0.0, labels
+    for name, categories in bunch.categories.items():
+        place = bunch.feature_names.index(name)
+        X[:, place] = _decode(X[:, place], categories)
     complete = ~np.isnan(X).any(axis=1)
     X, labels = X[complete], labels[complete]
     if entry.name in ("raetsch_heart", "raetsch_diabetis"):
@@ -45,13 +46,10 @@ def _as_in_papers(entry: Entry, bunch: Any) -> tuple[Floats, NDArray[Any]]:
     return X, labels
 
 
-def _decode(column: Floats, categories: list[str] | None) -> Floats:
-    """Numbers that OpenML calls categories, as numbers again; other columns as they are."""
-    try:
-        values = np.array(categories, dtype=np.float64)
-    except ValueError:  # words
-        return column
-    return column if values.ndim == 0 else values[column.astype(np.intp)]
+def _decode(places: Floats, categories: list[str]) -> Floats:
+    """The numbers that were filed as categories, from their places in the list; gaps stay gaps."""
+    values = np.array([*categories, "nan"], dtype=np.float64)
+    return values[np.where(np.isnan(places), len(categories), places).astype(np.intp)]
 
 
 def _match_classes(labels: NDArray[Any], entry: Entry) -> Codes:

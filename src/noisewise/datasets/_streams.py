@@ -117,8 +117,7 @@ class Oracle:
                 f"{action!r} is not an action; known are {self.classes}, and `classes=` can name more"
             ) from None
         right = int(place == self._codes[self._row])
-        noise = self._noises[place]
-        answer = right if noise is None else int(noise.corrupt(np.array([right]), self._rng)[0])
+        answer = _observe(right, self._noises[place], self._rng)
         self._open = False
         self.n_answered += 1
         self.mistakes += 1 - right
@@ -140,6 +139,14 @@ def check_lengths(X: Any, y: Any) -> int:
     if X.ndim < 2 or X.shape[0] != len(y):
         raise ValueError(f"X has shape {X.shape} and y {len(y)} entries; one target for each row is needed")
     return int(X.shape[0])
+
+
+def _observe(right: int, noise: Any, rng: np.random.Generator) -> int:
+    if noise is None:
+        return right
+    if hasattr(noise, "matrix"):  # the same draw as corrupt's, 50 times as fast for one answer
+        return int(rng.random() >= noise.matrix[right, 0])
+    return int(noise.corrupt(np.array([right]), rng)[0])
 
 
 def _one_per_action(noise: Any) -> list[Any]:
