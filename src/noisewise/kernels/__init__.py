@@ -1,1 +1,30 @@
-"""."""
+"""How examples are like each other: Mercer kernels, their sums, and features that stand for them."""
+
+from noisewise.kernels._combine import ConicSum, Grouped, Kernel
+from noisewise.kernels._dot import Binomial, DotProduct, Exponential, Linear, Polynomial
+from noisewise.kernels._fourier import FourierFeatures, draw_frequencies, fourier_features
+from noisewise.kernels._lowrank import NystroemFeatures, nystroem
+from noisewise.kernels._radial import Gaussian, Laplacian, Radial, RationalQuadratic, median_width
+from noisewise.kernels._rows import squared_distances
+
+__all__ = [
+    "Binomial",
+    "ConicSum",
+    "DotProduct",
+    "Exponential",
+    "FourierFeatures",
+    "Gaussian",
+    "Grouped",
+    "Kernel",
+    "Laplacian",
+    "Linear",
+    "NystroemFeatures",
+    "Polynomial",
+    "Radial",
+    "RationalQuadratic",
+    "draw_frequencies",
+    "fourier_features",
+    "median_width",
+    "nystroem",
+    "squared_distances",
+]
