@@ -76,6 +76,8 @@ def test_sparse_bits_are_the_dense_ones(make):
     dense, y = make(200, random_state=0)
     sparse, y_sparse = make(200, random_state=0, sparse=True)
     assert sparse.format == "csr"
+    assert sparse.indices.dtype == sparse.indptr.dtype == np.int32
+    assert sparse.has_sorted_indices
     np.testing.assert_array_equal(sparse.toarray(), dense)
     np.testing.assert_array_equal(y, y_sparse)
 

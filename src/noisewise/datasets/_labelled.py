@@ -29,8 +29,9 @@ def make_synsep(n: int, random_state: Chance = None, *, sparse: bool = False) ->
     rng = generator(random_state)
     y = rng.integers(N_CLASSES, size=n)
     rows, columns = _draw_bits(y, rng)
-    if sparse:
-        return csr_array((np.ones(len(rows)), (rows, columns)), shape=(n, N_BITS)), y
+    if sparse:  # scikit-learn's solvers take 32-bit places only
+        places = (rows.astype(np.int32), columns.astype(np.int32))
+        return csr_array((np.ones(len(rows)), places), shape=(n, N_BITS)), y
     X = np.zeros((n, N_BITS))
     X[rows, columns] = 1
     return X, y
