@@ -13,7 +13,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from noisewise._inputs import Floats
 
 Rows = Any  # a float64 array or a SciPy CSR matrix, two axes
-BLOCK = 2**16  # numbers computed at once beside the result: half a megabyte stays in a processor's cache
+TILE = 256  # rows on either side computed at once: half a megabyte, which stays in a processor's cache
 
 
 def check_rows(X: Any) -> Rows:
@@ -78,18 +78,20 @@ def block_of_squared_distances(X: Rows, Z: Rows) -> Floats:
 
 
 def pairwise(values: Callable[[Rows, Rows], Floats], X: Rows, Z: Rows | None = None) -> Floats:
-    """`values(rows of X, rows of Z)`, some rows at a time; without Z, symmetric to the last bit at half the work."""
-    n = X.shape[0]
-    result = np.empty((n, n if Z is None else Z.shape[0]))
-    step = max(32, BLOCK // max(1, result.shape[1]))  # fewer rows would make matrix products slow
-    for start in range(0, n, step):
-        rows = slice(start, start + step)
-        if Z is not None:
-            result[rows] = values(X[rows], Z)
-            continue
-        block = values(X[rows], X[start:])
-        square = block[:, : len(block)]
-        result[start:, rows] = block.T
-        result[rows, start:] = block
-        result[rows, rows] = (square + square.T) / 2
+    """`values(rows of X, rows of Z)`, tile by tile; without Z, symmetric to the last bit at half the work."""
+    others = X if Z is None else Z
+    result = np.empty((X.shape[0], others.shape[0]))
+    across = [slice(start, start + TILE) for start in range(0, others.shape[0], TILE)]
+    parts = [others[columns] for columns in across]
+    for start in range(0, X.shape[0], TILE):
+        rows = slice(start, start + TILE)
+        part = X[rows]
+        for columns, other in zip(across, parts):
+            if Z is None and columns.start < start:
+                continue  # written already, as the mirror image of a tile above the diagonal
+            tile = values(part, other)
+            if Z is None:
+                tile = (tile + tile.T) / 2 if columns == rows else tile
+                result[columns, rows] = tile.T
+            result[rows, columns] = tile
     return result
