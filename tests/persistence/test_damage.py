@@ -118,7 +118,7 @@ SPARSE = {
     "shape": [2, 3],
     "data": ARRAY,
     "indices": INTEGERS,
-    "indptr": INTEGERS,
+    "indptr": {**INTEGERS, "name": "p"},
 }
 GENERATOR = {"kind": "bit generator", "type": "MT19937", "seeds": None}
 PLACE = {"kind": "dict", "items": [["pos", 10**6]]}
@@ -145,7 +145,7 @@ MADE_UP = [
     ({**FLIP, "fields": {"matrix": {**MATRIX, "name": "n"}, "__class__": 1}}, "sets __class__"),
     (FLIP, "rates sum to 2.00"),
     ({"kind": "state", "class": "noisewise.noise.FlipMatrix", "state": 1}, "can't be made"),
-    (SPARSE, "can't be made"),
+    (SPARSE, "ind(ex|ices)"),
     ({**SPARSE, "type": "load_npz"}, "unknown sparse type"),
     ({**GENERATOR, "state": 3}, "can't be made"),
     (
@@ -158,6 +158,7 @@ MADE_UP = [
 @pytest.mark.parametrize(("state", "message"), MADE_UP, ids=range(len(MADE_UP)))
 def test_made_up_contents_are_refused(state, message, tmp_path):
     arrays = {"a": np.zeros(3), "m": np.array([[0.0, 1.0], [1.0, 0.0]]), "n": np.eye(2), "i": np.array([0, 9, 9])}
+    arrays["p"] = np.array([0, 1, 3])
     with pytest.raises(ValueError, match=message):
         load(forge(tmp_path / "forged", state, arrays))
 

@@ -4,6 +4,7 @@ import dataclasses
 import math
 import subprocess
 import sys
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -26,6 +27,7 @@ from sklearn import (
 from sklearn.base import BaseEstimator
 from sklearn.datasets import load_iris
 
+from noisewise import kernels, losses
 from noisewise.noise import FlipMatrix, GaussianNoise
 from noisewise.persistence import _registry, describe, load, save
 
@@ -77,11 +79,18 @@ class Rounded:
         object.__setattr__(self, "total", float(self.weights.sum()))
 
 
+class Move(NamedTuple):
+    """A tuple with names."""
+
+    action: str
+    features: np.ndarray
+
+
 class Plain:
     """Gives no way to keep it."""
 
 
-OWN = (Walker, Tally, Rounded, Plain)
+OWN = (Walker, Tally, Rounded, Move, Plain)
 
 
 @pytest.fixture
@@ -115,6 +124,11 @@ def test_gaussian_noise_comes_back(covariance, through):
     assert through(noise) == noise
 
 
+def test_losses_and_kernels_come_back(through):
+    configuration = [losses.SmoothedHinge(), kernels.Gaussian(width=0.3), kernels.Polynomial(degree=2)]
+    assert through(configuration) == configuration
+
+
 def test_save_load_and_go_on_gives_the_same_bits(through):
     X = np.random.default_rng(1).normal(size=(200, 5))
     model = Walker(FlipMatrix.symmetric(0.1, 3), np.random.default_rng(0)).partial_fit(X[:100])
@@ -135,6 +149,13 @@ def test_attributes_made_anew_are_left_out(through):
 
 def test_a_class_may_say_what_to_keep(through):
     assert through(Tally([0.1, 0.2, 0.3])).total == math.fsum([0.1, 0.2, 0.3])
+
+
+def test_named_tuples_come_back(through):
+    back = through([Move("left", np.arange(3))])[0]
+    assert type(back) is Move
+    assert back.action == "left"
+    assert back.features.tolist() == [0, 1, 2]
 
 
 def test_fields_a_constructor_rounds_come_back_as_they_were(through):

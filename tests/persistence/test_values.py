@@ -194,6 +194,13 @@ def test_one_object_in_two_places_stays_one_object(through):
     assert not np.shares_memory(back["view"], back["a"])
 
 
+def test_sets_made_in_another_order_give_the_same_file(tmp_path):
+    assert list({0, 8}) != list({8, 0})  # else this shows nothing
+    save({0, 8, "a"}, tmp_path / "one.model")
+    save({"a", 8, 0}, tmp_path / "other.model")
+    assert (tmp_path / "one.model").read_bytes() == (tmp_path / "other.model").read_bytes()
+
+
 def test_circles_are_refused(through):
     circle = {"inner": [1]}
     circle["inner"].append(circle)

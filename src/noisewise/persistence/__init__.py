@@ -5,7 +5,7 @@ objects are rebuilt from a closed list of classes (the public ones of noisewise,
 name), so a file from a stranger can be wrong but not do harm by being opened.
 
 A class takes part in one of three ways: it is a scikit-learn style estimator (parameters, and whatever `fit` left,
-except the names in its `_not_saved_`), or a dataclass (its fields), or it says what to keep by
+except the names in its `_not_saved_`), or a dataclass or named tuple (its fields), or it says what to keep by
 ``__noisewise_state__(self) -> dict`` and makes itself anew by ``__from_noisewise_state__(cls, state)``.
 """
 

@@ -10,7 +10,7 @@ import numpy as np
 from noisewise.persistence import _chance, _values
 from noisewise.persistence._arrays import ARRAY, OBJECTS, SCALAR, SPARSE_ARRAY, is_sparse
 from noisewise.persistence._dtypes import DTYPE, NUMBER_TYPE
-from noisewise.persistence._objects import BY_ITSELF, DATACLASS, ESTIMATOR, FUNCTION, object_codec
+from noisewise.persistence._objects import BY_ITSELF, DATACLASS, ESTIMATOR, FUNCTION, NAMED_TUPLE, object_codec
 from noisewise.persistence._registry import Registry
 from noisewise.persistence._tree import Codec
 
@@ -20,7 +20,7 @@ BY_KIND = {
     for codec in (
         *BY_TYPE.values(),
         *(ARRAY, OBJECTS, SCALAR, SPARSE_ARRAY, DTYPE, NUMBER_TYPE),
-        *(BY_ITSELF, ESTIMATOR, DATACLASS, FUNCTION),
+        *(BY_ITSELF, ESTIMATOR, DATACLASS, NAMED_TUPLE, FUNCTION),
     )
 }
 
@@ -61,7 +61,7 @@ def _refusal(value: Any, path: str, registry: Registry) -> str:
     named = f"{path} is a {kind.__module__}.{kind.__qualname__}"
     if registry.name(kind):
         return (
-            f"{named}, which gives no way to keep it; a dataclass, an estimator with get_params, "
+            f"{named}, which gives no way to keep it; a dataclass, a named tuple, an estimator with get_params, "
             "or a class with __noisewise_state__ and __from_noisewise_state__ would do"
         )
     return (

@@ -1,4 +1,4 @@
-"""Objects of the classes on the list: estimators, dataclasses, and classes that say themselves what to keep."""
+"""Objects of the classes on the list: estimators, dataclasses, named tuples, and those that say what to keep."""
 
 from __future__ import annotations
 
@@ -49,6 +49,14 @@ def _read_dataclass(node: dict[str, Node], reader: Reader) -> Any:
     return value
 
 
+def _write_named_tuple(value: Any, writer: Writer, path: str) -> dict[str, Node]:
+    return {"class": writer.registry.name(type(value)), "fields": _write_named(value._asdict(), writer, path)}
+
+
+def _read_named_tuple(node: dict[str, Node], reader: Reader) -> Any:
+    return reader.registry.find_class(node["class"])(**_read_named(node["fields"], reader))
+
+
 def _write_function(value: Any, writer: Writer, path: str) -> dict[str, Node]:
     return {"name": writer.registry.name(value)}
 
@@ -75,6 +83,7 @@ def _put(value: Any, items: dict[str, Any]) -> None:
 BY_ITSELF = Codec("state", _write_by_itself, _read_by_itself)
 ESTIMATOR = Codec("estimator", _write_estimator, _read_estimator)
 DATACLASS = Codec("dataclass", _write_dataclass, _read_dataclass)
+NAMED_TUPLE = Codec("named tuple", _write_named_tuple, _read_named_tuple, shared=False)
 FUNCTION = Codec("function", _write_function, _read_function, shared=False)
 
 
@@ -85,4 +94,6 @@ def object_codec(value: Any) -> Codec | None:
         return BY_ITSELF
     if hasattr(kind, "get_params"):
         return ESTIMATOR
+    if issubclass(kind, tuple) and hasattr(kind, "_fields"):
+        return NAMED_TUPLE
     return DATACLASS if dataclasses.is_dataclass(kind) else None

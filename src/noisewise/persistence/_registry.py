@@ -89,10 +89,10 @@ def _public(package: str) -> list[str]:
         module = import_module(package)
     except ImportError:
         return []
-    own = f"{package.split('.')[0]}."
-    return [
-        public
-        for public in getattr(module, "__all__", ())
-        if (inspect.isclass(thing := getattr(module, public, None)) or inspect.isfunction(thing))
-        and thing.__module__.startswith(own)
-    ]
+    names = getattr(module, "__all__", [name for name in vars(module) if not name.startswith("_")])
+    things = {name: getattr(module, name, None) for name in names}
+    return [name for name, thing in things.items() if _is_own(thing, package)]
+
+
+def _is_own(thing: Any, package: str) -> bool:
+    return (inspect.isclass(thing) or inspect.isfunction(thing)) and f"{thing.__module__}.".startswith(f"{package}.")
