@@ -16,15 +16,6 @@ from hypothesis.extra import numpy as hnp
 from noisewise.persistence import load, save
 
 
-@pytest.fixture
-def through(tmp_path):
-    def through(value):
-        save(value, tmp_path / "value.model")
-        return load(tmp_path / "value.model")
-
-    return through
-
-
 def same(a, b):
     """Equal in type and in every bit."""
     if type(a) is not type(b):
@@ -158,27 +149,6 @@ def test_sparse_arrays_keep_type_order_and_explicit_zeros(kind, index, through):
     assert back.shape == (3, 3)
     for part in ("data", "indices", "indptr"):
         assert same(getattr(back, part), getattr(sparse, part))
-
-
-BITS = [np.random.PCG64, np.random.PCG64DXSM, np.random.MT19937, np.random.Philox, np.random.SFC64]
-
-
-@pytest.mark.parametrize("bits", BITS)
-def test_generators_go_on_with_the_same_numbers(bits, through):
-    rng = np.random.Generator(bits([1, 2, 3]))
-    rng.integers(10, size=3, dtype=np.uint32)  # leaves half a word behind
-    rng.spawn(2)
-    back = through(rng)
-    assert same(back.integers(10, size=5, dtype=np.uint32), rng.integers(10, size=5, dtype=np.uint32))
-    assert same(back.normal(size=700), rng.normal(size=700))
-    assert same(back.spawn(1)[0].random(3), rng.spawn(1)[0].random(3))
-
-
-@pytest.mark.parametrize("seed", [0, np.random.PCG64(5)], ids=["number", "bits"])
-def test_old_random_states_go_on_with_the_same_numbers(seed, through):
-    rng = np.random.RandomState(seed)
-    rng.normal()  # leaves one of a pair behind
-    assert same(through(rng).normal(size=700), rng.normal(size=700))
 
 
 def test_one_object_in_two_places_stays_one_object(through):
