@@ -7,6 +7,7 @@ rise in turn, and with them a lower bound on the evidence.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -95,21 +96,26 @@ def climb(
         gradient = _gradient(linked, truth - clean, curve)
         curvature = _curvature(linked, clean, curve)
         before = value
-        for hessian in (curvature - _curvature(linked, truth, curve, penalty=False), curvature):
-            try:
-                step = scipy.linalg.cho_solve(scipy.linalg.cho_factor(hessian), gradient)
-            except np.linalg.LinAlgError:
-                continue  # not concave here; the second one always is
+        for step in _steps(gradient, curvature, _curvature(linked, truth, curve, penalty=False)):
             tried = Curve(max(curve.slope + float(step[0]), 0.0), curve.offset + step[1:])
             new_value, new_clean, new_truth = objective(linked, codes, log_flips, tried)
             if new_value >= value:
                 curve, value, clean, truth = tried, new_value, new_clean, new_truth
                 break
-        else:
-            break
-        if value - before < tolerance:
+        if value - before <= tolerance:
             break
     return curve, value, truth
+
+
+def _steps(gradient: Floats, curvature: Floats, found: Floats) -> Iterator[Floats]:
+    """Newton's step where the likelihood is concave, then ever shorter ones of expectation and maximisation."""
+    try:
+        yield scipy.linalg.cho_solve(scipy.linalg.cho_factor(curvature - found), gradient)
+    except np.linalg.LinAlgError:
+        pass  # not concave here: what the labels leave open weighs too much
+    step = np.linalg.solve(curvature, gradient)
+    for halvings in range(8):
+        yield step / 2**halvings
 
 
 def objective(linked: Floats, codes: Codes, log_flips: Floats, curve: Curve) -> tuple[float, Floats, Floats]:
