@@ -1,0 +1,29 @@
+"""Uniform numbers inside a loop: numpy's own SFC64 stream, from a state of four whole numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisewise._loops.compiled import compiled
+
+
+@compiled
+def _uniform(state: NDArray[np.uint64]) -> Any:
+    """The next number in [0, 1); changes `state`."""
+    total = state[0] + state[1] + state[3]
+    state[3] += np.uint64(1)
+    state[0] = state[1] ^ (state[1] >> np.uint64(11))
+    state[1] = state[2] + (state[2] << np.uint64(3))
+    state[2] = ((state[2] << np.uint64(24)) | (state[2] >> np.uint64(40))) + total
+    return np.float64(total >> np.uint64(11)) * 2.0**-53
+
+
+def _uniform_in_python(state: NDArray[np.uint64]) -> Any:
+    with np.errstate(over="ignore"):  # whole numbers are meant to wrap around
+        return _uniform(state)
+
+
+uniform = _uniform_in_python if not hasattr(_uniform, "py_func") else _uniform

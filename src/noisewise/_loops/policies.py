@@ -1,0 +1,71 @@
+"""How to act on scores: the best upper bound, except for a share of rounds played uniformly."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from noisewise._loops.chance import uniform
+from noisewise._loops.compiled import compiled
+from noisewise._loops.state import BETA, CLASSES, PROJECT, RHO0, SHARE, SIGNAL, VALUE, WIDTH
+
+
+@compiled
+def belief(kinds: Any, rates: Any, means: Any, k: int) -> Any:
+    """Score of class k without exploration: corrected for its rates, projected where the rule asks for it."""
+    if kinds[SIGNAL] == VALUE:
+        baseline = means[kinds[CLASSES] + k]
+        return (means[k] - rates[k, RHO0] * baseline) / rates[k, BETA]
+    if kinds[PROJECT]:
+        return min(1.0, max(-1.0, means[k]))
+    return means[k]
+
+
+@compiled
+def best_class(kinds: Any, settings: Any, rates: Any, means: Any, variances: Any, allowed: Any) -> int:
+    """The allowed class with the highest upper bound; the first of equals."""
+    width = settings[WIDTH]
+    best, top = -1, -np.inf
+    for k in range(kinds[CLASSES]):
+        if allowed[k]:
+            upper = belief(kinds, rates, means, k)
+            if width > 0.0:
+                spread = width * np.sqrt(max(0.0, variances[k]))
+                upper += spread / rates[k, BETA] if kinds[SIGNAL] == VALUE else spread
+            if best < 0 or upper > top:
+                best, top = k, upper
+    return best
+
+
+@compiled
+def act(
+    kinds: Any, settings: Any, rates: Any, chance: Any, means: Any, variances: Any, allowed: Any, decided: bool
+) -> tuple[int, int, float]:
+    """The action played, the best one, and the probability of the one played; steps the chance if it is needed."""
+    best = best_class(kinds, settings, rates, means, variances, allowed)
+    share = settings[SHARE]
+    if share <= 0.0 or decided:
+        return best, best, 1.0
+    n_allowed = 0
+    for k in range(allowed.shape[0]):
+        n_allowed += allowed[k]
+    u = uniform(chance)
+    action = best
+    if u < share:
+        action = nth_allowed(allowed, min(int(u / share * n_allowed), n_allowed - 1))
+    probability = share / n_allowed
+    if action == best:
+        probability += 1.0 - share
+    return action, best, probability
+
+
+@compiled
+def nth_allowed(allowed: Any, n: int) -> int:
+    """The n-th of the allowed classes, from 0."""
+    for k in range(allowed.shape[0]):
+        if allowed[k]:
+            if n == 0:
+                return k
+            n -= 1
+    return -1

@@ -1,0 +1,118 @@
+"""How far to move: from the margin m and its variance v to the step (alpha, beta) of each rule."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from noisewise._loops.compiled import compiled
+from noisewise._loops.state import (
+    ADAPTIVE,
+    ADDITIVE,
+    CONFIDENCE,
+    EXACT,
+    HERD,
+    INVERSE,
+    PASSIVE_AGGRESSIVE,
+    PHI,
+    PLAIN,
+    RIDGE,
+    RULE,
+    SHRINK,
+    SQUARED,
+    VARIANT,
+)
+
+
+@compiled
+def step(kinds: Any, settings: Any, C: float, m: float, v: float) -> tuple[float, float]:
+    """(alpha, beta) with mu += alpha Sigma phi and Sigma -= beta (Sigma phi)(Sigma phi)', phi the signed example.
+
+    For variances that shrink otherwise (see `SHRINK`), beta is the number their own form asks for.
+    """
+    rule = kinds[RULE]
+    if rule == ADDITIVE:
+        return 1.0, 0.0
+    if not v > 0.0:  # an example of zeros, or a variance rounded away: nothing to learn along
+        return 0.0, 0.0
+    if rule == PASSIVE_AGGRESSIVE:
+        return passive_aggressive(kinds[VARIANT], C, m, v), 0.0
+    if rule == CONFIDENCE:
+        return confidence(kinds[VARIANT], settings[PHI], C, m, v)
+    if rule == ADAPTIVE:
+        return adaptive(settings[RIDGE], m, v)
+    if rule == HERD:
+        return herd(kinds[SHRINK], C, m, v)
+    return least_squares(settings[RIDGE], m, v)
+
+
+@compiled
+def passive_aggressive(variant: int, C: float, m: float, v: float) -> float:
+    """The smallest step to a margin of one; at most C (PA-I), or softened by 1/(2C) (PA-II)."""
+    loss = max(0.0, 1.0 - m)
+    if variant == PLAIN:
+        return loss / v
+    if variant == SQUARED:
+        return loss / (v + 1.0 / (2.0 * C))
+    return min(C, loss / v)
+
+
+@compiled
+def confidence(variant: int, phi: float, C: float, m: float, v: float) -> tuple[float, float]:
+    """The smallest change of N(mu, Sigma) to m >= phi sqrt(v): CW for C = inf, else SCW-I or SCW-II."""
+    if m >= phi * np.sqrt(v):
+        return 0.0, 0.0
+    phi2 = phi * phi
+    if variant == SQUARED:
+        n = v + 1.0 / (2.0 * C)
+        root = phi * np.sqrt(phi2 * m * m * v * v + 4.0 * n * v * (n + v * phi2))
+        alpha = max(0.0, (-(2.0 * m * n + phi2 * m * v) + root) / (2.0 * (n * n + n * v * phi2)))
+    else:
+        xi = 1.0 + phi2
+        root = np.sqrt(m * m * phi2 * phi2 / 4.0 + v * phi2 * xi)
+        alpha = min(C, max(0.0, (-m * (1.0 + phi2 / 2.0) + root) / (v * xi)))
+    pull = alpha * v * phi
+    u_root = 0.5 * (-pull + np.sqrt(pull * pull + 4.0 * v))  # standard deviation after the step
+    return alpha, alpha * phi / (u_root + pull)
+
+
+@compiled
+def adaptive(r: float, m: float, v: float) -> tuple[float, float]:
+    """AROW: squared hinge loss and variance, weighed by 1/(2r)."""
+    if m >= 1.0:
+        return 0.0, 0.0
+    beta = 1.0 / (v + r)
+    return (1.0 - m) * beta, beta
+
+
+@compiled
+def herd(shrink: int, C: float, m: float, v: float) -> tuple[float, float]:
+    """NHERD: every weight vector of the herd takes its own softened passive-aggressive step."""
+    if m >= 1.0:
+        return 0.0, 0.0
+    alpha = (1.0 - m) / (v + 1.0 / C)
+    if shrink == INVERSE:
+        return alpha, 2.0 * C + C * C * v
+    if shrink == EXACT:
+        return alpha, C
+    return alpha, (C * C * v + 2.0 * C) / ((1.0 + C * v) * (1.0 + C * v))
+
+
+@compiled
+def least_squares(r: float, m: float, v: float) -> tuple[float, float]:
+    """One step of recursive least squares towards a margin of one, with noise variance r."""
+    beta = 1.0 / (r + v)
+    return (1.0 - m) * beta, beta
+
+
+@compiled
+def second_order(weight: float, running: float, m: float, v: float) -> tuple[float, float, float]:
+    """SOBA's step for an example of importance `weight`, and what it adds to the running sum that turns it on."""
+    if weight <= 0.0:  # a demotion that corrects for feedback noise: first order, as it has no square to add
+        return weight, 0.0, 0.0
+    beta = 1.0 / (1.0 / weight + v)
+    gained = (m * m - 2.0 * m) * beta
+    if running + gained < 0.0:
+        return 0.0, 0.0, 0.0
+    return (1.0 - m) * beta, beta, gained

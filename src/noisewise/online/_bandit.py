@@ -1,0 +1,243 @@
+"""Learning from right/wrong feedback on the labels that were played."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_consistent_length
+
+from noisewise._inputs import Chance, Codes, Floats, find_labels, generator
+from noisewise._loops import state as codes
+from noisewise._loops.state import Log
+from noisewise.noise import FlipMatrix
+from noisewise.online import _blocks
+from noisewise.online._core import RoundLearner, blank_log, chance_state, loops
+from noisewise.online._decision import Decision, History, check_feedback, check_feedbacks, check_probabilities
+from noisewise.online._policies import Policy, UpperConfidence
+from noisewise.online._rates import Noise, flip_rates, known_classes, rates_as_noise
+from noisewise.online._rows import NOT_FINITE, check_rows, one_row
+from noisewise.online._rules import Confidence, Rule
+from noisewise.online._signals import FEEDBACK_SIGNALS, signal_code
+
+
+class BanditClassifier(RoundLearner):
+    """A classifier that plays a label, hears whether it was right, perhaps wrongly, and learns: policy x signal x rule.
+
+    `noisewise.online.recipes` has the named algorithms. Rows may come as numpy, CSR, pandas or polars; float32 rows are
+    learnt from in float32. There is no intercept: add a constant feature if the classes need one.
+
+    Parameters
+    ----------
+    policy : policy, default=UpperConfidence()
+        How to act on scores.
+    rule : rule, default=Confidence(0.75, C=0.125)
+        How far to move.
+    signal : {"sign", "importance", "value", "importance_rival"}, default="sign"
+        What a round says: +-1 on the played class; feedback over its probability; feedback to be regressed, corrected
+        afterwards; importance against the best other class.
+    n_classes, classes : int or list of hashables
+        How many labels, named 0, 1, ..., or the labels themselves.
+    noise : FlipMatrix over wrong (0) and right (1), or one for each class, or None
+        How feedback is flipped. None: as `tracker` finds it, or no noise if there is no tracker.
+    covariance : {"diagonal", "full"}, default="diagonal"
+        Covariance of the weights of a class, for the rules that keep one.
+    scale_step : bool, default=False
+        Whether the step's limit C shrinks with the information in the feedback (C times 1 - rho0 - rho1).
+    tracker : RateTracker or another object with observe(X, actions, probabilities, feedback) and estimate(), or None
+        A copy is shown the rounds of every `block`, classes as numbers; its estimate is the noise from then on.
+    block : int, default=10_000
+        Rounds between two estimates.
+    random_state : int, Generator or None
+        What the policy draws from.
+
+    Examples
+    --------
+    >>> from noisewise import FlipMatrix
+    >>> from noisewise.online.recipes import linucb
+    >>> learner = linucb(classes=["cat", "dog"], noise=FlipMatrix.binary(0.1, 0.2), random_state=0)
+    >>> decision = learner.decide([1.0, 0.5])
+    >>> decision.action, decision.probability
+    ('cat', 1.0)
+    >>> learner.learn(decision, feedback=1).predict([[1.0, 0.5]])
+    array(['cat'], dtype='<U3')
+    """
+
+    n_decisions_: int
+    learnt_: NDArray[np.uint8]
+
+    def __init__(
+        self,
+        policy: Policy | None = None,
+        rule: Rule | None = None,
+        signal: str | Callable[..., Any] = "sign",
+        n_classes: int | None = None,
+        classes: Sequence[Any] | None = None,
+        noise: Noise = None,
+        covariance: str = "diagonal",
+        scale_step: bool = False,
+        tracker: Any = None,
+        block: int = 10_000,
+        random_state: Chance = None,
+    ) -> None:
+        self.policy = policy
+        self.rule = rule
+        self.signal = signal
+        self.n_classes = n_classes
+        self.classes = classes
+        self.noise = noise
+        self.covariance = covariance
+        self.scale_step = scale_step
+        self.tracker = tracker
+        self.block = block
+        self.random_state = random_state
+
+    def decide(self, x: Any, actions: Iterable[Any] | None = None) -> Decision:
+        """Play a label for one row, among `actions` if given; learns nothing yet."""
+        row = self._one_row(x)
+        allowed = self._allowed(actions)
+        if isinstance(row, tuple):
+            code, best, probability = loops().decide_sparse(self._state(), *row, allowed)
+        else:
+            code, best, probability = loops().decide_dense(self._state(), row, allowed)
+        if code < 0:
+            raise ValueError(NOT_FINITE.format(row=0))
+        number = self.n_decisions_
+        self.n_decisions_ = number + 1
+        version = int(self.counts_[codes.ROUNDS])
+        return Decision(self.classes_.item(code), probability, number, row, code, best, version)
+
+    def learn(self, decision: Decision, feedback: Any) -> BanditClassifier:
+        """Learn whether a decision was right; late or out of order does not matter, twice is refused."""
+        observed = check_feedback(feedback)
+        self._check_decision(decision)
+        row, code, probability = decision.features, decision.code, decision.probability
+        if isinstance(row, tuple):
+            loops().learn_sparse(self._state(), *row, code, decision.best, probability, observed)
+        else:
+            loops().learn_dense(self._state(), row, code, decision.best, probability, observed)
+        self.learnt_[decision.id // 8] |= 1 << decision.id % 8
+        if self.tracker is not None:
+            _blocks.remember(self, _blocks.as_rows(row, self.n_features_in_), [code], [observed], [probability])
+        return self
+
+    def play(self, X: Any, y: Any, noise: Noise = None, rng: Chance = None) -> History:
+        """Play and learn from a stream with true labels `y`, whose feedback is flipped by `noise` drawn from `rng`.
+
+        The same as `decide` and `learn` row by row, in one compiled loop.
+        """
+        rows = self._rows(X)
+        true = self._find(y)
+        check_consistent_length(rows, true)
+        flips = flip_rates(noise, len(self.classes_))
+        uniforms = np.zeros(0) if noise is None else generator(rng).random(len(true))
+        log = blank_log(true, flips, uniforms)
+        self._go(rows, log)
+        return History(self.classes_[log.actions], log.feedback, log.actions != true, log.probabilities)
+
+    def learn_logged(self, X: Any, actions: Any, feedback: Any, probabilities: Any) -> BanditClassifier:
+        """Learn from the log of another policy, in order; `probabilities` are those the actions were played with."""
+        rows = self._rows(X)
+        played, observed = self._find(actions), check_feedbacks(feedback)
+        chances = np.ascontiguousarray(np.broadcast_to(check_probabilities(probabilities), observed.shape))
+        check_consistent_length(rows, played, observed)
+        empty = np.zeros(0)
+        self._go(rows, Log(np.full_like(played, -1), np.zeros((0, 2)), empty, played, observed, chances, given=True))
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The label with the highest score, without exploration."""
+        best = self._scores(X).argmax(axis=1)
+        return np.asarray(self.classes_[best])
+
+    def decision_function(self, X: Any) -> Floats:
+        """Score of each class, of shape (n_rows, n_classes), corrected for the noise in force."""
+        return self._scores(X)
+
+    @property
+    def noise_(self) -> FlipMatrix | list[FlipMatrix]:
+        """The feedback noise that is corrected for: one for all classes, or one for each."""
+        known = getattr(self, "flip_rates_", None)
+        return rates_as_noise(
+            flip_rates(self.noise, len(known_classes(self.n_classes, self.classes))) if known is None else known
+        )
+
+    def use_noise(self, noise: Noise) -> BanditClassifier:
+        """Correct for this noise from now on."""
+        rates = flip_rates(noise, len(known_classes(self.n_classes, self.classes)))
+        if hasattr(self, "table_"):
+            self._use_rates(rates)
+        else:
+            self.noise = noise
+        return self
+
+    def _start(self, n_features: int, dtype: Any) -> None:
+        """Arrays for the first row; nothing is kept if a parameter is wrong."""
+        classes = known_classes(self.n_classes, self.classes)
+        policy = UpperConfidence() if self.policy is None else self.policy
+        rule = Confidence(0.75, C=0.125) if self.rule is None else self.rule
+        signal = signal_code(self.signal, FEEDBACK_SIGNALS)
+        chance = chance_state(self.random_state)
+        self._begin(n_features, dtype, policy, rule, signal, self.covariance, flip_rates(self.noise, len(classes)))
+        self.settings_[codes.SCALED] = self.scale_step
+        self.classes_, self.chance_, self.n_features_in_ = classes, chance, n_features
+        self.n_decisions_ = 0
+        self.learnt_ = np.zeros(0, dtype=np.uint8)
+        if self.tracker is not None:
+            _blocks.start(self, policy)
+
+    def _one_row(self, x: Any) -> Any:
+        if hasattr(self, "table_"):
+            return one_row(x, self.n_features_in_, self.table_.dtype)
+        dtype = np.float32 if getattr(x, "dtype", None) == np.float32 else np.float64
+        row = one_row(x, None, dtype)
+        width = x.shape[-1] if isinstance(row, tuple) else len(row)
+        if not np.isfinite(row[1] if isinstance(row, tuple) else row).all():
+            raise ValueError(NOT_FINITE.format(row=0))
+        self._start(width, dtype)
+        return row if isinstance(row, tuple) else row.astype(self.table_.dtype, copy=False)
+
+    def _rows(self, X: Any) -> Any:
+        if hasattr(self, "table_"):
+            return check_rows(self, X, reset=False, dtype=self.table_.dtype)
+        rows = check_rows(self, X, reset=True)
+        self._start(rows.shape[1], rows.dtype)
+        return rows
+
+    def _find(self, labels: Any) -> Codes:
+        given = np.asarray(labels)
+        numbered = self.classes is None and given.ndim == 1 and given.dtype.kind in "iu" and given.size > 0
+        if numbered and given.min() >= 0 and given.max() < len(self.classes_):
+            return given.astype(np.int64, copy=False)
+        return find_labels(labels, self.classes_).astype(np.int64, copy=False)
+
+    def _allowed(self, actions: Iterable[Any] | None) -> NDArray[np.bool_]:
+        if actions is None:
+            return np.ones(len(self.classes_), dtype=np.bool_)
+        allowed = np.zeros(len(self.classes_), dtype=np.bool_)
+        allowed[find_labels(list(actions), self.classes_)] = True
+        if not allowed.any():
+            raise ValueError("actions is empty; at least one label must be allowed")
+        return allowed
+
+    def _check_decision(self, decision: Decision) -> None:
+        number = decision.id
+        if not hasattr(self, "table_") or not 0 <= number < self.n_decisions_:
+            raise ValueError(f"decision {number!r} was not made by this learner")
+        if not 0 <= decision.code < len(self.classes_) or self.classes_.item(decision.code) != decision.action:
+            raise ValueError(f"the action {decision.action!r} is not one of the classes")
+        check_probabilities(decision.probability)
+        if number // 8 >= len(self.learnt_):  # one bit a decision, doubled so that a long stream stays cheap
+            room = np.zeros(max(64, self.n_decisions_ // 4), dtype=np.uint8)
+            room[: len(self.learnt_)] = self.learnt_
+            self.learnt_ = room
+        if self.learnt_[number // 8] >> number % 8 & 1:
+            raise ValueError(f"decision {number} has been learnt from already; each counts once")
+
+    def _go(self, rows: Any, log: Log) -> None:
+        if self.tracker is None:
+            self._run(rows, log)
+        else:
+            _blocks.run(self, rows, log)

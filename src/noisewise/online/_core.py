@@ -1,0 +1,149 @@
+"""What feedback and label learners share: their arrays, and the way from them into the compiled loops."""
+
+from __future__ import annotations
+
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+
+from noisewise._inputs import Chance, Codes, Floats, generator
+from noisewise._loops import state as codes
+from noisewise._loops.state import Log, State
+from noisewise.online._policies import Policy
+from noisewise.online._rows import check_rows, csr_parts, refuse_not_finite
+from noisewise.online._rules import Rule
+
+COVARIANCES = {"diagonal": codes.DIAGONAL, "full": codes.FULL}
+
+
+@cache
+def loops() -> ModuleType:
+    """The compiled loops, imported when the first one runs."""
+    from noisewise._loops import rounds
+
+    return rounds
+
+
+class RoundLearner(BaseEstimator):
+    """Arrays of a learner that goes one round at a time; everything it has learnt is in plain attributes."""
+
+    def _begin(
+        self, n_features: int, dtype: Any, policy: Policy, rule: Rule, signal: int, covariance: str, flip_rates: Floats
+    ) -> None:
+        """Allocate the arrays of a learner that knows nothing."""
+        if covariance not in COVARIANCES:
+            raise ValueError(f"covariance is {covariance!r}; it is 'diagonal' or 'full'")
+        numbers = rule.numbers()
+        kind = COVARIANCES[covariance] if numbers.second_order else codes.IDENTITY
+        shrink = numbers.shrink
+        if signal == codes.VALUE and shrink == codes.ALONE:
+            shrink = codes.DROP  # what is regressed beside the feedback must shrink with it
+        n_classes = len(flip_rates)
+        n_columns = 2 * n_classes if signal == codes.VALUE else n_classes
+        if kind == codes.FULL:
+            dtype = np.float64  # differences of nearly equal numbers
+        self.kinds_ = np.array(
+            [n_classes, n_columns, signal, numbers.rule, numbers.variant, kind, shrink, numbers.project],
+            dtype=np.int64,
+        )
+        self.settings_ = np.array(
+            [policy.width_in_std, policy.share, numbers.step, numbers.phi, numbers.ridge, 0.0], dtype=np.float64
+        )
+        self.table_ = codes.new_table(n_features, n_columns, kind, dtype, numbers.variance)
+        self.sigma_ = codes.new_sigma(n_features, n_classes, kind, numbers.variance)
+        self.sums_ = np.zeros(1)
+        self.counts_ = np.zeros(3, dtype=np.int64)
+        self._use_rates(flip_rates)
+
+    def _use_rates(self, flip_rates: Floats) -> None:
+        """Correct for these flip rates (rho0, rho1 of each class) from now on."""
+        rho0, rho1 = flip_rates.T
+        beta = 1 - rho0 - rho1
+        self.flip_rates_ = flip_rates
+        self.rates_ = np.column_stack([-rho0 / beta, (1 - rho0) / beta, rho0, beta])
+
+    def _check_started(self) -> None:
+        if not hasattr(self, "table_"):
+            raise NotFittedError(f"this {type(self).__name__} has not learnt anything yet; show it rows first")
+
+    def _state(self) -> State:
+        return State(
+            self.table_,
+            self.sigma_,
+            self.rates_,
+            self.chance_,
+            self.sums_,
+            self.counts_,
+            self.kinds_,
+            self.settings_,
+        )
+
+    def _run(self, X: Any, log: Log) -> None:
+        """Play or relive all rows; if one is not finite, nothing has happened."""
+        state = self._state()
+        if sp.issparse(X):
+            loops().play_sparse(state, *csr_parts(X), log)
+            return
+        if X.size < self.table_.size:  # looking first is cheaper than a copy to go back to
+            refuse_not_finite(X)
+        before = [part.copy() for part in state[:6]] if X.size >= self.table_.size else []
+        bad = loops().play_dense(state, X, log)
+        if bad >= 0:
+            for part, old in zip(state, before):
+                part[...] = old
+            refuse_not_finite(X)
+
+    def _weights(self) -> NDArray[Any]:
+        """Mean weights, of shape (n_features, n_columns)."""
+        return codes.means(self.table_, int(self.kinds_[codes.COLUMNS]), int(self.kinds_[codes.COVARIANCE]))
+
+    def _scores(self, X: Any) -> Floats:
+        """Score of each class, corrected for the rates in force."""
+        self._check_started()
+        rows = check_rows(self, X, reset=False)
+        if not sp.issparse(rows):
+            refuse_not_finite(rows)
+        scores = np.asarray(rows @ self._weights(), dtype=np.float64)
+        n_classes = int(self.kinds_[codes.CLASSES])
+        if self.kinds_[codes.SIGNAL] == codes.VALUE:
+            rho0, beta = self.rates_[:, codes.RHO0], self.rates_[:, codes.BETA]
+            return np.asarray((scores[:, :n_classes] - rho0 * scores[:, n_classes:]) / beta)
+        return scores
+
+    @property
+    def n_updates_(self) -> int:
+        """Rounds after which something moved."""
+        self._check_started()
+        return int(self.counts_[codes.UPDATES])
+
+    @property
+    def n_rounds_(self) -> int:
+        """Rounds learnt from."""
+        self._check_started()
+        return int(self.counts_[codes.ROUNDS])
+
+    @property
+    def mistakes_(self) -> int:
+        """Rounds whose label was known and was not the one predicted or played."""
+        self._check_started()
+        return int(self.counts_[codes.MISTAKES])
+
+
+def chance_state(random_state: Chance) -> NDArray[np.uint64]:
+    """The state of numpy's SFC64 for a seed, or for a draw from another source of chance."""
+    seed = random_state
+    if not (seed is None or isinstance(seed, int | np.integer)):
+        seed = int(generator(seed).integers(2**63))
+    return np.array(np.random.SFC64(seed).state["state"]["state"], dtype=np.uint64)
+
+
+def blank_log(true: Codes, noise: Floats, uniforms: Floats) -> Log:
+    """A log of a stream still to be played."""
+    n = len(true)
+    return Log(true, noise, uniforms, np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int8), np.zeros(n), given=False)

@@ -1,0 +1,85 @@
+"""What passes between a learner and the world: decisions, and the history of a stream."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisewise._inputs import Floats
+
+
+class Decision(NamedTuple):
+    """An action and all that is needed to learn from its feedback, whenever that comes.
+
+    Attributes
+    ----------
+    action : the label played
+    probability : with which it was played
+    id : its number among the learner's decisions
+    features : a copy of the row; for a sparse row its column numbers and values
+    code, best : the action and the action that looked best, as places among the classes
+    version : how many rounds the learner had learnt from when it decided
+    """
+
+    action: Any
+    probability: float
+    id: int
+    features: Any
+    code: int
+    best: int
+    version: int
+
+
+@dataclass(frozen=True)
+class History:
+    """What happened in a stream: labels played, feedback observed, where the label was not the true one."""
+
+    actions: NDArray[Any]
+    feedback: NDArray[np.int8]
+    mistakes: NDArray[np.bool_]
+    probabilities: Floats
+
+    @property
+    def mistake_rate(self) -> float:
+        """Share of rounds in which the played label was not the true one."""
+        return float(self.mistakes.mean()) if len(self.mistakes) else 0.0
+
+    def __len__(self) -> int:
+        return len(self.mistakes)
+
+
+def check_feedback(feedback: Any) -> int:
+    """Right or wrong as 1 or 0; anything else is refused."""
+    if isinstance(feedback, bool | int | float | np.bool_ | np.integer | np.floating) and feedback in (0, 1):
+        return int(feedback)
+    raise ValueError(
+        f"feedback is {feedback!r}; it must be 1 or True (right) or 0 or False (wrong). Without an answer, don't learn"
+    )
+
+
+def check_feedbacks(feedback: Any) -> NDArray[np.int8]:
+    """The same for many rounds."""
+    given = np.asarray(feedback)
+    if given.ndim != 1:
+        raise ValueError(f"feedback has shape {given.shape}; one answer for each row is needed")
+    if given.dtype.kind not in "biuf":
+        return np.array([check_feedback(answer) for answer in given.tolist()], dtype=np.int8)
+    wrong = ~np.isin(given, (0, 1))
+    if wrong.any():
+        check_feedback(given[np.argmax(wrong)].item())
+    return given.astype(np.int8)
+
+
+def check_probabilities(probabilities: Any) -> Floats:
+    """Probabilities above 0 and at most 1."""
+    given = np.asarray(probabilities, dtype=np.float64)
+    wrong = ~((given > 0) & (given <= 1))
+    if wrong.any():
+        raise ValueError(
+            f"a probability is {np.atleast_1d(given)[np.atleast_1d(wrong)][0]}; what was played had a probability "
+            "above 0 and at most 1"
+        )
+    return given

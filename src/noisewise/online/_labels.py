@@ -1,0 +1,116 @@
+"""Learning from labels, one pass in row order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_consistent_length
+
+from noisewise._inputs import Floats, check_binary_or_more, encode_labels, find_labels
+from noisewise.online._core import RoundLearner, blank_log, chance_state
+from noisewise.online._policies import Greedy
+from noisewise.online._rows import check_rows
+from noisewise.online._rules import Additive, Rule
+from noisewise.online._signals import LABEL_SIGNALS, signal_code
+
+
+class OnlineClassifier(ClassifierMixin, RoundLearner):
+    """A linear classifier that learns from each row once, in order: Perceptron, PA, CW, SCW, AROW, NHERD.
+
+    Every class has a weight vector; a row is given to the class with the highest score. There is no intercept: add a
+    constant feature if the classes need one. Float32 rows are learnt from in float32.
+
+    Parameters
+    ----------
+    rule : rule, default=Additive()
+        How far to move.
+    signal : {"rival", "label"}, default="rival"
+        "rival" compares the true class with the best wrong one in every row; "label" learns from mistakes only.
+    covariance : {"diagonal", "full"}, default="diagonal"
+        Covariance of the weights of a class, for the rules that keep one.
+
+    Attributes
+    ----------
+    classes_ : the labels, in order
+    n_updates_, mistakes_, n_rounds_ : how often it moved, guessed wrong (before learning) and learnt in all
+    coef_ : mean weights, of shape (n_classes, n_features)
+
+    Examples
+    --------
+    >>> model = OnlineClassifier().fit([[1.0, 0.0], [0.0, 1.0], [1.0, 0.1], [0.0, 2.0]], ["a", "b", "a", "b"])
+    >>> model.predict([[3.0, 1.0], [1.0, 3.0]])
+    array(['a', 'b'], dtype='<U1')
+    >>> model.mistakes_
+    1
+    """
+
+    def __init__(self, rule: Rule | None = None, signal: str = "rival", covariance: str = "diagonal") -> None:
+        self.rule = rule
+        self.signal = signal
+        self.covariance = covariance
+
+    def fit(self, X: Any, y: Any) -> OnlineClassifier:
+        """Forget, and learn from the rows in order."""
+        rows = check_rows(self, X, reset=True)
+        classes, codes = encode_labels(y)
+        check_binary_or_more(classes)
+        check_consistent_length(rows, codes)
+        self._start(classes, rows)
+        self._learn(rows, codes)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> OnlineClassifier:
+        """Go on learning; the first call needs all `classes` that will ever come."""
+        fresh = not hasattr(self, "table_")
+        rows = check_rows(self, X, reset=fresh, dtype=None if fresh else self.table_.dtype)
+        if fresh:
+            if classes is None:
+                raise ValueError("the first call of partial_fit needs classes=, all labels that will ever come")
+            known = encode_labels(classes)[0]
+            check_binary_or_more(known)
+        else:
+            known = self.classes_
+            if classes is not None and encode_labels(classes)[0].tolist() != known.tolist():
+                raise ValueError(f"classes is {classes!r}, not the same as on last call to partial_fit: {known!r}")
+        codes = find_labels(y, known)
+        check_consistent_length(rows, codes)
+        if fresh:
+            self._start(known, rows)
+        self._learn(rows, codes)
+        return self
+
+    def decision_function(self, X: Any) -> Floats:
+        """Score of each class; for two classes that of the second over the first."""
+        scores = self._scores(X)
+        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class with the highest score."""
+        best = self._scores(X).argmax(axis=1)
+        return np.asarray(self.classes_[best])
+
+    @property
+    def coef_(self) -> NDArray[Any]:
+        """Mean weights of each class."""
+        self._check_started()
+        return self._weights().T
+
+    def _start(self, classes: NDArray[Any], rows: Any) -> None:
+        rule = Additive() if self.rule is None else self.rule
+        code = signal_code(self.signal, LABEL_SIGNALS)
+        self.classes_ = classes
+        self.chance_ = chance_state(0)  # greedy: never drawn from
+        no_flips = np.zeros((len(classes), 2))
+        self._begin(rows.shape[1], rows.dtype, Greedy(), rule, code, self.covariance, no_flips)
+
+    def _learn(self, rows: Any, codes: NDArray[Any]) -> None:
+        no_flips = np.zeros((len(self.classes_), 2))
+        self._run(rows, blank_log(codes.astype(np.int64, copy=False), no_flips, np.zeros(0)))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

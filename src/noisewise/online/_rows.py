@@ -1,0 +1,77 @@
+"""Rows as users have them (arrays, CSR, data frames, lists), as the loops take them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils.validation import validate_data
+
+NOT_FINITE = "Input X contains NaN or infinity in row {row}; fill it in or drop the row"
+
+
+def check_rows(model: Any, X: Any, reset: bool, dtype: Any = None) -> Any:
+    """X as a C-ordered array or a CSR matrix with sorted columns, float32 or float64; `dtype` asks for one of them.
+
+    Dense values are not looked at here: the loops find what is not finite.
+    """
+    wanted = [np.float64, np.float32] if dtype is None else dtype
+    checked = validate_data(
+        model, X, reset=reset, accept_sparse="csr", dtype=wanted, order="C", ensure_all_finite=False
+    )
+    if sp.issparse(checked):
+        return check_csr(checked)
+    return checked
+
+
+def refuse_not_finite(X: NDArray[Any]) -> None:
+    """Refuse dense rows with NaN or infinity."""
+    finite = np.isfinite(X).all(axis=-1)
+    if not finite.all():
+        raise ValueError(NOT_FINITE.format(row=int(np.argmin(finite))))
+
+
+def check_csr(X: Any) -> Any:
+    """A CSR matrix in canonical form, finite, with column numbers that exist."""
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    finite = np.isfinite(X.data)
+    if not finite.all():
+        row = int(np.searchsorted(X.indptr, np.argmin(finite), side="right")) - 1
+        raise ValueError(NOT_FINITE.format(row=row))
+    if X.indices.size and not 0 <= X.indices.min() <= X.indices.max() < X.shape[1]:
+        raise ValueError(f"X has column numbers outside 0 to {X.shape[1] - 1}")
+    return X
+
+
+def csr_parts(X: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Row starts, column numbers and values; without a copy where the numbers fit."""
+    narrow = X.indices.astype(np.int32, copy=False)
+    indices = narrow.view(np.uint32)  # the loops then need no test for negative numbers
+    return X.indptr.astype(np.int64, copy=False), indices, X.data
+
+
+def one_row(x: Any, n_features: int | None, dtype: Any) -> Any:
+    """One example as a dense row, or as (column numbers, values) if it is sparse; a copy that nobody else changes."""
+    if sp.issparse(x):
+        row = sp.csr_array(x.reshape(1, -1) if x.ndim == 1 else x)
+        if row.shape[0] != 1:
+            raise ValueError(f"one row is needed, not {row.shape[0]}")
+        _check_width(row.shape[1], n_features)
+        row = check_csr(row)
+        return csr_parts(row)[1].copy(), row.data.astype(dtype)
+    dense = np.array(x.to_numpy() if hasattr(x, "to_numpy") else x, dtype=dtype)
+    if dense.ndim == 2 and len(dense) == 1:
+        dense = dense[0]
+    if dense.ndim != 1:
+        raise ValueError(f"one row of features is needed; this has shape {dense.shape}")
+    _check_width(len(dense), n_features)
+    return dense
+
+
+def _check_width(given: int, n_features: int | None) -> None:
+    if n_features is not None and given != n_features:
+        raise ValueError(f"the row has {given} features; the learner was given {n_features} before")

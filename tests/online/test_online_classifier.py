@@ -1,0 +1,118 @@
+"""Learning from labels, one pass in row order."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from noisewise.online import OnlineClassifier, recipes
+
+RECIPES = {
+    "perceptron": recipes.perceptron(),
+    "mpa": recipes.mpa(),
+    "mpa_II": recipes.mpa(C=0.1, variant="II"),
+    "mcw": recipes.mcw(),
+    "mscw": recipes.mscw(C=0.5),
+    "mscw_II": recipes.mscw(C=0.5, variant="II"),
+    "arow": recipes.arow(),
+    "arow_full": recipes.arow(covariance="full"),
+    "nherd": recipes.nherd(),
+    "nherd_drop": recipes.nherd(variant="drop"),
+    "nherd_exact": recipes.nherd(variant="exact"),
+    "nherd_full": recipes.nherd(variant="full"),
+}
+
+
+@parametrize_with_checks([recipes.perceptron(), recipes.mscw(), recipes.arow(covariance="full")])
+def test_scikit_learn_accepts(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def clouds():
+    rng = np.random.default_rng(0)
+    y = rng.integers(4, size=2000)
+    X = 2 * np.eye(4, 6)[y] + rng.normal(scale=0.4, size=(2000, 6))
+    return X, y
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_every_recipe_learns_separated_clouds(name, clouds):
+    X, y = clouds
+    model = clone(RECIPES[name]).fit(X[:1500], y[:1500])
+    assert model.score(X[1500:], y[1500:]) > 0.97
+    assert 0 < model.mistakes_ < 150
+    assert model.n_rounds_ == 1500 >= model.n_updates_ > 0
+
+
+@pytest.mark.parametrize("name", ["perceptron", "mscw", "nherd_exact", "arow_full"])
+def test_partial_fit_in_pieces_equals_one_fit(name, clouds):
+    X, y = clouds
+    whole = clone(RECIPES[name]).fit(X, y)
+    pieces = clone(RECIPES[name])
+    for start in range(0, len(X), 300):
+        pieces.partial_fit(X[start : start + 300], y[start : start + 300], classes=range(4))
+    assert np.array_equal(whole.table_, pieces.table_)
+    assert (whole.mistakes_, whole.n_updates_) == (pieces.mistakes_, pieces.n_updates_)
+
+
+def test_labels_may_be_any_hashables(clouds):
+    X, y = clouds
+    names = [("a", 1), ("b", 2), ("b", 3), ("c", 0)]
+    labels = [names[k] for k in y]
+    model = recipes.arow().fit(X, labels)
+    plain = recipes.arow().fit(X, np.array([model.classes_.tolist().index(label) for label in labels]))
+    assert set(model.predict(X[:50])) <= set(names)
+    assert np.array_equal(model.table_, plain.table_)
+
+
+def test_data_frames_and_sparse_rows_give_the_same_weights(clouds):
+    X, y = clouds
+    expected = recipes.mscw().fit(X, y).table_
+    columns = [f"c{i}" for i in range(X.shape[1])]
+    frame, table = pd.DataFrame(X, columns=columns), pl.DataFrame(X, schema=columns)
+    for rows in (frame, table, sp.csr_array(X), sp.csr_matrix(X), X.tolist()):
+        assert np.array_equal(recipes.mscw().fit(rows, y).table_, expected)
+
+
+def test_duplicate_sparse_entries_count_as_their_sum():
+    X = sp.csr_array((np.array([0.5, 0.5, 1.0]), np.array([1, 1, 0]), np.array([0, 2, 3])), shape=(2, 2))
+    y = [1, 0]
+    assert np.array_equal(recipes.arow().fit(X, y).table_, recipes.arow().fit(X.toarray(), y).table_)
+
+
+def test_a_row_that_is_not_finite_is_refused_and_nothing_is_learnt(clouds):
+    X, y = clouds
+    model = recipes.arow().fit(X[:100], y[:100])
+    before = model.table_.copy(), model.counts_.copy()
+    for bad in (np.nan, np.inf):
+        for n in (3, 500):
+            rows = X[:n].copy()
+            rows[2, 3] = bad
+            for given in (rows, sp.csr_array(rows)):
+                with pytest.raises(ValueError, match="NaN or infinity in row 2"):
+                    model.partial_fit(given, y[:n])
+    assert np.array_equal(model.table_, before[0])
+    assert np.array_equal(model.counts_, before[1])
+
+
+def test_what_can_not_work_is_refused(clouds):
+    X, y = clouds
+    with pytest.raises(ValueError, match="needs classes="):
+        recipes.arow().partial_fit(X, y)
+    with pytest.raises(ValueError, match="not the same as on last call"):
+        recipes.arow().partial_fit(X, y, classes=range(4)).partial_fit(X, y, classes=range(5))
+    with pytest.raises(ValueError, match="label 9 was not seen"):
+        recipes.arow().partial_fit(X, y, classes=range(4)).partial_fit(X[:1], [9])
+    with pytest.raises(ValueError, match="signal is 'sign'"):
+        OnlineClassifier(signal="sign").fit(X, y)
+    with pytest.raises(ValueError, match="covariance is 'block'"):
+        recipes.arow(covariance="block").fit(X, y)
+    for wrong in (dict(C=0.0), dict(C=-1.0), dict(variant="III")):
+        with pytest.raises(ValueError, match=r"C is|variant is"):
+            recipes.mpa(**wrong)
+    with pytest.raises(ValueError, match="confidence is 0.5"):
+        recipes.mcw(confidence=0.5)
