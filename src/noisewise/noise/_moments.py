@@ -1,0 +1,282 @@
+"""Flip rates of right/wrong feedback from two moments of a log: confident rounds and logged exploration."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.random_projection import SparseRandomProjection
+
+from noisewise._inputs import Codes, Floats
+from noisewise.noise._flip import FlipMatrix
+
+LEAST_SIGNAL = 0.15  # 1 - rho0 - rho1: below it, correcting multiplies the noise by more than 1 / 0.15
+WIDEST = 512  # columns; wider rows are projected, because the regression's cost grows with the square
+RIDGE = 5.0  # in units of the mean squared length of a row
+STEPS = 0.7 ** np.arange(6)  # shares of the candidate rounds, from all of them down to the surest sixth
+LEAST_ROUNDS = 400  # fewer sure rounds than this say too little to narrow further
+DOUBT = 0.012  # bias allowed for in "surely wrong" rounds: the learner chose them, and may have known better
+CHOICE = 1.15  # the standard error is this much larger because the head was chosen by looking at the values
+Z = 1.959963984540054  # 95 %
+
+
+@dataclass(frozen=True)
+class RateEstimate:
+    """Estimated flip rates of right/wrong feedback, with 95 % intervals and what they rest on.
+
+    ``noise`` can be passed on wherever a noise is asked for. Where ``identified`` is false, ``reason`` says what is
+    missing, the rate that could not be found stands at 0 and its interval covers all that is possible.
+    """
+
+    noise: FlipMatrix
+    false_positive_interval: tuple[float, float]
+    false_negative_interval: tuple[float, float]
+    exploring_rounds: float
+    confident_rounds: int
+    identified: bool
+    reason: str
+
+    @property
+    def false_positive(self) -> float:
+        """P(seen as right | wrong) [rho0]."""
+        return float(self.noise.matrix[0, 1])
+
+    @property
+    def false_negative(self) -> float:
+        """P(seen as wrong | right) [rho1]."""
+        return float(self.noise.matrix[1, 0])
+
+
+def rates_from_moments(
+    X: Any, actions: ArrayLike, feedback: ArrayLike, probabilities: ArrayLike, n_classes: int, ridge: float = RIDGE
+) -> RateEstimate:
+    """Flip rates of right/wrong feedback from a log with its exploration probabilities.
+
+    A ridge regression of the feedback on (x, action), each round scored without itself, finds the rounds where the
+    played action is surely right: the share of "wrong" there is rho1. Weighting by the logged probabilities gives the
+    mean feedback of an action drawn at random, which is rho0 + (1 - rho0 - rho1) / n_classes.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n_rounds, n_features)
+    actions : codes 0 ... n_classes - 1 of the played actions
+    feedback : 0 or 1, as observed
+    probabilities : of the played actions, as they were when they were drawn
+    n_classes : number of actions
+    ridge : strength of the regression's penalty, in mean squared row lengths
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(3, size=6000)
+    >>> X = np.eye(3)[y] + rng.normal(scale=0.2, size=(6000, 3))
+    >>> actions = rng.integers(3, size=6000)
+    >>> feedback = FlipMatrix.binary(0.1, 0.3).corrupt((actions == y).astype(int), rng)
+    >>> estimate = rates_from_moments(X, actions, feedback, np.full(6000, 1 / 3), n_classes=3)
+    >>> estimate.identified, abs(estimate.false_positive - 0.1) < 0.02, abs(estimate.false_negative - 0.3) < 0.03
+    (True, True, True)
+    """
+    rows, played, seen, chances = check_log(X, actions, feedback, probabilities, n_classes)
+    scores = held_out_scores(narrow(rows), played, seen, n_classes, ridge)
+    terms, weights = exploration_terms(scores, played, seen, chances)
+    moment = ExplorationMoment.of(terms, weights)
+    return combine(scores, played, seen, moment)
+
+
+@dataclass(frozen=True)
+class ExplorationMoment:
+    """Sums over a log that give the mean feedback of an action drawn at random; plain numbers, so they add up."""
+
+    rounds: int
+    terms: float
+    squared_terms: float
+    weights: float
+    squared_weights: float
+
+    @classmethod
+    def of(cls, terms: Floats, weights: Floats) -> ExplorationMoment:
+        """Sum up the rounds of a log."""
+        squares = float(np.square(terms).sum()), float(np.square(weights).sum())
+        return cls(len(terms), float(terms.sum()), squares[0], float(weights.sum()), squares[1])
+
+    def __add__(self, other: ExplorationMoment) -> ExplorationMoment:
+        return ExplorationMoment(
+            self.rounds + other.rounds,
+            self.terms + other.terms,
+            self.squared_terms + other.squared_terms,
+            self.weights + other.weights,
+            self.squared_weights + other.squared_weights,
+        )
+
+    @property
+    def mean(self) -> float:
+        """Mean feedback of a uniformly drawn action."""
+        return self.terms / self.rounds
+
+    @property
+    def error(self) -> float:
+        """Its standard error."""
+        return float(np.sqrt(max(self.squared_terms / self.rounds - self.mean**2, 0.0) / self.rounds))
+
+    @property
+    def effective_rounds(self) -> float:
+        """As many uniformly drawn actions would say as much."""
+        return self.weights**2 / max(self.squared_weights, 1e-300)
+
+    @property
+    def covers_all_actions(self) -> bool:
+        """Whether the weights average one, as they must if every action had a chance in every round."""
+        mean = self.weights / self.rounds
+        spread = np.sqrt(max(self.squared_weights / self.rounds - mean**2, 0.0) / self.rounds)
+        return bool(mean + 5 * spread > 0.95 and self.effective_rounds >= 20)
+
+
+def combine(scores: Floats, actions: Codes, feedback: Floats, moment: ExplorationMoment) -> RateEstimate:
+    """Both rates from held-out scores of every action, and the exploration moment."""
+    n_classes = scores.shape[1]
+    sure_right, sure_wrong = sure_rounds(scores, actions)
+    rho1, error1, count = plateau(1.0 - feedback[sure_right], largest=0.5)
+    if count < 20:
+        reason = "rho1 is not identified: fewer than 20 rounds played the regression's own best guess"
+        return _estimate(0.0, (0.0, 1.0), 0.0, (0.0, 1.0), moment, count, reason)
+    near1 = (max(rho1 - Z * error1, 0.0), min(rho1 + Z * error1, 1.0))
+    if not moment.covers_all_actions:
+        reason = (
+            "rho0 is not identified: the log has hardly any rounds whose action was drawn by chance; "
+            "explore a little (1 % is enough) and log the probability of each action"
+        )
+        return _estimate(0.0, (0.0, 1 - rho1), rho1, near1, moment, count, reason)
+    rho0 = (moment.mean - (1 - rho1) / n_classes) * n_classes / (n_classes - 1)
+    error0 = float(np.hypot(moment.error * n_classes, error1) / (n_classes - 1))
+    rho0, error0 = _with_sure_wrong(rho0, error0, feedback[sure_wrong])
+    near0 = (min(max(rho0 - Z * error0, 0.0), 1.0), max(min(rho0 + Z * error0, 1.0), 0.0))
+    return _estimate(min(max(rho0, 0.0), 1.0), near0, rho1, near1, moment, count, "")
+
+
+def held_out_scores(X: NDArray[Any], actions: Codes, feedback: Floats, n_classes: int, ridge: float = RIDGE) -> Floats:
+    """Ridge estimates of P(feedback = 1 | x, action) for every action, each round left out of its own score."""
+    penalty = ridge * max(float(np.einsum("ij,ij->", X, X)) / len(X), 1e-12)
+    weights = np.zeros((n_classes, X.shape[1]))
+    leverage = np.zeros(len(X))
+    for action in range(n_classes):
+        mine = np.flatnonzero(actions == action)
+        own = X[mine]
+        inverse = np.linalg.inv((own.T @ own).astype(np.float64) + penalty * np.eye(X.shape[1]))
+        weights[action] = inverse @ (feedback[mine].astype(own.dtype) @ own)
+        leverage[mine] = np.einsum("ij,ij->i", own @ inverse.astype(own.dtype), own)
+    scores = np.asarray(X @ weights.T.astype(X.dtype), dtype=np.float64)
+    return leave_one_out(scores, actions, feedback, leverage)
+
+
+def leave_one_out(scores: Floats, actions: Codes, feedback: Floats, leverage: Floats) -> Floats:
+    """Take each round's own feedback out of the score of its action (in place)."""
+    rounds = np.arange(len(actions))
+    own = np.minimum(leverage, 0.95)
+    scores[rounds, actions] = (scores[rounds, actions] - own * feedback) / (1 - own)
+    return scores
+
+
+def exploration_terms(scores: Floats, actions: Codes, feedback: Floats, probabilities: Floats) -> tuple[Floats, Floats]:
+    """Doubly robust terms whose mean is the feedback of a uniformly drawn action, and the weights 1 / (K P)."""
+    weights = 1.0 / (scores.shape[1] * probabilities)
+    own = scores[np.arange(len(actions)), actions]
+    return scores.mean(axis=1) + weights * (feedback - own), weights
+
+
+def sure_rounds(scores: Floats, actions: Codes) -> tuple[Codes, Codes]:
+    """Rounds whose played action is the best guess, and those where it is not among the two best; surest first."""
+    n_classes = scores.shape[1]
+    ordered = np.sort(scores, axis=1)
+    own = scores[np.arange(len(actions)), actions]
+    right = np.flatnonzero(own == ordered[:, -1])
+    second = ordered[:, -2] if n_classes > 2 else ordered[:, -1]  # of two actions, one is best
+    wrong = np.flatnonzero(own < second)
+    lead = ordered[:, -1] - ordered[:, -2]
+    return (
+        right[np.argsort(-lead[right], kind="stable")],
+        wrong[np.argsort((own - ordered[:, -1])[wrong], kind="stable")],
+    )
+
+
+def plateau(values: Floats, largest: float = 1.0) -> tuple[float, float, int]:
+    """Mean of the surest values, standard error and count: as many as agree with all that are surer still.
+
+    Doubtful rounds push the mean up, so the largest head that is not above the smaller ones is taken, and none
+    larger than the share `largest`.
+    """
+    sizes = (largest * STEPS * len(values)).astype(int)
+    sizes = sizes[sizes >= min(LEAST_ROUNDS, sizes[0])]
+    if sizes[0] == 0:
+        return 0.0, 1.0, 0
+    means = np.cumsum(values)[sizes - 1] / sizes
+    variances = np.maximum(means * (1 - means), 2.0 / sizes)
+    for j in range(len(sizes)):  # heads are nested: the variance of a difference is that of the surplus
+        spread = np.sqrt(variances[j + 1 :] * (1 / sizes[j + 1 :] - 1 / sizes[j]))
+        if np.all(means[j] - means[j + 1 :] <= 2 * spread):
+            break
+    return float(means[j]), float(CHOICE * np.sqrt(variances[j] / sizes[j])), int(sizes[j])
+
+
+def narrow(X: Any) -> NDArray[Any]:
+    """Rows in float32, of at most 512 columns: wider ones are projected at random, the same way every time."""
+    if X.shape[1] > WIDEST:
+        projection = SparseRandomProjection(WIDEST, random_state=0, dense_output=True)
+        X = projection.fit_transform(X)
+    dense = X.toarray() if sparse.issparse(X) else X
+    return np.ascontiguousarray(dense, dtype=np.float32)
+
+
+def check_log(
+    X: Any, actions: ArrayLike, feedback: ArrayLike, probabilities: ArrayLike, n_classes: int
+) -> tuple[Any, Codes, Floats, Floats]:
+    """Refuse a log that can't be right; otherwise arrays of one length."""
+    rows = X.tocsr() if sparse.issparse(X) else np.asarray(X)
+    played, seen, chances = np.asarray(actions), np.asarray(feedback, float), np.asarray(probabilities, float)
+    n_rounds = rows.shape[0]
+    if n_rounds == 0 or {played.shape, seen.shape, chances.shape} != {(n_rounds,)}:
+        raise ValueError(
+            f"a log needs one action, feedback and probability per row of X, and at least one row; "
+            f"X has {n_rounds} rows, the others {played.shape}, {seen.shape}, {chances.shape}"
+        )
+    if played.dtype.kind not in "iub" or played.min() < 0 or played.max() >= n_classes:
+        raise ValueError(f"actions must be whole numbers from 0 to {n_classes - 1}")
+    if not np.isin(seen, (0.0, 1.0)).all():
+        raise ValueError("feedback must be 0 or 1 (False or True)")
+    if not ((chances > 0) & (chances <= 1)).all():
+        raise ValueError("the probability of a played action must be above 0 and at most 1")
+    if not np.isfinite(rows.data if sparse.issparse(rows) else rows).all():
+        raise ValueError("X holds NaN or infinity; drop these rounds or fill them in")
+    return rows, played.astype(np.intp), seen, chances
+
+
+def _with_sure_wrong(rho0: float, error: float, feedback: Floats) -> tuple[float, float]:
+    """Sharpen rho0 by the rounds whose action is surely wrong, unless they contradict the exploration."""
+    mean, spread, count = plateau(feedback) if len(feedback) > 1 else (0.0, 1.0, 0)
+    spread = float(np.hypot(spread, DOUBT))
+    if count < 20 or abs(mean - rho0) > 3 * np.hypot(spread, error):
+        return rho0, error
+    weight = error**2 / (error**2 + spread**2)
+    return weight * mean + (1 - weight) * rho0, float(error * spread / np.hypot(error, spread))
+
+
+def _estimate(
+    rho0: float,
+    near0: tuple[float, float],
+    rho1: float,
+    near1: tuple[float, float],
+    moment: ExplorationMoment,
+    confident: int,
+    reason: str,
+) -> RateEstimate:
+    identified = not reason
+    total = rho0 + rho1
+    if total > 1 - LEAST_SIGNAL:
+        shrink = (1 - LEAST_SIGNAL) / total
+        rho0, rho1 = rho0 * shrink, rho1 * shrink
+        clipped = f"the rates summed to {total:.2f} and were scaled down to {1 - LEAST_SIGNAL}"
+        reason = f"{reason}; {clipped}" if reason else clipped
+    noise = FlipMatrix.binary(rho0, rho1)
+    return RateEstimate(noise, near0, near1, moment.effective_rounds, confident, identified, reason)

@@ -1,0 +1,173 @@
+"""Flip rates of right/wrong feedback, followed while a learner plays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from noisewise._inputs import Floats
+from noisewise.noise._moments import (
+    RIDGE,
+    ExplorationMoment,
+    RateEstimate,
+    check_log,
+    combine,
+    exploration_terms,
+    leave_one_out,
+    narrow,
+)
+
+BLOCK = 500  # rounds between two looks at the regression: each block is scored by the blocks before it
+
+
+class RateTracker:
+    """Follow the flip rates of right/wrong feedback from the rounds a learner plays.
+
+    It keeps a ridge regression of the feedback per action, the exploration moment of every round seen, and up to
+    ``n_kept`` rounds of each of two kinds: those that played the regression's best guess and those that did not.
+    When a kind is full, every second round of it goes and from then on every second is taken, so the kept rounds stay
+    evenly spread over time and nothing is left to chance.
+
+    Parameters
+    ----------
+    n_classes : int
+        Number of actions.
+    exploration : float, default=0.01
+        Share of rounds whose action should be drawn uniformly; see `share`.
+    first_exploration : float, default=0.05
+        The same for the first ``first_rounds`` rounds.
+    n_kept : int, default=40000
+
+    Attributes
+    ----------
+    n_rounds : int
+        Rounds observed.
+
+    Examples
+    --------
+    >>> from noisewise.noise import FlipMatrix
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(3, size=6000)
+    >>> X = np.eye(3)[y] + rng.normal(scale=0.2, size=(6000, 3))
+    >>> actions = rng.integers(3, size=6000)
+    >>> feedback = FlipMatrix.binary(0.1, 0.3).corrupt((actions == y).astype(int), rng)
+    >>> tracker = RateTracker(n_classes=3)
+    >>> tracker.observe(X, actions, np.full(6000, 1 / 3), feedback)
+    >>> estimate = tracker.estimate()
+    >>> abs(estimate.false_positive - 0.1) < 0.03, abs(estimate.false_negative - 0.3) < 0.03
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        n_classes: int,
+        exploration: float = 0.01,
+        first_exploration: float = 0.05,
+        first_rounds: int = 10_000,
+        n_kept: int = 40_000,
+    ) -> None:
+        for name, share in (("exploration", exploration), ("first_exploration", first_exploration)):
+            if not 0 <= share <= 1:
+                raise ValueError(f"{name} is {share}; a share of the rounds lies between 0 and 1")
+        self.n_classes = n_classes
+        self.exploration = exploration
+        self.first_exploration = first_exploration
+        self.first_rounds = first_rounds
+        self.n_kept = n_kept
+        self.n_rounds = 0
+        self.moment_sums = np.zeros(4)
+        self.squared_length = 0.0
+        self.strides = np.ones(2, dtype=np.int64)
+        self.offered = np.zeros(2, dtype=np.int64)
+        self.gram: NDArray[np.float64] | None = None
+
+    def share(self) -> float:
+        """Share of uniform exploration the tracker wants in the next round."""
+        return self.first_exploration if self.n_rounds < self.first_rounds else self.exploration
+
+    def observe(self, X: Any, actions: ArrayLike, probabilities: ArrayLike, feedback: ArrayLike) -> None:
+        """Take in rounds: features, played actions, the probabilities they were drawn with, and the feedback."""
+        checked, played, seen, chances = check_log(X, actions, feedback, probabilities, self.n_classes)
+        rows = narrow(checked)
+        if self.gram is None:
+            self._start(rows.shape[1])
+        if rows.shape[1] != self.moments.shape[1]:
+            raise ValueError(f"rows have {rows.shape[1]} columns; the rounds before had {self.moments.shape[1]}")
+        for start in range(0, len(rows), BLOCK):
+            part = slice(start, start + BLOCK)
+            self._observe_block(rows[part], played[part], seen[part], chances[part])
+
+    def estimate(self) -> RateEstimate:
+        """The rates now, with intervals, or the reason why one of them can't be found."""
+        if self.gram is None:
+            raise ValueError("no rounds observed yet; call `observe` first")
+        rows = np.concatenate([self.guessed_rows, self.other_rows])
+        labels = np.concatenate([self.guessed_played, self.other_played])
+        played, seen = labels[:, 0].astype(np.intp), labels[:, 1].astype(np.float64)
+        inverses = self._inverses()
+        scores = np.asarray(rows @ self._weights(inverses).T)
+        leverage = np.zeros(len(rows))
+        for action, inverse in enumerate(inverses):
+            mine = rows[played == action].astype(np.float64)
+            leverage[played == action] = np.einsum("ij,ij->i", mine @ inverse, mine)
+        leave_one_out(scores, played, seen, leverage)
+        return combine(scores, played, seen, ExplorationMoment(self.n_rounds, *self.moment_sums.tolist()))
+
+    def _start(self, width: int) -> None:
+        self.gram = np.zeros((self.n_classes, width, width))
+        self.moments = np.zeros((self.n_classes, width))
+        self.weights = np.zeros((self.n_classes, width))
+        self.guessed_rows, self.other_rows = np.zeros((0, width), np.float32), np.zeros((0, width), np.float32)
+        self.guessed_played, self.other_played = np.zeros((0, 2), np.int64), np.zeros((0, 2), np.int64)
+        self.next_solve = BLOCK
+
+    def _observe_block(self, rows: NDArray[Any], played: NDArray[np.intp], seen: Floats, chances: Floats) -> None:
+        scores = np.asarray(rows @ self.weights.T)
+        terms, weights = exploration_terms(scores, played, seen, chances)
+        self.moment_sums += [terms.sum(), terms @ terms, weights.sum(), weights @ weights]
+        self.n_rounds += len(rows)
+        guessed = scores.argmax(axis=1) == played
+        self.guessed_rows, self.guessed_played = self._keep(
+            0, self.guessed_rows, self.guessed_played, rows[guessed], played[guessed], seen[guessed]
+        )
+        self.other_rows, self.other_played = self._keep(
+            1, self.other_rows, self.other_played, rows[~guessed], played[~guessed], seen[~guessed]
+        )
+        self.squared_length += float(np.einsum("ij,ij->", rows, rows))
+        assert self.gram is not None
+        for action in np.unique(played):
+            mine = rows[played == action]
+            self.gram[action] += mine.T @ mine
+            self.moments[action] += seen[played == action] @ mine
+        if self.n_rounds >= self.next_solve:  # ever more rarely: a solve costs as much as thousands of rounds
+            self.weights = self._weights(self._inverses())
+            self.next_solve = int(1.2 * self.n_rounds)
+
+    def _keep(
+        self,
+        kind: int,
+        kept: NDArray[Any],
+        kept_played: NDArray[Any],
+        rows: NDArray[Any],
+        played: NDArray[Any],
+        seen: Floats,
+    ) -> tuple[NDArray[Any], NDArray[Any]]:
+        numbers = self.offered[kind] + np.arange(len(rows))
+        self.offered[kind] += len(rows)
+        taken = numbers % self.strides[kind] == 0
+        kept = np.concatenate([kept, rows[taken]])
+        kept_played = np.concatenate([kept_played, np.stack([played, seen.astype(np.int64)], axis=1)[taken]])
+        while len(kept) > self.n_kept:
+            kept, kept_played = kept[::2], kept_played[::2]
+            self.strides[kind] *= 2
+        return kept, kept_played
+
+    def _inverses(self) -> Floats:
+        assert self.gram is not None
+        penalty = RIDGE * max(self.squared_length / self.n_rounds, 1e-12)
+        return np.asarray(np.linalg.inv(self.gram + penalty * np.eye(self.gram.shape[1])))
+
+    def _weights(self, inverses: Floats) -> Floats:
+        return np.asarray(np.einsum("kij,kj->ki", inverses, self.moments))

@@ -1,0 +1,183 @@
+import time
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_digits
+from sklearn.linear_model import Ridge
+
+from noisewise.noise import FlipMatrix
+from noisewise.noise._moments import (
+    ExplorationMoment,
+    exploration_terms,
+    held_out_scores,
+    plateau,
+    rates_from_moments,
+    sure_rounds,
+)
+
+SETTINGS = [(0.0, 0.0), (0.15, 0.15), (0.25, 0.25), (0.4, 0.4), (0.2, 0.4), (0.4, 0.2)]
+
+
+def digits():
+    X, y = load_digits(return_X_y=True)
+    X = X / np.linalg.norm(X, axis=1, keepdims=True)
+    return np.hstack([X, np.full((len(X), 1), 0.3)]), y
+
+
+def synsep(n_rows, rng):
+    prototypes = np.zeros((9, 400))
+    for prototype in prototypes:
+        prototype[rng.permutation(120)[: rng.integers(20, 41)]] = 1
+    y = rng.integers(9, size=n_rows)
+    X = prototypes[y]
+    for row in X:
+        row[rng.permutation(np.flatnonzero(row[:120]))[:5]] = 0
+        row[120 + rng.permutation(280)[:20]] = 1
+    return X, y
+
+
+def logged(X, y, n_classes, rates, n_rounds, rng, gamma=0.1, skill=0.6):
+    """A log of a player who guesses right with some skill and explores uniformly."""
+    rows = rng.integers(len(X), size=n_rounds)
+    truth = y[rows]
+    guess = np.where(rng.random(n_rounds) < skill, truth, rng.integers(n_classes, size=n_rounds))
+    actions = np.where(rng.random(n_rounds) < gamma, rng.integers(n_classes, size=n_rounds), guess)
+    probabilities = gamma / n_classes + (1 - gamma) * (actions == guess)
+    feedback = FlipMatrix.binary(*rates).corrupt((actions == truth).astype(int), rng)
+    return X[rows], actions, feedback, probabilities
+
+
+def covered(estimate, rates):
+    (low0, high0), (low1, high1) = estimate.false_positive_interval, estimate.false_negative_interval
+    return low0 <= rates[0] <= high0, low1 <= rates[1] <= high1
+
+
+@pytest.mark.parametrize("data", ["digits", "synsep"])
+def test_rates_of_long_logs_are_found_within_a_hundredth_on_average(data):
+    rng = np.random.default_rng(1)
+    (X, y), n_classes = (digits(), 10) if data == "digits" else (synsep(20_000, rng), 9)
+    errors, seconds = [], []
+    for rates in SETTINGS:
+        log = logged(X, y, n_classes, rates, 50_000, rng)
+        start = time.process_time()
+        found = rates_from_moments(*log, n_classes)
+        seconds.append(time.process_time() - start)
+        assert found.identified
+        errors.append(np.abs(np.array([found.false_positive, found.false_negative]) - rates))
+    assert np.mean(errors) <= 0.01
+    assert np.max(errors) <= 0.04
+    assert np.median(seconds) < 3  # about half a second of one idle core
+
+
+def test_intervals_cover_the_truth_as_often_as_they_say():
+    rng, rates = np.random.default_rng(2), (0.25, 0.15)
+    X, y = digits()
+    hits = [covered(rates_from_moments(*logged(X, y, 10, rates, 8_000, rng), 10), rates) for _ in range(60)]
+    assert np.all(np.mean(hits, axis=0) >= 0.95 - 5 * np.sqrt(0.95 * 0.05 / 60))
+    assert np.mean(hits) >= 0.9
+
+
+def test_intervals_are_not_idle():
+    rng = np.random.default_rng(3)
+    found = rates_from_moments(*logged(*digits(), 10, (0.25, 0.15), 20_000, rng), 10)
+    assert np.ptp(found.false_positive_interval) < 0.06
+    assert np.ptp(found.false_negative_interval) < 0.06
+
+
+def test_no_exploration_leaves_rho0_unknown_and_says_so():
+    rng = np.random.default_rng(4)
+    X, actions, feedback, _ = logged(*digits(), 10, (0.2, 0.1), 10_000, rng, gamma=0.0, skill=0.97)
+    found = rates_from_moments(X, actions, feedback, np.ones(len(actions)), 10)
+    assert not found.identified
+    assert "explore" in found.reason
+    assert found.false_positive == 0
+    assert found.false_positive_interval[1] > 0.85
+    assert abs(found.false_negative - 0.1) < 0.02
+
+
+def test_feedback_without_information_is_clipped_with_a_reason():
+    rng = np.random.default_rng(5)
+    X, actions, _, probabilities = logged(*digits(), 10, (0.0, 0.0), 4_000, rng, gamma=0.5)
+    found = rates_from_moments(X, actions, rng.integers(2, size=4_000), probabilities, 10)
+    assert found.false_positive + found.false_negative == pytest.approx(0.85)
+    assert "scaled down" in found.reason
+
+
+def test_sparse_rows_give_the_same_rates():
+    X, *log = logged(*digits(), 10, (0.2, 0.2), 5_000, np.random.default_rng(6))
+    dense, thin = rates_from_moments(X, *log, 10), rates_from_moments(sparse.csr_array(X), *log, 10)
+    assert dense.noise == thin.noise
+
+
+def test_wide_rows_are_projected_and_still_serve():
+    rng = np.random.default_rng(7)
+    y = rng.integers(4, size=6_000)
+    X = np.hstack([np.repeat(np.eye(4)[y], 100, axis=1), rng.normal(scale=0.3, size=(6_000, 400))])
+    found = rates_from_moments(*logged(X, y, 4, (0.1, 0.2), 6_000, rng), 4)
+    assert abs(found.false_positive - 0.1) < 0.05
+    assert abs(found.false_negative - 0.2) < 0.05
+
+
+def test_scores_leave_each_round_out():
+    rng = np.random.default_rng(8)
+    X, actions, feedback, _ = logged(*digits(), 10, (0.1, 0.1), 120, rng)
+    scores = held_out_scores(X, actions, feedback.astype(float), 10, ridge=0.5)
+    penalty = 0.5 * np.mean(np.sum(X**2, axis=1))
+    for left_out in (0, 17, 119):
+        others = (np.arange(120) != left_out) & (actions == actions[left_out])
+        ridge = Ridge(alpha=penalty, fit_intercept=False).fit(X[others], feedback[others])
+        assert scores[left_out, actions[left_out]] == pytest.approx(ridge.predict(X[left_out : left_out + 1])[0])
+
+
+def test_exploration_terms_average_the_feedback_of_a_random_action():
+    scores, chances = np.array([[0.3, 0.9, 0.1]]), np.array([0.7, 0.2, 0.1])
+    means = np.array([0.4, 0.8, 0.2])  # E[f | x, a]: the terms must average 0.4667 whatever the scores say
+    total = 0.0
+    for action in range(3):
+        for seen, chance in ((1.0, means[action]), (0.0, 1 - means[action])):
+            term, _ = exploration_terms(scores, np.array([action]), np.array([seen]), chances[action : action + 1])
+            total += chances[action] * chance * term[0]
+    assert total == pytest.approx(means.mean(), abs=1e-12)
+
+
+def test_moments_of_two_halves_add_up():
+    rng = np.random.default_rng(9)
+    terms, weights = rng.random(100), rng.random(100)
+    halves = ExplorationMoment.of(terms[:50], weights[:50]) + ExplorationMoment.of(terms[50:], weights[50:])
+    whole = ExplorationMoment.of(terms, weights)
+    assert halves.mean == pytest.approx(terms.mean())
+    assert halves.error == pytest.approx(terms.std() / 10)
+    assert whole.effective_rounds == pytest.approx(weights.sum() ** 2 / np.sum(weights**2))
+
+
+def test_surest_rounds_come_first():
+    scores = np.array([[0.9, 0.1, 0.2], [0.6, 0.5, 0.1], [0.9, 0.2, 0.0], [0.5, 0.4, 0.3]])
+    right, wrong = sure_rounds(scores, np.array([0, 0, 2, 2]))
+    assert right.tolist() == [0, 1]
+    assert wrong.tolist() == [2, 3]
+
+
+def test_plateau_stops_before_doubtful_values():
+    rng = np.random.default_rng(10)
+    values = np.concatenate([rng.random(4_000) < 0.1, rng.random(6_000) < 0.5]).astype(float)
+    mean, error, count = plateau(values)
+    assert count <= 4_000
+    assert abs(mean - 0.1) < 5 * error
+    assert plateau(values[:4_000])[2] == 4_000
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"actions": [0, 3]}, "from 0 to 2"),
+        ({"feedback": [0, 2]}, "0 or 1"),
+        ({"probabilities": [0.0, 1.0]}, "above 0"),
+        ({"X": [[np.nan], [0.0]]}, "NaN"),
+        ({"actions": [0]}, "one action"),
+    ],
+)
+def test_logs_that_cannot_be_right_are_refused(change, message):
+    log = {"X": [[1.0], [0.0]], "actions": [0, 1], "feedback": [0, 1], "probabilities": [0.5, 0.5]} | change
+    with pytest.raises(ValueError, match=message):
+        rates_from_moments(np.array(log.pop("X")), n_classes=3, **log)

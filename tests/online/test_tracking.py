@@ -1,0 +1,92 @@
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+from noisewise.noise import FlipMatrix
+from noisewise.noise._moments import rates_from_moments
+from noisewise.online._tracking import RateTracker
+
+
+def stream(n_rounds, rates, shares, rng):
+    """A player who learns: right with a chance that rises from a tenth to nine tenths, exploring by its shares."""
+    X, y = load_digits(return_X_y=True)
+    X = X / np.linalg.norm(X, axis=1, keepdims=True)
+    rows = rng.integers(len(X), size=n_rounds)
+    skill = 0.9 - 0.8 * np.exp(-np.arange(n_rounds) / 5_000)
+    guess = np.where(rng.random(n_rounds) < skill, y[rows], rng.integers(10, size=n_rounds))
+    actions = np.where(rng.random(n_rounds) < shares, rng.integers(10, size=n_rounds), guess)
+    probabilities = shares / 10 + (1 - shares) * (actions == guess)
+    feedback = FlipMatrix.binary(*rates).corrupt((actions == y[rows]).astype(int), rng)
+    return X[rows], actions, probabilities, feedback
+
+
+@pytest.mark.parametrize("rates", [(0.15, 0.15), (0.4, 0.2)])
+def test_rates_are_within_two_hundredths_after_a_hundred_thousand_rounds(rates):
+    tracker = RateTracker(10)
+    shares = np.where(np.arange(100_000) < tracker.first_rounds, tracker.first_exploration, tracker.exploration)
+    log = stream(100_000, rates, shares, np.random.default_rng(0))
+    tracker.observe(*log)
+    found = tracker.estimate()
+    assert found.identified
+    assert abs(found.false_positive - rates[0]) <= 0.02
+    assert abs(found.false_negative - rates[1]) <= 0.02
+
+
+def test_tracker_agrees_with_the_whole_log():
+    X, actions, probabilities, feedback = stream(20_000, (0.2, 0.3), np.full(20_000, 0.2), np.random.default_rng(1))
+    tracker = RateTracker(10)
+    for part in np.array_split(np.arange(20_000), 7):
+        tracker.observe(X[part], actions[part], probabilities[part], feedback[part])
+    whole = rates_from_moments(X, actions, feedback, probabilities, 10)
+    found = tracker.estimate()
+    assert abs(found.false_positive - whole.false_positive) < 0.015
+    assert abs(found.false_negative - whole.false_negative) < 0.015
+
+
+def test_kept_rounds_are_bounded_and_spread_over_time():
+    log = stream(6_000, (0.1, 0.1), np.full(6_000, 0.5), np.random.default_rng(2))
+    tracker = RateTracker(10, n_kept=500)
+    tracker.observe(*log)
+    for rows in (tracker.guessed_rows, tracker.other_rows):
+        assert 250 <= len(rows) <= 500
+    assert tracker.strides.min() > 1
+    whereabouts = [int(np.flatnonzero((log[0].astype(np.float32) == row).all(axis=1))[0]) for row in tracker.other_rows]
+    assert max(whereabouts) > 1_000
+
+
+def test_state_is_arrays_and_numbers():
+    tracker = RateTracker(10)
+    tracker.observe(*stream(1_200, (0.1, 0.1), np.full(1_200, 0.5), np.random.default_rng(3)))
+    assert all(isinstance(value, np.ndarray | int | float) for value in vars(tracker).values())
+    twin = RateTracker(10)
+    vars(twin).update({name: np.copy(value) if np.ndim(value) else value for name, value in vars(tracker).items()})
+    more = stream(1_000, (0.1, 0.1), np.full(1_000, 0.5), np.random.default_rng(4))
+    tracker.observe(*more)
+    twin.observe(*more)
+    assert tracker.estimate() == twin.estimate()
+
+
+def test_without_exploration_the_reason_is_given():
+    tracker = RateTracker(10)
+    tracker.observe(*stream(5_000, (0.1, 0.1), np.zeros(5_000), np.random.default_rng(5)))
+    found = tracker.estimate()
+    assert not found.identified
+    assert "rho0 is not identified" in found.reason
+
+
+def test_share_falls_after_the_first_rounds():
+    tracker = RateTracker(10, exploration=0.02, first_exploration=0.1, first_rounds=1_000)
+    assert tracker.share() == 0.1
+    tracker.observe(*stream(1_000, (0.1, 0.1), np.full(1_000, 0.1), np.random.default_rng(6)))
+    assert tracker.share() == 0.02
+
+
+def test_misuse_is_refused():
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        RateTracker(10, exploration=2.0)
+    with pytest.raises(ValueError, match="no rounds"):
+        RateTracker(10).estimate()
+    tracker = RateTracker(2)
+    tracker.observe(np.eye(2), [0, 1], [0.5, 0.5], [1, 0])
+    with pytest.raises(ValueError, match="columns"):
+        tracker.observe(np.eye(3), [0, 1, 1], [0.5, 0.5, 0.5], [1, 0, 0])
