@@ -111,9 +111,7 @@ def _print_audit(result: LabelAudit, truth: Any, as_json: bool) -> None:
         typer.echo(f"{row:>8}  {observed!s:<16.15}{suggested!s:<16.15}{result.probability[row]:.3f}")
     if found:
         n = found["wrong"]
-        say(
-            f"{found['found']} of the {n} changed labels ({found['found'] / n:.0%}) are among the {n} most doubtful rows"
-        )
+        say(f"{found['found']} of the {n} changed labels ({found['found'] / n:.0%}) are among the {n} worst rows")
 
 
 def main() -> None:

@@ -15,6 +15,7 @@ from noisewise.audit._frames import frame_like
 from noisewise.audit._posterior import judge_rows
 from noisewise.audit._table import encode_table
 from noisewise.noise import FlipMatrix
+from noisewise.noise._calibration import likely_wrong
 from noisewise.noise._estimate import Estimate
 
 
@@ -48,7 +49,7 @@ def audit_labels(X: Any, y: Any, model: Any = None, noise: FlipMatrix | None = N
     >>> audit = audit_labels(X, y)
     >>> worst = audit.to_frame().head(100)
     >>> print(f"{np.isin(worst['row'], wrong).mean():.2f} of the 100 worst rows were changed")
-    0.98 of the 100 worst rows were changed
+    0.97 of the 100 worst rows were changed
     """
     classes, observed = encode_labels(y)
     check_binary_or_more(classes)
@@ -81,7 +82,7 @@ class LabelAudit:
     X: Any = field(repr=False)
     classes: NDArray[Any]
     observed: Codes = field(repr=False)
-    posterior: Floats = field(repr=False)
+    posterior: NDArray[np.floating[Any]] = field(repr=False)
     noise: FlipMatrix
     expected_errors: Estimate
     notes: tuple[str, ...] = ()
@@ -89,7 +90,7 @@ class LabelAudit:
     @cached_property
     def probability(self) -> Floats:
         """For each row, the probability that its observed label is right."""
-        return np.asarray(self.posterior[np.arange(len(self.observed)), self.observed])
+        return self.posterior[np.arange(len(self.observed)), self.observed].astype(np.float64)
 
     @cached_property
     def suggested(self) -> NDArray[Any]:
@@ -109,9 +110,7 @@ class LabelAudit:
         """
         if self.expected_errors.low <= 0:
             return self.order[:0]
-        wrong = 1 - self.probability[self.order]
-        expected_f1 = 2 * np.cumsum(wrong) / (np.arange(1, len(wrong) + 1) + wrong.sum())
-        return self.order[: int(np.argmax(expected_f1)) + 1]
+        return likely_wrong(1 - self.probability)
 
     def to_frame(self, backend: str | None = None) -> Any:
         """All rows, worst first: row, observed, suggested, probability (that the observed label is right).

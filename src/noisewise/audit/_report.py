@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,6 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-import noisewise
 from noisewise.audit._drawings import class_bars, histogram, thumbnails
 from noisewise.audit._files import write_whole
 
@@ -41,7 +41,7 @@ def report_content(audit: LabelAudit, title: str, truth: Any = None) -> dict[str
     columns, rows = _worst_rows(audit)
     return {
         "title": title,
-        "version": noisewise.__version__,
+        "version": version("noisewise"),
         "proven": audit.expected_errors.low > 0,
         "n": f"{n:,}",
         "k": len(names),

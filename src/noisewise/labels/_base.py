@@ -65,10 +65,8 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
 
 
 def check_weights(sample_weight: Any, X: Any) -> Floats:
-    """Weights as an array, none of them negative, not all zero."""
+    """Weights as an array, none of them negative."""
     weights = np.asarray(_check_sample_weight(sample_weight, X, dtype=np.float64))
     if weights.min(initial=0) < 0:
         raise ValueError("sample_weight holds negative weights; a weight counts rows, so zero is the least")
-    if not weights.any():
-        raise ValueError("sample_weight is zero everywhere; some row must count")
     return weights

@@ -1,0 +1,157 @@
+"""The audit finds the wrong rows, whatever the table looks like."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_breast_cancer, load_digits
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+from sklearn.svm import LinearSVC
+
+from noisewise import FlipMatrix, audit_labels
+from noisewise.audit._table import encode_table
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, truth = load_digits(return_X_y=True)
+    rng = np.random.default_rng(0)
+    wrong = rng.choice(len(truth), round(0.2 * len(truth)), replace=False)
+    y = truth.copy()
+    y[wrong] = (y[wrong] + rng.integers(1, 10, len(wrong))) % 10
+    return X, y, truth
+
+
+@pytest.fixture(scope="module")
+def audited(digits):
+    X, y, _ = digits
+    return audit_labels(X, y)
+
+
+def test_nine_in_ten_flipped_digits_are_in_the_worst_fifth(audited, digits):
+    _, y, truth = digits
+    worst = audited.to_frame()["row"][: len(y) // 5]
+    assert np.sum((y != truth)[worst]) >= 0.9 * np.sum(y != truth)
+
+
+def test_the_frame_has_every_row_once_worst_first(audited, digits):
+    frame = audited.to_frame()
+    assert list(frame.columns) == ["row", "observed", "suggested", "probability"]
+    assert sorted(frame["row"]) == list(range(len(digits[1])))
+    assert frame["probability"].is_monotonic_increasing
+    np.testing.assert_array_equal(frame["observed"], digits[1][frame["row"]])
+
+
+def test_the_expected_number_is_near_the_truth(audited, digits):
+    n_wrong = int(np.sum(digits[1] != digits[2]))
+    low, high = audited.expected_errors.interval
+    assert low <= float(audited.expected_errors) <= high
+    assert 0.7 * n_wrong < float(audited.expected_errors) < 1.3 * n_wrong
+
+
+def test_picked_rows_are_mostly_wrong(audited, digits):
+    _, y, truth = digits
+    assert np.mean((y != truth)[audited.picked]) > 0.8
+    assert audited.found(truth)["right"] == np.sum((y != truth)[audited.picked])
+
+
+def test_suggestions_are_mostly_the_truth(audited, digits):
+    _, y, truth = digits
+    assert np.mean(audited.suggested[y != truth] == truth[y != truth]) > 0.8
+
+
+def test_any_classifier_judges_out_of_fold():
+    X, truth = load_breast_cancer(return_X_y=True)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    y = FlipMatrix.binary(0.0, 0.3).corrupt(truth, 0)
+    audit = audit_labels(X, y, model=LogisticRegression(C=0.1, max_iter=1000))
+    assert roc_auc_score(y != truth, 1 - audit.probability) > 0.9
+
+
+def test_a_known_noise_is_used():
+    X, y = load_digits(n_class=3, return_X_y=True)
+    noise = FlipMatrix.symmetric(0.1, 3)
+    assert audit_labels(X, y, noise=noise).noise == noise
+
+
+def mixed_table(n=240, seed=0):
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, 2, n)
+    columns = {
+        "size": np.where(rng.random(n) < 0.1, np.nan, truth * 3 + rng.normal(size=n)),
+        "colour": np.where(truth == 1, "red", rng.choice(["blue", "green"], n)),
+        "when": np.datetime64("2024-01-01") + rng.integers(0, 99, n).astype("timedelta64[D]"),
+        "flag": truth == rng.integers(0, 2, n),
+        "name": [f"id{i}" for i in range(n)],
+        "remark": [f"{'good thing' if t else 'bad thing'} number {i}" for i, t in enumerate(truth)],
+        "nothing": [None] * n,
+    }
+    y = np.where(rng.random(n) < 0.1, 1 - truth, truth)
+    return columns, np.array(["no", "yes"])[y], np.array(["no", "yes"])[truth]
+
+
+@pytest.mark.parametrize("library", [pd, pl])
+def test_mixed_frames_are_audited_and_told_about(library):
+    columns, y, truth = mixed_table()
+    audit = audit_labels(library.DataFrame(columns), library.Series(y))
+    assert roc_auc_score(y != truth, 1 - audit.probability) > 0.9
+    assert isinstance(audit.to_frame(), library.DataFrame)
+    told = " ".join(audit.notes)
+    for part in (
+        "'size' has",
+        "'when' holds dates",
+        "'name' has 240 distinct",
+        "'remark' holds text",
+        "'nothing' is empty",
+    ):
+        assert part in told
+
+
+def test_pandas_and_polars_give_the_same_numbers():
+    columns, _, _ = mixed_table()
+    first, second = encode_table(pd.DataFrame(columns)), encode_table(pl.DataFrame(columns))
+    np.testing.assert_allclose(first.rows.toarray(), second.rows.toarray())
+
+
+def test_gaps_in_arrays_are_filled_and_told_about():
+    table = encode_table(np.array([[1.0, np.nan, np.nan], [3.0, 5.0, np.nan], [5.0, 7.0, np.nan]]))
+    np.testing.assert_allclose(table.rows, [[1, 6, 1], [3, 5, 0], [5, 7, 0]])
+    assert "4 missing values in 2 columns" in table.notes[0]
+
+
+def test_sparse_rows_are_audited(digits):
+    X, y, truth = digits
+    audit = audit_labels(sparse.csr_matrix(X[:600]), y[:600])
+    assert roc_auc_score((y != truth)[:600], 1 - audit.probability) > 0.9
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "sentence"),
+    [
+        (np.zeros((4, 2)), [1, 1, 1, 1], "1 class only"),
+        (np.zeros((4, 2)), [1.0, 0.0, np.nan, 1.0], "labels are missing"),
+        (np.zeros((4, 2)), [1, 0, 1], "4 rows, y has 3 labels"),
+        (np.array([["a"], ["b"]]), [0, 1], "not numbers"),
+        (np.full((4, 2), np.inf), [0, 1, 0, 1], "infinite"),
+        (pd.DataFrame({"a": []}), [0, 1], "empty"),
+        (pl.DataFrame({"a": [f"n{i}" for i in range(60)]}), [0, 1] * 30, "no column can be used"),
+        (np.zeros(4), [0, 1, 0, 1], "shape"),
+    ],
+)
+def test_bad_input_gets_a_sentence(X, y, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        audit_labels(X, y)
+
+
+def test_a_model_without_probabilities_is_refused(digits):
+    X, y, _ = digits
+    with pytest.raises(ValueError, match="LinearSVC has no predict_proba"):
+        audit_labels(X, y, model=LinearSVC())
+
+
+def test_frames_come_in_the_library_asked_for(audited):
+    assert isinstance(audited.to_frame("polars"), pl.DataFrame)
+    with pytest.raises(ValueError, match="'pandas' or 'polars'"):
+        audited.to_frame("dask")
