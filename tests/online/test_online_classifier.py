@@ -111,8 +111,8 @@ def test_what_can_not_work_is_refused(clouds):
         OnlineClassifier(signal="sign").fit(X, y)
     with pytest.raises(ValueError, match="covariance is 'block'"):
         recipes.arow(covariance="block").fit(X, y)
-    for wrong in (dict(C=0.0), dict(C=-1.0), dict(variant="III")):
+    for wrong in ({"C": 0.0}, {"C": -1.0}, {"variant": "III"}):
         with pytest.raises(ValueError, match=r"C is|variant is"):
             recipes.mpa(**wrong)
-    with pytest.raises(ValueError, match="confidence is 0.5"):
+    with pytest.raises(ValueError, match=r"confidence is 0\.5"):
         recipes.mcw(confidence=0.5)

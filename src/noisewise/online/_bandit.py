@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from noisewise.online._core import RoundLearner, blank_log, chance_state, loops
 from noisewise.online._decision import Decision, History, check_feedback, check_feedbacks, check_probabilities
 from noisewise.online._policies import Policy, UpperConfidence
 from noisewise.online._rates import Noise, flip_rates, known_classes, rates_as_noise
-from noisewise.online._rows import NOT_FINITE, check_rows, one_row
+from noisewise.online._rows import NOT_FINITE, check_kept_row, check_rows, one_row
 from noisewise.online._rules import Confidence, Rule
 from noisewise.online._signals import FEEDBACK_SIGNALS, signal_code
 
@@ -128,23 +129,25 @@ class BanditClassifier(RoundLearner):
 
         The same as `decide` and `learn` row by row, in one compiled loop.
         """
-        rows = self._rows(X)
-        true = self._find(y)
-        check_consistent_length(rows, true)
-        flips = flip_rates(noise, len(self.classes_))
-        uniforms = np.zeros(0) if noise is None else generator(rng).random(len(true))
-        log = blank_log(true, flips, uniforms)
-        self._go(rows, log)
+        with self._all_or_nothing():
+            rows = self._rows(X)
+            true = self._find(y)
+            check_consistent_length(rows, true)
+            flips = flip_rates(noise, len(self.classes_))
+            uniforms = np.zeros(0) if noise is None else generator(rng).random(len(true))
+            log = blank_log(true, flips, uniforms)
+            self._go(rows, log)
         return History(self.classes_[log.actions], log.feedback, log.actions != true, log.probabilities)
 
     def learn_logged(self, X: Any, actions: Any, feedback: Any, probabilities: Any) -> BanditClassifier:
         """Learn from the log of another policy, in order; `probabilities` are those the actions were played with."""
-        rows = self._rows(X)
-        played, observed = self._find(actions), check_feedbacks(feedback)
-        chances = np.ascontiguousarray(np.broadcast_to(check_probabilities(probabilities), observed.shape))
-        check_consistent_length(rows, played, observed)
-        empty = np.zeros(0)
-        self._go(rows, Log(np.full_like(played, -1), np.zeros((0, 2)), empty, played, observed, chances, given=True))
+        with self._all_or_nothing():
+            rows = self._rows(X)
+            played, observed = self._find(actions), check_feedbacks(feedback)
+            check_consistent_length(rows, played, observed)
+            chances = np.array(np.broadcast_to(check_probabilities(probabilities), observed.shape))
+            unknown, no_noise = np.full_like(played, -1), np.zeros((0, 2))
+            self._go(rows, Log(unknown, no_noise, np.zeros(0), played, observed, chances, given=True))
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -188,6 +191,18 @@ class BanditClassifier(RoundLearner):
         if self.tracker is not None:
             _blocks.start(self, policy)
 
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """A first stream that is refused leaves a learner that has seen nothing."""
+        fresh = not hasattr(self, "table_")
+        try:
+            yield
+        except Exception:
+            if fresh:
+                for name in [name for name in vars(self) if name.endswith("_")]:
+                    delattr(self, name)
+            raise
+
     def _one_row(self, x: Any) -> Any:
         if hasattr(self, "table_"):
             return one_row(x, self.n_features_in_, self.table_.dtype)
@@ -228,7 +243,9 @@ class BanditClassifier(RoundLearner):
             raise ValueError(f"decision {number!r} was not made by this learner")
         if not 0 <= decision.code < len(self.classes_) or self.classes_.item(decision.code) != decision.action:
             raise ValueError(f"the action {decision.action!r} is not one of the classes")
-        check_probabilities(decision.probability)
+        if not 0 < decision.probability <= 1:
+            check_probabilities(decision.probability)
+        check_kept_row(decision.features, self.n_features_in_)
         if number // 8 >= len(self.learnt_):  # one bit a decision, doubled so that a long stream stays cheap
             room = np.zeros(max(64, self.n_decisions_ // 4), dtype=np.uint8)
             room[: len(self.learnt_)] = self.learnt_

@@ -72,6 +72,18 @@ def one_row(x: Any, n_features: int | None, dtype: Any) -> Any:
     return dense
 
 
+def check_kept_row(row: Any, n_features: int) -> None:
+    """Refuse the row of a decision that was kept elsewhere and has been damaged there."""
+    if isinstance(row, tuple):
+        indices, values = row
+        if indices.size and indices.max() >= n_features:
+            raise ValueError(f"the row has a column {indices.max()}; the learner was given {n_features} before")
+        refuse_not_finite(values)
+    else:
+        _check_width(len(row), n_features)
+        refuse_not_finite(row)
+
+
 def _check_width(given: int, n_features: int | None) -> None:
     if n_features is not None and given != n_features:
         raise ValueError(f"the row has {given} features; the learner was given {n_features} before")
