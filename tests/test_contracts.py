@@ -36,6 +36,10 @@ def estimators():
     return found
 
 
+def two_blobs():
+    return make_blobs(60, centers=[(-3, -3), (3, 3)], random_state=0)
+
+
 ESTIMATORS = estimators()
 quiet = pytest.mark.filterwarnings(
     "ignore:the estimated flip matrix",  # random labels: the checks ask about the interface, not about the data
@@ -57,7 +61,7 @@ def test_scikit_learn_checks_pass(estimator, check):
 @quiet
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda estimator: type(estimator).__name__)
 def test_model_files_round_trip(estimator, tmp_path):
-    X, y = make_blobs(60, centers=2, random_state=0)
+    X, y = two_blobs()
     estimator.fit(X, y)
     save(estimator, tmp_path / "model")
     again = load(tmp_path / "model")
@@ -68,9 +72,9 @@ def test_model_files_round_trip(estimator, tmp_path):
 
 @quiet
 @pytest.mark.parametrize("estimator", [e for e in ESTIMATORS if is_classifier(e)], ids=lambda e: type(e).__name__)
-@pytest.mark.parametrize("labels", [["no", "yes"], [("a", 1), ("b", 2)], [True, False], [7, -2], [None.__class__, int]])
+@pytest.mark.parametrize("labels", [["no", "yes"], [("a", 1), ("b", 2)], [True, False], [7, -2], ["x", 3]])
 def test_labels_are_any_hashables(estimator, labels):
-    X, y = make_blobs(60, centers=2, random_state=0)
+    X, y = two_blobs()
     named = [labels[code] for code in y]
     predicted = estimator.fit(X, named).predict(X)
     assert np.mean([guess == name for guess, name in zip(predicted.tolist(), named, strict=True)]) > 0.9
@@ -79,7 +83,7 @@ def test_labels_are_any_hashables(estimator, labels):
 @quiet
 @pytest.mark.parametrize("estimator", [e for e in ESTIMATORS if is_classifier(e)], ids=lambda e: type(e).__name__)
 def test_missing_labels_are_refused(estimator):
-    X, y = make_blobs(60, centers=2, random_state=0)
+    X, y = two_blobs()
     with pytest.raises(ValueError, match="labels are missing"):
         estimator.fit(X, np.where(y == 0, np.nan, 1.0))
 

@@ -2,11 +2,15 @@
 
 from noisewise.noise import unbiased
 from noisewise.noise._anchors import anchor_scores, flip_from_anchors, rates_from_anchors
+from noisewise.noise._calibration import Account, Calibration, read_noise
+from noisewise.noise._estimate import Estimate
 from noisewise.noise._flip import FlipMatrix
 from noisewise.noise._gaussian import GaussianNoise
 from noisewise.noise._mixture import expected_counts, mixture_rows, mixture_step
+from noisewise.noise._variational import Curve
 
 __all__ = [
+    "Estimate",
     "FlipMatrix",
     "GaussianNoise",
     "anchor_scores",
@@ -15,5 +19,7 @@ __all__ = [
     "mixture_rows",
     "mixture_step",
     "rates_from_anchors",
+    "read_noise",
     "unbiased",
 ]
+__model_parts__ = [part.__name__ for part in (Account, Calibration, Curve)]

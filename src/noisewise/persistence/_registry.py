@@ -84,13 +84,16 @@ def known_names() -> Iterator[str]:
 
 
 def _public(package: str) -> list[str]:
-    """Public classes and functions that a package defines itself; none if it needs something not installed."""
+    """Classes and functions that a package defines itself and makes public, or names as parts of its models.
+
+    None if the package needs something that is not installed.
+    """
     try:
         module = import_module(package)
     except ImportError:
         return []
     names = getattr(module, "__all__", [name for name in vars(module) if not name.startswith("_")])
-    things = {name: getattr(module, name, None) for name in names}
+    things = {name: getattr(module, name, None) for name in (*names, *getattr(module, "__model_parts__", ()))}
     return [name for name, thing in things.items() if _is_own(thing, package)]
 
 
