@@ -1,0 +1,139 @@
+"""Every way a round can go, weighed by its probability: corrected feedback is right on average, exactly."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from noisewise import FlipMatrix
+from noisewise.online import corrected_feedback, importance_signal, label_signal, recipes
+
+K, GAMMA = 5, 0.2
+X = np.array([0.5, -1.0, 2.0])
+RATES = [(0.0, 0.0), (0.15, 0.15), (0.4, 0.4), (0.2, 0.4), (0.4, 0.2), (0.05, 0.6)]
+WEIGHTS = np.random.default_rng(0).normal(size=(K, 3))
+GREEDY = int((WEIGHTS @ X).argmax())
+PLAYED = np.full(K, GAMMA / K) + (1 - GAMMA) * (np.arange(K) == GREEDY)
+
+
+def rounds(true, rates):
+    """(action, feedback, probability) of everything that can happen."""
+    for action, seen in itertools.product(range(K), (0, 1)):
+        rho0, rho1 = rates[action]
+        right = action == true
+        yield action, seen, PLAYED[action] * ((rho1, 1 - rho1)[seen] if right else (1 - rho0, rho0)[seen])
+
+
+def learner(noise, **options):
+    """An RCNBF learner with given weights."""
+    model = recipes.rcnbf(K, gamma=GAMMA, noise=noise, random_state=0, **options)
+    model.learn(model.decide(X), 0)
+    model.table_[:, :K] = WEIGHTS.T
+    return model
+
+
+def moves(noise, action, seen):
+    """What the compiled learner adds to its weights."""
+    model = learner(noise)
+    decision = model.decide(X)._replace(action=action, code=action, best=GREEDY, probability=PLAYED[action])
+    model.learn(decision, seen)
+    return model.table_[:, :K].T - WEIGHTS
+
+
+@pytest.mark.parametrize("rates", RATES)
+def test_corrected_feedback_is_unbiased(rates):
+    noise = FlipMatrix.binary(*rates)
+    rho0, rho1 = rates
+    assert abs((1 - rho0) * corrected_feedback(0, noise) + rho0 * corrected_feedback(1, noise) - 0) < 1e-12
+    assert abs(rho1 * corrected_feedback(0, noise) + (1 - rho1) * corrected_feedback(1, noise) - 1) < 1e-12
+
+
+@pytest.mark.parametrize("rates", RATES)
+@pytest.mark.parametrize("true", range(K))
+def test_the_learner_moves_on_average_as_the_perceptron(rates, true):
+    noise = FlipMatrix.binary(*rates)
+    mean = sum(p * moves(noise, a, f) for a, f, p in rounds(true, [rates] * K))
+    assert np.abs(mean - np.outer(label_signal(K, true, GREEDY), X)).max() < 1e-12
+
+
+@pytest.mark.parametrize("true", range(K))
+def test_rates_that_differ_by_action_are_corrected_too(true):
+    rates = RATES[1:]
+    noises = [FlipMatrix.binary(*pair) for pair in rates]
+    mean = sum(p * moves(noises, a, f) for a, f, p in rounds(true, rates))
+    assert np.abs(mean - np.outer(label_signal(K, true, GREEDY), X)).max() < 1e-12
+    wrong = sum(p * moves(noises[0], a, f) for a, f, p in rounds(true, rates))
+    assert np.abs(wrong - np.outer(label_signal(K, true, GREEDY), X)).max() > 0.1
+
+
+def test_the_signal_function_is_what_the_learner_uses():
+    noise = FlipMatrix.binary(0.2, 0.4)
+    for action, seen in itertools.product(range(K), (0, 1)):
+        signal = importance_signal(K, action, GREEDY, PLAYED[action], seen, noise)
+        np.testing.assert_allclose(moves(noise, action, seen), np.outer(signal, X), atol=1e-12)
+
+
+def printed_h(f, rates):
+    """Algorithms 1 and 2 as printed, their primes lost."""
+    rho = rates[f]
+    return ((1 - rho) * f - rho * f) / (1 - sum(rates))
+
+
+def test_the_printed_forms_are_biased():
+    rates, true = (0.2, 0.4), (GREEDY + 1) % K
+    noise = FlipMatrix.binary(*rates)
+    right = label_signal(K, true, GREEDY)
+    assert abs(0.4 * printed_h(0, rates) + 0.6 * printed_h(1, rates) - 1) > 0.3
+
+    def mean(signal):
+        return sum(p * signal(a, f) for a, f, p in rounds(true, [rates] * K))
+
+    def greedy_for_played(a, f):  # 1[greedy = r] where 1[played = r] is meant
+        e = np.eye(K)[GREEDY]
+        return corrected_feedback(f, noise) / PLAYED[GREEDY] * e - e
+
+    def played_for_greedy(a, f):  # and the other way round, in the Banditron line
+        return corrected_feedback(f, noise) / PLAYED[a] * np.eye(K)[a] - np.eye(K)[a]
+
+    assert np.abs(mean(greedy_for_played) - right).max() == pytest.approx(1.0, abs=0.1)
+    assert np.abs(mean(played_for_greedy) - right).max() > 0.03
+
+
+@pytest.mark.parametrize("rates", RATES[:5])
+def test_second_moments_are_exact(rates):
+    rho0, rho1 = rates
+    noise = FlipMatrix.binary(*rates)
+    beta = 1 - rho0 - rho1
+    v0, v1, P = rho0 * (1 - rho0) / beta**2, rho1 * (1 - rho1) / beta**2, PLAYED[GREEDY]
+    for true in (GREEDY, (GREEDY + 1) % K):
+        second = sum(p * (moves(noise, a, f) ** 2).sum() for a, f, p in rounds(true, [rates] * K)) / (X @ X)
+        if true == GREEDY:
+            exact = (1 - P) / P + v1 / P + v0 * (K - 1) * K / GAMMA
+        else:
+            exact = 1 + (1 + v1) * K / GAMMA + v0 * ((K - 2) * K / GAMMA + 1 / P)
+        assert second == pytest.approx(exact, abs=1e-9)
+
+
+@pytest.mark.parametrize("make", [recipes.bandit_pa, recipes.ucwl, recipes.confidit, recipes.corrected_ucwl])
+@pytest.mark.parametrize("rates", RATES[1:5])
+def test_margin_learners_move_on_average_as_without_noise(make, rates):
+    """The mean of the played class moves, on average over the noise, as clean feedback would have moved it."""
+    scaled = make is recipes.corrected_ucwl
+
+    def after(noise, right, seen):
+        options = {"scale_step": False} if scaled else {}
+        model = make(K, noise=noise, **options)
+        model.play(np.vstack([X, -X, X[::-1]] * 3), [0, 1, 2] * 3)
+        decision = model.decide(X, actions=[1])
+        model.learn(decision, seen)
+        return model._weights().copy()
+
+    noise = FlipMatrix.binary(*rates)
+    for right in (0, 1):
+        chances = noise.matrix[right]
+        base = make(K, noise=noise, **({"scale_step": False} if scaled else {}))
+        base.play(np.vstack([X, -X, X[::-1]] * 3), [0, 1, 2] * 3)
+        mean = sum(chances[seen] * after(noise, right, seen) for seen in (0, 1))
+        clean = base.decide(X, actions=[1])
+        base.use_noise(FlipMatrix.none(2)).learn(clean, right)
+        np.testing.assert_allclose(mean, base._weights(), atol=1e-12)
