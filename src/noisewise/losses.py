@@ -113,9 +113,9 @@ class _Smoothed(Loss):
 
 @dataclass(frozen=True)
 class SmoothedAbsolute(_Smoothed):
-    """|a| made smooth, a erf(ca) + exp(-c^2 a^2) / (c sqrt(pi)), of the residual a = prediction - target.
+    """``|a|`` made smooth, a erf(ca) + exp(-c^2 a^2) / (c sqrt(pi)), of the residual a = prediction - target.
 
-    It lies above |a| by at most 1 / (c sqrt(pi)), c being the sharpness.
+    It lies above ``|a|`` by at most 1 / (c sqrt(pi)), c being the sharpness.
 
     >>> SmoothedAbsolute(sharpness=10.0).value([-2.0, 0.0]).round(3)
     array([2.   , 0.056])
@@ -196,7 +196,7 @@ class SmoothedHinge(_Smoothed):
 
 @dataclass(frozen=True)
 class Logistic(Loss):
-    """log(1 + exp(-a)), of the margin a = target * prediction; its series holds for |a| < pi only.
+    """log(1 + exp(-a)), of the margin a = target * prediction; its series holds for ``|a| < pi`` only.
 
     >>> Logistic().derivative(0.0)
     np.float64(-0.5)

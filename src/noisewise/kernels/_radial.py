@@ -64,7 +64,7 @@ class Gaussian(Radial):
 
 @dataclass(frozen=True)
 class Laplacian(Radial):
-    """exp(-r / width) with the Euclidean distance r (scikit-learn's kernel of this name sums |x_i - x'_i|).
+    """exp(-r / width) with the Euclidean distance r (scikit-learn's kernel of this name sums ``|x_i - x'_i|``).
 
     >>> Laplacian(width=5.0).gram([[0.0, 0.0]], [[3.0, 4.0]]).round(4)
     array([[0.3679]])

@@ -1,0 +1,44 @@
+"""Sphinx configuration."""
+
+import warnings
+from importlib.metadata import version as installed_version
+
+project = "noisewise"
+author = "the noisewise authors"
+copyright = "2026, the noisewise authors"
+release = installed_version("noisewise")
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "sphinx_gallery.gen_gallery",
+]
+source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
+exclude_patterns = ["_build", "gallery/**/*.ipynb"]
+html_theme = "pydata_sphinx_theme"
+html_title = "noisewise"
+html_static_path = ["_static"]
+html_theme_options = {"navigation_with_keys": False, "show_prev_next": False}
+html_show_sourcelink = False
+
+myst_enable_extensions = ["dollarmath"]
+myst_heading_anchors = 3
+templates_path = ["_templates"]
+autosummary_generate = True
+numpydoc_show_class_members = False
+numpydoc_class_members_toctree = False
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": "/plot_",
+    "download_all_examples": False,
+    "remove_config_comments": True,
+    "show_memory": False,
+    "abort_on_example_error": True,
+}
+suppress_warnings = ["config.cache"]
+warnings.filterwarnings("ignore", message="FigureCanvasAgg is non-interactive")

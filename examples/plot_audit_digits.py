@@ -1,0 +1,39 @@
+"""
+Which digits are wrongly labelled?
+==================================
+
+One label in five of scikit-learn's handwritten digits is changed by chance. The audit ranks all rows by the probability
+that their label is right; it has not been told which ones were changed.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.datasets import load_digits
+
+from noisewise import FlipMatrix, audit_labels
+
+X, truth = load_digits(return_X_y=True)
+observed = FlipMatrix.symmetric(0.2, n_classes=10).corrupt(truth, rng=0)
+audit = audit_labels(X, observed)
+print(f"{audit.expected_errors:.0f} labels expected wrong, {np.sum(observed != truth)} were changed")
+
+# %%
+# The twelve most doubtful rows, with the label they carry and the one suggested.
+
+figure, axes = plt.subplots(2, 6, figsize=(9, 3.6))
+for axis, row in zip(axes.flat, audit.order, strict=False):
+    axis.imshow(X[row].reshape(8, 8), cmap="gray_r")
+    axis.set_title(f"{observed[row]} or {audit.suggested[row]}?", fontsize=10)
+    axis.axis("off")
+figure.tight_layout()
+
+# %%
+# How many of the changed labels one finds by looking at the worst rows first.
+
+wrong = (observed != truth)[audit.order]
+figure, axis = plt.subplots(figsize=(6, 3.5))
+axis.plot(np.arange(1, len(wrong) + 1), np.cumsum(wrong), label="audit")
+axis.plot([0, wrong.sum(), len(wrong)], [0, wrong.sum(), wrong.sum()], ":", color="grey", label="best possible")
+axis.set(xlabel="rows looked at, worst first", ylabel="wrong labels found")
+axis.legend()
+figure.tight_layout()
