@@ -1,0 +1,196 @@
+"""What theory says before a stream is played: mistake bounds, how much to explore, and where Banditron must stop.
+
+`rcnbf` moves its weights by H, whose mean over chance and noise is the Perceptron's step. The spread of H decides the
+mistake bound (Agarwal & Manwani, Lemma 3 and Theorem 4). The exact second moments are used here, because the printed A1
+is 2 to 137 times too large; ``moments="printed"`` gives the paper's own numbers.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from noisewise.noise import FlipMatrix
+from noisewise.online._rates import flip_rates
+
+LEAST_EXPLORATION = 1e-9
+
+
+class SecondMoments(NamedTuple):
+    """Mean squared length of an update of `rcnbf`, for a row of length one [A1, A2]."""
+
+    when_wrong: float
+    when_right: float
+
+
+class Corollary(NamedTuple):
+    """How a mistake bound grows with the horizon: `bound` is of order horizon ** `exponent` at this `gamma`."""
+
+    case: str
+    gamma: float
+    exponent: float
+    bound: float
+
+
+def second_moments(
+    n_classes: int, gamma: float, noise: FlipMatrix | None = None, moments: str = "exact"
+) -> SecondMoments:
+    """Mean squared length of an update, where the greedy label was wrong and where it was right.
+
+    Exact over the draw of the label and the flip of its feedback; "printed" is the upper bound of Lemma 3, which holds
+    for `gamma` below one half.
+
+    >>> second_moments(n_classes=2, gamma=0.5)
+    SecondMoments(when_wrong=5.0, when_right=0.333...)
+    >>> second_moments(n_classes=2, gamma=0.5, moments="printed")
+    SecondMoments(when_wrong=8.0, when_right=1.0)
+    """
+    rho0, rho1 = _checked_rates(n_classes, noise)
+    _check_gamma(gamma, 1.0 if moments == "exact" else 0.5)
+    K, beta = n_classes, 1 - rho0 - rho1
+    if moments == "exact":
+        v0, v1 = rho0 * (1 - rho0) / beta**2, rho1 * (1 - rho1) / beta**2  # variance of h(f) if wrong, if right
+        P = 1 - gamma + gamma / K
+        return SecondMoments(
+            1 + (1 + v1) * K / gamma + v0 * ((K - 2) * K / gamma + 1 / P),
+            (1 - P) / P + v1 / P + v0 * (K - 1) * K / gamma,
+        )
+    if moments == "printed":
+        spread = rho0 * (1 - rho0)
+        return SecondMoments(
+            2 * K / gamma
+            + 2 * spread * K / (beta * gamma)
+            + K * rho1 / (beta**2 * gamma)
+            + spread * K**2 / (beta * gamma) ** 2,
+            2 * gamma + rho1 / (beta**2 * (1 - gamma)) + spread * K**2 / (beta**2 * gamma),
+        )
+    raise ValueError(f'moments is {moments!r}; it is "exact" or "printed"')
+
+
+def mistake_bound(
+    horizon: float,
+    n_classes: int,
+    gamma: float,
+    noise: FlipMatrix | None = None,
+    complexity: float = 1.0,
+    hinge_loss: float = 0.0,
+    moments: str = "exact",
+) -> float:
+    """Most mistakes that `rcnbf` makes on average in `horizon` rounds, for rows of length one at most (Theorem 4).
+
+    Parameters
+    ----------
+    horizon : number of rounds [T]
+    n_classes : number of labels [K]
+    gamma : share of rounds played uniformly
+    noise : how feedback is flipped; None is no noise
+    complexity : squared Frobenius norm of any weights one compares with [D]
+    hinge_loss : the sum of these weights' hinge losses over all rounds [R_H]; 0 if they separate all rows by one
+    moments : "exact" second moments, or "printed" ones
+
+    Examples
+    --------
+    >>> clean = mistake_bound(1_000_000, n_classes=9, gamma=0.01, complexity=2.0)
+    >>> noisy = mistake_bound(1_000_000, n_classes=9, gamma=0.01, complexity=2.0, noise=FlipMatrix.binary(0.15, 0.15))
+    >>> round(clean), round(noisy)
+    (15406, 193650)
+    """
+    _check_positive(horizon=horizon, complexity=complexity)
+    if not 0 <= hinge_loss < np.inf:
+        raise ValueError(f"hinge_loss is {hinge_loss}; it is a sum of losses, 0 or more")
+    A1, A2 = second_moments(n_classes, gamma, noise, moments)
+    spread = max(A1 * complexity, float(np.sqrt(A2 * complexity * horizon)))
+    return float(hinge_loss + np.sqrt(A1 * complexity * hinge_loss) + 3 * spread + gamma * horizon)
+
+
+def best_exploration(
+    horizon: float,
+    n_classes: int,
+    noise: FlipMatrix | None = None,
+    complexity: float = 1.0,
+    hinge_loss: float = 0.0,
+) -> float:
+    """The share of uniform rounds [gamma] with the lowest `mistake_bound`.
+
+    A bound is for the worst case: take this as an order of magnitude.
+
+    >>> best_exploration(1_000_000, n_classes=9)
+    0.0051...
+    >>> best_exploration(1_000_000, n_classes=9, noise=FlipMatrix.binary(0.15, 0.15))
+    0.0347...
+    """
+
+    def bound(log_gamma: float) -> float:
+        return mistake_bound(horizon, n_classes, float(np.exp(log_gamma)), noise, complexity, hinge_loss)
+
+    grid = np.linspace(np.log(LEAST_EXPLORATION), 0.0, 200)
+    best = int(np.argmin([bound(point) for point in grid]))
+    around = grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)]
+    found = minimize_scalar(bound, bounds=around, method="bounded", options={"xatol": 1e-6})
+    return float(np.exp(found.x if found.fun <= bound(grid[best]) else grid[best]))
+
+
+def corollary(horizon: float, n_classes: int, noise: FlipMatrix | None = None, complexity: float = 1.0) -> Corollary:
+    """Which of Corollaries 4.1 to 4.3 speaks for this noise, with its exploration and its bound.
+
+    The paper calls the second case "high noise", but it holds only for rates that vanish with the horizon. What decides
+    is false praise: without it, or where it vanishes, the bound grows as the root of the horizon, however often praise
+    is withheld; a constant rate of false praise costs horizon ** (2/3). The two rates must sum to less than one.
+
+    >>> corollary(1_000_000, 9, FlipMatrix.binary(0.15, 0.15))._replace(bound=0.0)
+    Corollary(case='false praise at a constant rate', gamma=0.0142..., exponent=0.666..., bound=0.0)
+    >>> corollary(1_000_000, 9).case
+    'no noise'
+    """
+    rho0, rho1 = _checked_rates(n_classes, noise)
+    _check_positive(horizon=horizon, complexity=complexity)
+    beta = 1 - rho0 - rho1
+    if rho0 == rho1 == 0:
+        case, gamma, exponent = "no noise", horizon ** (-1 / 2), 1 / 2
+    elif rho0 <= np.sqrt(complexity / horizon):
+        case, gamma, exponent = "vanishing false praise", np.sqrt(complexity / horizon) / beta, 1 / 2
+    else:
+        case, gamma, exponent = "false praise at a constant rate", horizon ** (-1 / 3) / beta, 2 / 3
+    gamma = float(min(gamma, 0.5))
+    return Corollary(case, gamma, exponent, mistake_bound(horizon, n_classes, gamma, noise, complexity))
+
+
+def noise_floor(n_classes: int, noise: FlipMatrix, gamma: float | None = None) -> float:
+    """The error at which `banditron` settles, on separable rows, however long it plays; `rcnbf` has no such floor.
+
+    Without `gamma` the error of the greedy label, (1 - beta)(K - 1)/K with beta = 1 - rho0 - rho1; with it that of the
+    label played. An argument of stationarity, not a proof: on harder rows the error stays higher.
+
+    >>> round(noise_floor(9, FlipMatrix.binary(0.15, 0.15), gamma=0.1), 3)
+    0.329
+    """
+    rho0, rho1 = _checked_rates(n_classes, noise)
+    guessing = (n_classes - 1) / n_classes
+    greedy = (rho0 + rho1) * guessing
+    if gamma is None:
+        return greedy
+    if gamma:
+        _check_gamma(gamma, 1.0)
+    return (1 - gamma) * greedy + gamma * guessing
+
+
+def _checked_rates(n_classes: int, noise: FlipMatrix | None) -> tuple[float, float]:
+    if not isinstance(n_classes, int | np.integer) or n_classes < 2:
+        raise ValueError(f"n_classes is {n_classes!r}; two or more labels are needed to choose from")
+    if not (noise is None or isinstance(noise, FlipMatrix)):
+        raise ValueError(f"the theory has one noise for all labels, a FlipMatrix; this is {noise!r}")
+    rho0, rho1 = flip_rates(noise, 1)[0].tolist()
+    return rho0, rho1
+
+
+def _check_gamma(gamma: float, most: float) -> None:
+    if not 0 < gamma <= most:
+        raise ValueError(f"gamma is {gamma}; the share of uniform rounds must be above 0 and at most {most:g} here")
+
+
+def _check_positive(**numbers: float) -> None:
+    for name, value in numbers.items():
+        if not 0 < value < np.inf:
+            raise ValueError(f"{name} is {value}; it must be positive and finite")
