@@ -1,0 +1,217 @@
+import time
+
+import numpy as np
+import pytest
+from scipy.stats import chi2_contingency
+from sklearn.linear_model import Ridge
+
+from linucb_rounds import Learner, digits
+from noisewise.noise import FlipMatrix
+from noisewise.online._action_rates import (
+    ActionRates,
+    ActionRateTracker,
+    action_rates,
+    corrected_scores,
+    equal_shares_p_value,
+    keep_signal,
+)
+from noisewise.online._refits import RoundLog, fit_ridge, left_out_scores, shrunk_shares, sure_of
+
+KINDS = {"strong": ((0.5, 0.1), (0.05, 0.6)), "mild": ((0.3, 0.1), (0.1, 0.3)), "equal": ((0.2, 0.2), (0.2, 0.2))}
+
+
+def rates_of(kind, rng):
+    """Five actions of one kind, five of the other."""
+    rates = np.tile(KINDS[kind][1], (10, 1))
+    rates[rng.permutation(10)[:5]] = KINDS[kind][0]
+    return rates
+
+
+def play(rates, rng, n_rounds=30_000, share=0.01, learnt="estimated"):
+    """LinUCB on digits, and what its tracker found: greedy error, played error, tracker."""
+    X, y = digits()
+    channel = np.stack([[1 - rates[:, 0], rates[:, 0]], [rates[:, 1], 1 - rates[:, 1]]]).transpose(2, 0, 1)[None]
+    learner, tracker = Learner(10, X.shape[1]), ActionRateTracker(10)
+    if learnt == "known":
+        learner.false_positive, learner.signal = rates[:, 0], 1 - rates.sum(axis=1)
+    rows, uniforms = rng.integers(len(X), size=n_rounds), rng.random((n_rounds, 3))
+    done = mistakes = 0
+    while done < n_rounds:
+        part = slice(done, min(n_rounds, tracker.next_refit) if learnt == "estimated" else n_rounds)
+        groups = np.zeros(part.stop - done, dtype=np.int64)
+        targets, importance = np.tile([0.0, 1.0], (10, 1)), np.ones((10, 2))
+        actions, answers = learner.play(X, rows[part], y, channel, groups, uniforms[part], share, targets, importance)
+        mistakes += np.sum(actions != y[rows[part]])
+        if learnt == "estimated":
+            tracker.observe(X[rows[part]], actions, np.ones(len(actions)), answers)
+            learner.correct(tracker.estimate())
+        done = part.stop
+    return learner.greedy_error(X, y), mistakes / n_rounds, tracker
+
+
+def test_strongly_unequal_rates_are_learnt_while_playing():
+    rates = rates_of("strong", np.random.default_rng(10))
+    greedy, played, tracker = play(rates, np.random.default_rng(11))
+    assert greedy <= 0.05
+    assert played <= 0.25
+    assert tracker.report.on
+    assert np.abs(tracker.report.false_positive - rates[:, 0]).mean() < 0.05
+    assert np.abs(tracker.report.false_negative - rates[:, 1]).mean() < 0.03
+    raw, *_ = play(rates, np.random.default_rng(11), learnt="raw")
+    assert raw >= 0.4
+
+
+def test_equal_rates_cost_nothing():
+    rates = rates_of("equal", np.random.default_rng(12))
+    estimated, _, tracker = play(rates, np.random.default_rng(13))
+    raw, *_ = play(rates, np.random.default_rng(13), learnt="raw")
+    assert not tracker.report.on
+    assert abs(estimated - raw) <= 0.005
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "most"), [("strong", 0.05), ("mild", 0.03), ("equal", 0.03)])
+def test_estimated_rates_are_nearly_as_good_as_known_ones(kind, most):
+    estimated, known, raw = [], [], []
+    for seed in range(4):
+        rates = rates_of(kind, np.random.default_rng(seed))
+        estimated.append(play(rates, np.random.default_rng(100 + seed))[0])
+        known.append(play(rates, np.random.default_rng(100 + seed), learnt="known")[0])
+        raw.append(play(rates, np.random.default_rng(100 + seed), learnt="raw")[0])
+    assert np.mean(estimated) <= most
+    assert np.mean(estimated) <= np.mean(known) + 0.015
+    assert np.mean(estimated) <= np.mean(raw) + 0.005
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("useless", [(0.95, 0.05), (0.05, 0.95)])
+def test_an_action_that_always_gets_the_same_answer_is_judged_by_elimination(useless):
+    rates = np.full((10, 2), 0.1)
+    rates[3] = useless
+    greedy, _, tracker = play(rates, np.random.default_rng(14))
+    assert np.flatnonzero(tracker.report.useless).tolist() == [3]
+    assert greedy <= 0.06
+    assert play(rates, np.random.default_rng(14), learnt="raw")[0] >= 0.1
+
+
+def log_of(rates, n_rounds, rng, skill=0.7):
+    X, y = digits()
+    rows = rng.integers(len(X), size=n_rounds)
+    actions = np.where(rng.random(n_rounds) < skill, y[rows], rng.integers(10, size=n_rounds))
+    right = actions == y[rows]
+    chance = np.where(right, 1 - rates[actions, 1], rates[actions, 0])
+    return X[rows], actions, (rng.random(n_rounds) < chance).astype(float)
+
+
+def test_a_refit_of_thirty_thousand_rounds_is_quick():
+    log = log_of(rates_of("strong", np.random.default_rng(15)), 30_000, np.random.default_rng(16))
+    start = time.process_time()
+    found = action_rates(*log, 10)
+    assert time.process_time() - start < 2  # about a quarter of a second on an idle core
+    assert found.on
+
+
+def test_short_logs_use_quantiles_and_long_ones_counts():
+    rates = rates_of("strong", np.random.default_rng(17))
+    short = action_rates(*log_of(rates, 2_500, np.random.default_rng(18)), 10)
+    long = action_rates(*log_of(rates, 20_000, np.random.default_rng(18)), 10)
+    assert short.on
+    assert np.abs(long.false_negative - rates[:, 1]).max() < 0.05
+    assert np.abs(long.false_positive - rates[:, 0]).mean() < 0.05
+    assert np.abs(short.false_negative - rates[:, 1]).mean() < 0.15
+
+
+def test_an_action_never_played_gets_the_pooled_rates():
+    X, actions, feedback = log_of(np.full((10, 2), 0.2), 6_000, np.random.default_rng(19))
+    kept = actions != 7
+    found = action_rates(X[kept], actions[kept], feedback[kept], 10)
+    assert found.wrong_rounds[7] == found.right_rounds[7] == 0
+    assert found.false_positive[7] == pytest.approx(0.2, abs=0.05)
+
+
+def test_tracker_refits_at_its_checkpoints_only():
+    X, actions, feedback = log_of(np.full((10, 2), 0.2), 1_300, np.random.default_rng(20))
+    tracker, refits = ActionRateTracker(10), []
+    for t in range(0, 1_300, 50):
+        part = slice(t, t + 50)
+        tracker.observe(X[part], actions[part], np.ones(50), feedback[part])
+        if tracker.due:
+            refits.append(t + 50)
+        tracker.estimate()
+    assert refits == [500, 750, 1150]
+
+
+def test_report_tells_what_is_believed():
+    report = ActionRates(
+        np.array([0.1, 0.6]), np.array([0.2, 0.3]), np.array([5.0, 6.0]), np.array([7.0, 8.0]), p_value=1e-9, on=True
+    )
+    columns = report.columns()
+    assert columns["useless"].tolist() == [False, True]
+    assert columns["on"].all()
+    assert report.noise[0] == FlipMatrix.binary(0.1, 0.2)
+    off = ActionRates(*(np.full(2, 0.4),) * 4, p_value=0.5, on=False)
+    assert off.noise == [FlipMatrix.none(2)] * 2
+    assert not off.useless.any()
+
+
+def test_left_out_scores_are_those_of_a_fit_without_the_round():
+    rng = np.random.default_rng(21)
+    X, actions, targets, importance = rng.normal(size=(60, 4)), rng.integers(3, size=60), rng.random(60), rng.random(60)
+    fit = fit_ridge(X, actions, targets, 3, ridge=0.7, importance=importance)
+    scores, baseline = left_out_scores(fit, X, actions, targets, importance)
+    for t in (0, 30, 59):
+        others = (np.arange(60) != t) & (actions == actions[t])
+        for values, found in ((targets, scores), (np.ones(60), baseline)):
+            model = Ridge(alpha=0.7, fit_intercept=False).fit(X[others], values[others], importance[others])
+            assert found[t, actions[t]] == pytest.approx(model.predict(X[t : t + 1])[0])
+            elsewhere = (actions[t] + 1) % 3
+            mine = actions == elsewhere
+            model = Ridge(alpha=0.7, fit_intercept=False).fit(X[mine], values[mine], importance[mine])
+            assert found[t, elsewhere] == pytest.approx(model.predict(X[t : t + 1])[0])
+
+
+def test_correction_undoes_the_channel_and_eliminates_useless_actions():
+    truth = np.array([[0.7, 0.2, 0.1]])
+    rates = np.array([[0.1, 0.3, 0.5], [0.2, 0.1, 0.45]])
+    observed = rates[0] + (1 - rates.sum(axis=0)) * truth
+    found = corrected_scores(observed, np.ones((1, 3)), rates)
+    assert found == pytest.approx(truth)
+
+
+def test_equal_shares_test_agrees_with_scipy():
+    hits, rounds = np.array([10.0, 30.0, 25.0]), np.array([100.0, 120.0, 90.0])
+    table = np.stack([hits, rounds - hits])
+    assert equal_shares_p_value(hits, rounds) == pytest.approx(
+        chi2_contingency(table, lambda_="log-likelihood", correction=False).pvalue
+    )
+    assert equal_shares_p_value(np.zeros(3), np.array([5.0, 0.0, 0.0])) == 1.0
+
+
+def test_shares_of_like_groups_are_pooled_and_of_unlike_ones_kept():
+    rounds = np.full(10, 200.0)
+    alike = shrunk_shares(np.random.default_rng(22).binomial(200, 0.3, 10).astype(float), rounds)
+    assert np.std(alike) < 0.02
+    unlike = shrunk_shares(np.array([20.0, 180.0] * 5), rounds)
+    assert unlike == pytest.approx([0.1, 0.9] * 5, abs=0.02)
+    assert shrunk_shares(np.zeros(2), np.zeros(2)).tolist() == [0, 0]
+
+
+def test_rates_are_scaled_to_keep_a_tenth_of_signal():
+    rates = keep_signal(np.array([0.8, 0.1]), np.array([0.8, 0.2]))
+    assert rates.sum(axis=0) == pytest.approx([0.9, 0.3])
+
+
+def test_sure_rounds_need_a_lead_or_a_low_rank():
+    scores = np.array([[0.9, 0.1, 0.0], [0.5, 0.4, 0.0], [0.9, 0.5, 0.1], [0.2, 0.8, 0.1]])
+    right, wrong = sure_of(scores, np.array([0, 0, 2, 0]))
+    assert right.tolist() == [True, False, False, False]
+    assert wrong.tolist() == [False, False, True, False]
+
+
+def test_log_grows_and_keeps_its_rounds():
+    log = RoundLog(2)
+    for t in range(3):
+        log.append(np.full((700, 2), t), np.full(700, t), np.zeros(700))
+    assert log.n == 2_100
+    assert np.array_equal(log.X[:, 0], np.repeat([0, 1, 2], 700))
+    assert np.array_equal(log.actions, np.repeat([0, 1, 2], 700))
