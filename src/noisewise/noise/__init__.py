@@ -7,18 +7,21 @@ from noisewise.noise._estimate import Estimate
 from noisewise.noise._flip import FlipMatrix
 from noisewise.noise._gaussian import GaussianNoise
 from noisewise.noise._mixture import expected_counts, mixture_rows, mixture_step
+from noisewise.noise._moments import RateEstimate, rates_from_moments
 from noisewise.noise._variational import Curve
 
 __all__ = [
     "Estimate",
     "FlipMatrix",
     "GaussianNoise",
+    "RateEstimate",
     "anchor_scores",
     "expected_counts",
     "flip_from_anchors",
     "mixture_rows",
     "mixture_step",
     "rates_from_anchors",
+    "rates_from_moments",
     "read_noise",
     "unbiased",
 ]
