@@ -1,0 +1,159 @@
+"""Laws of noise in features, beside Gaussian noise: Laplace, values missing at random, and a law of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from noisewise._inputs import Chance, Floats, generator
+from noisewise.noise import GaussianNoise
+
+
+@dataclass(frozen=True, eq=False)
+class LaplaceNoise:
+    """Laplace noise added to every value, as differential privacy does it.
+
+    Parameters
+    ----------
+    scale : float or array of shape (d,)
+        Scale of the noise, one for all columns or one for each; its standard deviation is sqrt(2) scale.
+
+    Examples
+    --------
+    >>> LaplaceNoise(0.5).matrix(2)
+    array([[0.5, 0. ],
+           [0. , 0.5]])
+    """
+
+    scale: Floats
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", _per_column(self.scale, "a scale"))
+        if self.scale.min(initial=0) < 0:
+            raise ValueError(f"a scale is {self.scale.min():.4g}; scales can't be negative")
+
+    def matrix(self, n_features: int) -> Floats:
+        """The covariance for rows of `n_features` columns."""
+        return np.diag(2 * _spread_out(self.scale, n_features) ** 2)
+
+    def characteristic(self, frequencies: ArrayLike) -> Floats:
+        """Mean of exp(i w.noise) for frequencies w in the last axis: the product of 1 / (1 + scale^2 w_j^2)."""
+        w = np.asarray(frequencies, dtype=np.float64)
+        return np.asarray(1 / np.prod(1 + (w * _spread_out(self.scale, w.shape[-1])) ** 2, axis=-1))
+
+    def corrupt(self, X: ArrayLike, rng: Chance = None) -> Floats:
+        """One noisy copy of X."""
+        return np.asarray(self.copies(X, 1, rng)[:, 0])
+
+    def copies(self, X: ArrayLike, n: int, rng: Chance = None) -> Floats:
+        """`n` independent noisy copies of every row, of shape (n_rows, n, d)."""
+        clean = np.asarray(X, dtype=np.float64)
+        noise = generator(rng).laplace(size=(len(clean), n, clean.shape[1]))
+        return clean[:, None, :] + noise * self.scale
+
+
+@dataclass(frozen=True, eq=False)
+class MaskingNoise:
+    """Values missing at random: each is kept with a known probability, and divided by it; missing ones are zero.
+
+    So every noisy value has the clean one as its mean. `fill` makes such rows from rows with NaN.
+
+    Parameters
+    ----------
+    keep : float or array of shape (d,)
+        Probability that a value is seen, for all columns or for each [q].
+
+    Examples
+    --------
+    >>> MaskingNoise(0.5).fill([[1.0, np.nan], [3.0, 4.0]])
+    array([[2., 0.],
+           [6., 8.]])
+    """
+
+    keep: Floats
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "keep", _per_column(self.keep, "a probability"))
+        if not ((self.keep > 0) & (self.keep <= 1)).all():
+            raise ValueError(f"keep is {self.keep}; a probability above 0 and at most 1 is needed")
+
+    def fill(self, X: ArrayLike) -> Floats:
+        """Rows with NaN for what is missing, as rows whose mean is the clean row."""
+        rows = np.asarray(X, dtype=np.float64)
+        return np.where(np.isnan(rows), 0.0, rows / _spread_out(self.keep, rows.shape[-1]))
+
+    def variances(self, X: ArrayLike) -> Floats:
+        """Unbiased estimates of each value's noise variance, from the noisy values alone: (1 - q) x^2."""
+        rows = np.asarray(X, dtype=np.float64)
+        return np.asarray((1 - _spread_out(self.keep, rows.shape[-1])) * rows**2)
+
+    def corrupt(self, X: ArrayLike, rng: Chance = None) -> Floats:
+        """One noisy copy of X."""
+        return np.asarray(self.copies(X, 1, rng)[:, 0])
+
+    def copies(self, X: ArrayLike, n: int, rng: Chance = None) -> Floats:
+        """`n` independent noisy copies of every row, of shape (n_rows, n, d)."""
+        clean = np.asarray(X, dtype=np.float64)
+        kept = generator(rng).random((len(clean), n, clean.shape[1])) < self.keep
+        return np.asarray(clean[:, None, :] * kept / self.keep)
+
+
+@dataclass(frozen=True, eq=False)
+class SymmetricNoise:
+    """Noise of any law that is as likely as its mirror image, given by its characteristic function.
+
+    Parameters
+    ----------
+    function : callable
+        For frequencies of shape (..., d), the mean of cos(w.noise), of shape (...).
+    covariance : float or array of shape (d,) or (d, d), optional
+        The noise's covariance; the linear learners need it.
+
+    Examples
+    --------
+    >>> uniform = SymmetricNoise(lambda w: np.sinc(w / np.pi).prod(axis=-1), covariance=1 / 3)  # on [-1, 1]
+    >>> uniform.characteristic(np.array([[0.0], [1.0]])).round(3)
+    array([1.   , 0.841])
+    """
+
+    function: Callable[[Any], Any]
+    covariance: Floats | None = None
+
+    def matrix(self, n_features: int) -> Floats:
+        """The covariance for rows of `n_features` columns."""
+        if self.covariance is None:
+            raise ValueError("this learner needs the noise's covariance: SymmetricNoise(function, covariance=...)")
+        return GaussianNoise(self.covariance).matrix(n_features)
+
+    def characteristic(self, frequencies: ArrayLike) -> Floats:
+        """The function's values, checked: real, and within [-1, 1]."""
+        w = np.asarray(frequencies, dtype=np.float64)
+        values = np.asarray(self.function(w))
+        if values.shape != w.shape[:-1]:
+            raise ValueError(
+                f"the characteristic function gave shape {values.shape} for frequencies of shape {w.shape}; "
+                f"one value for each frequency, shape {w.shape[:-1]}, is needed"
+            )
+        if np.abs(values.imag).max(initial=0) > 1e-9 or not np.abs(values).max(initial=0) <= 1 + 1e-9:
+            raise ValueError(
+                "the characteristic function of symmetric noise is real and within [-1, 1]; this one is not"
+            )
+        return np.asarray(values.real, dtype=np.float64)
+
+
+def _per_column(values: ArrayLike, what: str) -> Floats:
+    numbers = np.array(values, dtype=np.float64)
+    if numbers.ndim > 1 or not np.isfinite(numbers).all():
+        raise ValueError(f"{what} is one finite number or one for each column, not an array of shape {numbers.shape}")
+    numbers.setflags(write=False)
+    return numbers
+
+
+def _spread_out(values: Floats, n_features: int) -> Floats:
+    if values.ndim and len(values) != n_features:
+        raise ValueError(f"the noise covers {len(values)} columns, the data have {n_features}")
+    return np.broadcast_to(values, (n_features,))
