@@ -1,5 +1,7 @@
 """The audit finds the wrong rows, whatever the table looks like."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -155,3 +157,80 @@ def test_frames_come_in_the_library_asked_for(audited):
     assert isinstance(audited.to_frame("polars"), pl.DataFrame)
     with pytest.raises(ValueError, match="'pandas' or 'polars'"):
         audited.to_frame("dask")
+
+
+def test_a_wanted_precision_cuts_the_ranking(audited):
+    wrong = 1 - audited.probability
+    rows = audited.rows(precision=0.8)
+    assert wrong[rows].mean() >= 0.8
+    assert wrong[audited.order[: len(rows) + 1]].mean() < 0.8
+    assert len(audited.rows(precision=0.99)) < len(rows)
+    with pytest.raises(ValueError, match="precision is 0"):
+        audited.rows(precision=0)
+
+
+def test_applying_the_suggestions_makes_labels_better(audited, digits):
+    _, y, truth = digits
+    corrected = audited.apply()
+    assert np.mean(corrected == truth) > np.mean(y == truth) + 0.15
+    untouched = np.setdiff1d(np.arange(len(y)), audited.picked)
+    np.testing.assert_array_equal(corrected[untouched], y[untouched])
+
+
+def test_flip_rates_have_intervals_that_hold_the_truth(audited):
+    low, high = audited.noise_interval
+    true = FlipMatrix.symmetric(0.2, 10).matrix
+    assert np.mean((low - 0.01 <= true) & (true <= high + 0.01)) > 0.85
+    assert np.all(low <= audited.noise.matrix)
+
+
+def test_classes_add_up(audited, digits):
+    frame = audited.by_class()
+    assert frame["rows"].sum() == len(digits[1])
+    assert frame["expected_wrong"].sum() == pytest.approx(np.sum(1 - audited.probability), rel=1e-4)
+
+
+def test_a_careless_annotator_comes_first():
+    X, truth = load_digits(return_X_y=True)
+    rng = np.random.default_rng(1)
+    people = rng.choice(["ann", "bob", "cid"], len(truth))
+    careless = (people == "bob") & (rng.random(len(truth)) < 0.3)
+    y = np.where(careless, (truth + 1) % 10, truth)
+    frame = audit_labels(X, y, annotators=people).by_annotator()
+    assert frame["annotator"][0] == "bob"
+    assert frame["low"][0] > frame["high"][1]
+    assert abs(frame["share"][0] - 0.3) < 0.06
+    with pytest.raises(ValueError, match="one name for each"):
+        audit_labels(X, y, annotators=people[:5])
+
+
+def test_without_annotators_nobody_is_told_apart(audited):
+    with pytest.raises(ValueError, match="pass annotators="):
+        audited.by_annotator()
+
+
+def test_small_classes_are_said_to_be_too_small():
+    X, y = load_digits(n_class=3, return_X_y=True)
+    few = np.flatnonzero(y == 2)[3:]
+    audit = audit_labels(np.delete(X, few, axis=0), np.delete(y, few))
+    assert any("too small to judge: 2 (3)" in note for note in audit.notes)
+
+
+def test_patches_are_written_for_review(audited, tmp_path):
+    audited.patch(tmp_path / "patch.csv")
+    patch = pd.read_csv(tmp_path / "patch.csv")
+    assert list(patch.columns) == ["row", "observed", "suggested", "probability", "decision"]
+    np.testing.assert_array_equal(patch["row"], audited.picked)
+    audited.patch(tmp_path / "patch.json", rows=[3, 1])
+    entries = json.loads((tmp_path / "patch.json").read_text())
+    assert [entry["row"] for entry in entries] == [3, 1]
+
+
+def test_label_studio_tasks_carry_features_and_predictions(tmp_path):
+    columns, y, _ = mixed_table()
+    audit = audit_labels(pd.DataFrame(columns), y)
+    audit.to_label_studio(tmp_path / "tasks.json", rows=[5, 6])
+    tasks = json.loads((tmp_path / "tasks.json").read_text())
+    assert [task["data"]["row"] for task in tasks] == [5, 6]
+    assert tasks[0]["data"]["remark"] == columns["remark"][5]
+    assert tasks[0]["predictions"][0]["result"][0]["value"]["choices"] == [str(audit.suggested[5])]

@@ -11,15 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisewise._inputs import Codes, Floats, check_binary_or_more, encode_labels, find_labels
+from noisewise.audit._exports import write_label_studio, write_patch
 from noisewise.audit._frames import frame_like
 from noisewise.audit._posterior import judge_rows
+from noisewise.audit._summaries import columns_by_annotator, columns_by_class, columns_of_rows, small_classes
 from noisewise.audit._table import encode_table
 from noisewise.noise import FlipMatrix
 from noisewise.noise._calibration import likely_wrong
 from noisewise.noise._estimate import Estimate
 
 
-def audit_labels(X: Any, y: Any, model: Any = None, noise: FlipMatrix | None = None) -> LabelAudit:
+def audit_labels(
+    X: Any, y: Any, model: Any = None, noise: FlipMatrix | None = None, annotators: Any = None
+) -> LabelAudit:
     """Find the rows whose labels are probably wrong.
 
     Every row is judged by a model that has not seen its label; what the model says is corrected for the noise
@@ -35,6 +39,8 @@ def audit_labels(X: Any, y: Any, model: Any = None, noise: FlipMatrix | None = N
         Gives out-of-fold probabilities. By default a robust model that needs no folds.
     noise : FlipMatrix, optional
         The flip matrix, if known (classes in sorted order). By default it is estimated.
+    annotators : array of shape (n,), optional
+        Who gave each label; the result then tells people apart (`by_annotator`).
 
     Returns
     -------
@@ -56,8 +62,16 @@ def audit_labels(X: Any, y: Any, model: Any = None, noise: FlipMatrix | None = N
     table = encode_table(X)
     if table.rows.shape[0] != len(observed):
         raise ValueError(f"X has {table.rows.shape[0]} rows, y has {len(observed)} labels; they must be as many")
+    people = None if annotators is None else np.asarray(annotators)
+    if people is not None and people.shape != observed.shape:
+        raise ValueError(
+            f"annotators has shape {people.shape}; one name for each of the {len(observed)} labels is needed"
+        )
     judged = judge_rows(table.rows, observed, len(classes), model, noise)
-    return LabelAudit(X, classes, observed, judged.posterior, judged.noise, judged.expected_errors, table.notes)
+    notes = (*table.notes, *small_classes(classes, observed))
+    return LabelAudit(
+        X, classes, observed, judged.posterior, judged.noise, judged.noise_spread, judged.expected_errors, notes, people
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,10 +87,14 @@ class LabelAudit:
         P(true label | row, observed label).
     noise : FlipMatrix
         How labels were changed, given or estimated.
+    noise_spread : array of shape (n_classes, n_classes)
+        Standard deviation of each flip rate; zero for a given noise.
     expected_errors : Estimate
         Expected number of wrong labels; `.interval` gives a 90 % interval.
     notes : tuple of str
-        What was done to the columns.
+        What was done to the columns, and classes too small to judge.
+    annotators : array of shape (n,), optional
+        Who gave each label.
     """
 
     X: Any = field(repr=False)
@@ -84,8 +102,10 @@ class LabelAudit:
     observed: Codes = field(repr=False)
     posterior: NDArray[np.floating[Any]] = field(repr=False)
     noise: FlipMatrix
+    noise_spread: Floats = field(repr=False)
     expected_errors: Estimate
     notes: tuple[str, ...] = ()
+    annotators: NDArray[Any] | None = field(default=None, repr=False)
 
     @cached_property
     def probability(self) -> Floats:
@@ -112,18 +132,53 @@ class LabelAudit:
             return self.order[:0]
         return likely_wrong(1 - self.probability)
 
+    def rows(self, precision: float = 0.8) -> Codes:
+        """The most rows, worst first, of which a share of at least `precision` is expected to be wrong."""
+        if not 0 < precision <= 1:
+            raise ValueError(f"precision is {precision}; it must lie above 0 and at most at 1")
+        expected = np.cumsum(1 - self.probability[self.order]) / np.arange(1, len(self.order) + 1)
+        return self.order[: np.searchsorted(-expected, -precision, side="right")]
+
+    @property
+    def noise_interval(self) -> tuple[Floats, Floats]:
+        """Lower and upper ends of a 90 % interval for each flip rate."""
+        reach = 1.645 * self.noise_spread
+        return np.clip(self.noise.matrix - reach, 0, 1), np.clip(self.noise.matrix + reach, 0, 1)
+
+    def apply(self, rows: Any = None) -> NDArray[Any]:
+        """The labels with the suggestions put in, for `rows` (by default those worth a look)."""
+        chosen = self.picked if rows is None else np.asarray(rows)
+        labels = self.classes[self.observed]
+        labels[chosen] = self.suggested[chosen]
+        return np.asarray(labels)
+
     def to_frame(self, backend: str | None = None) -> Any:
         """All rows, worst first: row, observed, suggested, probability (that the observed label is right).
 
         `backend` is "pandas" or "polars"; by default that of the data, or else what is installed.
         """
-        columns = {
-            "row": self.order,
-            "observed": self.classes[self.observed[self.order]],
-            "suggested": self.suggested[self.order],
-            "probability": self.probability[self.order],
-        }
+        return self._frame(columns_of_rows(self, self.order), backend)
+
+    def by_class(self, backend: str | None = None) -> Any:
+        """For each label: rows that carry it, expected wrong ones with their share, and what they most often are."""
+        return self._frame(columns_by_class(self), backend)
+
+    def by_annotator(self, backend: str | None = None) -> Any:
+        """For each annotator, the worst first: labels given, expected wrong ones, their share and its 90 % interval."""
+        if self.annotators is None:
+            raise ValueError("nobody knows who gave the labels; pass annotators= to audit_labels")
+        return self._frame(columns_by_annotator(self), backend)
+
+    def _frame(self, columns: dict[str, Any], backend: str | None) -> Any:
         return frame_like(columns, nw.from_native(self.X, pass_through=True), backend)
+
+    def patch(self, path: Any, rows: Any = None) -> None:
+        """Write the doubtful rows for review: CSV, or JSON if the path ends so, with an empty column to decide in."""
+        write_patch(self, path, self.picked if rows is None else np.asarray(rows))
+
+    def to_label_studio(self, path: Any, rows: Any = None) -> None:
+        """Write the doubtful rows as Label Studio tasks, the suggestion as a prediction."""
+        write_label_studio(self, path, self.picked if rows is None else np.asarray(rows))
 
     def to_html(self, path: Any, title: str = "Label audit", truth: Any = None) -> None:
         """Write a report: one file that opens in any browser, without a network.

@@ -13,7 +13,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from noisewise._inputs import Codes, Floats
 from noisewise.labels import RobustRidgeClassifier
 from noisewise.noise import FlipMatrix
-from noisewise.noise._calibration import read_noise
+from noisewise.noise._calibration import Calibration, read_noise
 from noisewise.noise._estimate import Estimate
 
 
@@ -23,6 +23,7 @@ class Judged:
 
     posterior: NDArray[np.floating[Any]]
     noise: FlipMatrix
+    noise_spread: Floats
     expected_errors: Estimate
 
 
@@ -34,11 +35,22 @@ def judge_rows(
         model = RobustRidgeClassifier(noise=noise)
     if isinstance(model, RobustRidgeClassifier):
         fitted = clone(model).fit(rows, observed)
+        posterior, calibration = fitted.true_label_posterior_, fitted.calibration_
         expected = Estimate(fitted.n_wrong_, *fitted.n_wrong_interval_)
-        return Judged(fitted.true_label_posterior_, fitted.noise_, expected)
-    reading = read_noise(out_of_fold(model, rows, observed, n_classes), observed, noise)
-    expected = Estimate(reading.n_wrong, *reading.interval)
-    return Judged(reading.posterior, reading.calibration.noise, expected)
+    else:
+        reading = read_noise(out_of_fold(model, rows, observed, n_classes), observed, noise)
+        posterior, calibration = reading.posterior, reading.calibration
+        expected = Estimate(reading.n_wrong, *reading.interval)
+    return Judged(posterior, calibration.noise, flip_spread(calibration, posterior, noise), expected)
+
+
+def flip_spread(calibration: Calibration, posterior: NDArray[Any], given: FlipMatrix | None) -> Floats:
+    """Standard deviation of each flip rate: between the accounts of the noise, and within each by chance."""
+    mean = calibration.noise.matrix
+    if given is not None:
+        return np.zeros_like(mean)
+    between = sum(account.weight * (account.matrix - mean) ** 2 for account in calibration.accounts)
+    return np.asarray(np.sqrt(between + mean * (1 - mean) / (posterior.sum(axis=0)[:, None] + 1)))
 
 
 def out_of_fold(model: Any, rows: Any, observed: Codes, n_classes: int, folds: int = 5) -> Floats:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from noisewise.audit._drawings import class_bars, histogram, thumbnails
 from noisewise.audit._files import write_whole
+from noisewise.audit._summaries import columns_by_annotator, columns_by_class
 
 if TYPE_CHECKING:
     from noisewise.audit._audit import LabelAudit
@@ -36,8 +37,6 @@ def report_content(audit: LabelAudit, title: str, truth: Any = None) -> dict[str
 
     names = [str(name) for name in audit.classes]
     n = len(audit.observed)
-    carriers = np.maximum(np.bincount(audit.observed, minlength=len(names)), 1)
-    shares = np.asarray(np.bincount(audit.observed, 1 - audit.probability, len(names)) / carriers)
     columns, rows = _worst_rows(audit)
     return {
         "title": title,
@@ -52,10 +51,11 @@ def report_content(audit: LabelAudit, title: str, truth: Any = None) -> dict[str
         "picked": f"{len(audit.picked):,}",
         "truth": None if truth is None else _against_truth(audit, truth),
         "names": names,
-        "heat": _heat(audit.noise.matrix, names) if len(names) <= MOST_CLASSES else None,
+        "heat": _heat(audit, names) if len(names) <= MOST_CLASSES else None,
         "flips": _largest_flips(audit.noise.matrix, names),
         "histogram": Markup(histogram(audit.probability)),
-        "class_bars": Markup(class_bars(names, shares)),
+        "class_bars": Markup(class_bars(names, columns_by_class(audit)["share"])),
+        "people": _people(audit),
         "notes": audit.notes,
         "columns": columns,
         "rows": rows,
@@ -74,16 +74,39 @@ def _against_truth(audit: LabelAudit, truth: Any) -> dict[str, str]:
     }
 
 
-def _heat(matrix: NDArray[np.float64], names: list[str]) -> list[dict[str, Any]]:
+def _heat(audit: LabelAudit, names: list[str]) -> list[dict[str, Any]]:
+    low, high = audit.noise_interval
     return [
         {
             "name": name,
             "cells": [
-                {"name": names[k], "text": f"{100 * p:.0f}", "share": round(100 * min(1, p), 1), "same": j == k}
-                for k, p in enumerate(matrix[j])
+                {
+                    "name": names[k],
+                    "text": f"{100 * p:.0f}",
+                    "range": f"{100 * low[j, k]:.1f} to {100 * high[j, k]:.1f}",
+                    "share": round(100 * p, 1),
+                    "same": j == k,
+                }
+                for k, p in enumerate(audit.noise.matrix[j])
             ],
         }
         for j, name in enumerate(names)
+    ]
+
+
+def _people(audit: LabelAudit, most: int = 20) -> list[dict[str, str]]:
+    if audit.annotators is None:
+        return []
+    columns = columns_by_annotator(audit)
+    entries = [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
+    return [
+        {
+            "name": str(entry["annotator"]),
+            "labels": f"{entry['labels']:,}",
+            "share": f"{100 * entry['share']:.1f}",
+            "range": f"{100 * entry['low']:.1f} to {100 * entry['high']:.1f}",
+        }
+        for entry in entries[:most]
     ]
 
 

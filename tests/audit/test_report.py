@@ -1,0 +1,99 @@
+"""The report: whole, self-contained, and alive in a real browser."""
+
+import re
+import shutil
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_digits
+
+from noisewise import FlipMatrix, audit_labels
+from noisewise.audit._drawings import class_bars, histogram, thumbnails
+
+
+@pytest.fixture(scope="module")
+def audited():
+    X, truth = load_digits(n_class=4, return_X_y=True)
+    observed = FlipMatrix.symmetric(0.2, 4).corrupt(truth, 0)
+    people = np.array(["ann", "<b>bob</b>"])[np.arange(len(truth)) % 2]
+    return audit_labels(X, np.array(["zero", "one", "two", "<three>"])[observed], annotators=people)
+
+
+@pytest.fixture
+def page(audited, tmp_path):
+    audited.to_html(tmp_path / "audit.html", title="A & B")
+    return tmp_path / "audit.html"
+
+
+def test_the_page_needs_no_network_and_escapes_names(page):
+    text = page.read_text()
+    assert not re.search(r"(src|href)=[\"'](?!data:)", text)
+    assert "<title>A &amp; B</title>" in text
+    assert "&lt;three&gt;" in text
+    assert "<three>" not in text
+    assert "&lt;b&gt;bob" in text
+    assert "Doubt by annotator" in text
+
+
+def test_where_noise_is_not_proven_the_page_says_so(tmp_path):
+    X, y = load_digits(n_class=3, return_X_y=True)
+    audit = audit_labels(X, y)
+    assert audit.expected_errors.low == 0
+    audit.to_html(tmp_path / "audit.html")
+    assert "Label noise is not proven" in (tmp_path / "audit.html").read_text()
+    assert len(audit.picked) == 0
+
+
+def test_frames_show_their_columns(tmp_path):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 80)
+    frame = pd.DataFrame(
+        {"weight": y + 0.1 * rng.normal(size=80), "colour": np.where(y, "red", "blue"), "age": [None] * 80}
+    )
+    audit_labels(frame, y).to_html(tmp_path / "audit.html")
+    text = (tmp_path / "audit.html").read_text()
+    assert "colour</button>" in text
+    assert ">red</td>" in text
+
+
+def test_thumbnails_are_only_for_square_pictures():
+    assert thumbnails(np.zeros((3, 50)), [0]) is None
+    assert thumbnails(pd.DataFrame(np.zeros((3, 64))), [0]) is None
+    assert len(thumbnails(np.arange(128).reshape(2, 64), [0, 1])) == 2
+
+
+def test_drawings_count_every_row():
+    titles = re.findall(r": (\d+) rows", histogram(np.array([0.01, 0.02, 0.7, 1.0])))
+    assert sum(map(int, titles)) == 4
+    assert "30.0%" in class_bars(["a", "b"], np.array([0.1, 0.3]))
+
+
+def test_a_browser_opens_and_sorts_the_page(page, tmp_path):
+    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium drives the browser")
+    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    driver = shutil.which("chromedriver")
+    if not (chromium and driver):
+        pytest.skip("no Chromium with its driver on this machine")
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking"):
+        options.add_argument(flag)
+    options.add_argument(f"--user-data-dir={tmp_path / 'profile'}")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    browser = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
+    try:
+        browser.get(page.as_uri())
+        heading = browser.find_element("css selector", "#rows th:first-child button")
+        heading.click()
+        shown = [int(cell.text) for cell in browser.find_elements("css selector", "#rows tbody td:first-child")]
+        assert shown == sorted(shown)
+        heading.click()
+        shown = [int(cell.text) for cell in browser.find_elements("css selector", "#rows tbody td:first-child")]
+        assert shown == sorted(shown, reverse=True)
+        browser.set_window_size(390, 800)
+        wide = "return document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+        assert browser.execute_script(wide), "the page scrolls sideways on a phone"
+        assert browser.get_log("browser") == []
+    finally:
+        browser.quit()
