@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -21,13 +22,15 @@ from noisewise.noise._flip import FlipMatrix
 from noisewise.noise._variational import Curve, Explanation, climb, explain_noise
 
 BLOCK = 4096
-FREE_BONUS = 2.0  # log odds in favour of flips that differ
+FREE_BONUS = 4.0  # log odds in favour of flips that differ
 CLOSE = 6.0  # accounts this far below the best, in log evidence, no longer count
 TEMPER = 0.5  # trust in the profile of the amount: half its log-likelihood
 MODEL_ERROR = 0.02  # of the rows, standard deviation: what the link gets wrong, however many rows there are
 SMALLEST_WEIGHT = 0.003
 MOST_FLIPPED, LEAST_KEPT = 0.95, 0.1
+NEGLIGIBLE = 7.0  # in (tempered) log-likelihood
 AMOUNTS = 0.8 * np.linspace(np.sqrt(0.001 / 0.8), 1, 30) ** 2
+SPACING = np.gradient(AMOUNTS)
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,7 @@ class Account:
         """Probability of each true class, given the observed one too."""
         truth = self.clean_posterior(scores) * self.matrix.T.astype(scores.dtype)[codes]
         truth /= np.maximum(truth.sum(axis=1, keepdims=True), np.finfo(scores.dtype).tiny)
-        return truth
+        return np.asarray(truth)
 
 
 @dataclass(frozen=True)
@@ -177,19 +180,32 @@ def calibrate(scores: Floats, codes: Codes, noise: FlipMatrix | None = None) -> 
 
 
 def _amounts(linked: Floats, codes: Codes, found: Explanation, logarithmic: bool, odds: float) -> list[Account]:
-    """The account with its amount of noise scaled along a grid, by half its profile log-likelihood."""
-    identity = np.eye(linked.shape[1])
-    curve, trials = found.curve, []
-    for amount in AMOUNTS:
-        matrix = identity + amount / found.amount * (found.matrix - identity)
-        kept = np.diag(matrix)
-        if kept.min() < LEAST_KEPT or (len(kept) == 2 and 2 - kept.sum() > MOST_FLIPPED):
-            break
-        curve, value, _ = climb(linked, codes, np.log(np.maximum(matrix, 1e-12)), curve, 20, 1e-3)
-        trials.append((value, curve, matrix))
-    spacing = np.gradient(AMOUNTS)[: len(trials)]
-    shares = _shares([TEMPER * value + np.log(gap) for (value, _, _), gap in zip(trials, spacing)])
-    return [Account(odds * s, logarithmic, curve, matrix) for s, (_, curve, matrix) in zip(shares, trials)]
+    """The account with its amount of noise scaled along a grid, by half its profile log-likelihood.
+
+    The grid is walked up and down from the amount found, and left where amounts no longer count.
+    """
+    start = int(np.abs(AMOUNTS - found.amount).argmin())
+    trials: dict[int, tuple[float, Curve, Floats]] = {}
+    for way in (range(start, len(AMOUNTS)), range(start - 1, -1, -1)):
+        curve = trials[start][1] if start in trials else found.curve
+        for place in way:
+            matrix = _scaled(found, float(AMOUNTS[place]))
+            if matrix is None:
+                break
+            curve, value, _ = climb(linked, codes, np.log(np.maximum(matrix, 1e-12)), curve, 20, 1e-3)
+            trials[place] = TEMPER * value, curve, matrix
+            if value < max(trials.values(), key=itemgetter(0))[0] / TEMPER - NEGLIGIBLE / TEMPER:
+                break
+    shares = _shares([value + np.log(SPACING[place]) for place, (value, _, _) in trials.items()])
+    return [Account(odds * s, logarithmic, curve, matrix) for s, (_, curve, matrix) in zip(shares, trials.values())]
+
+
+def _scaled(found: Explanation, amount: float) -> Floats | None:
+    """The flip matrix with this share of flipped labels, or None where labels would say nothing any more."""
+    identity = np.eye(len(found.matrix))
+    matrix = identity + amount / found.amount * (found.matrix - identity)
+    kept = np.diag(matrix)
+    return None if kept.min() < LEAST_KEPT or (len(kept) == 2 and 2 - kept.sum() > MOST_FLIPPED) else matrix
 
 
 def _shares(logs: list[float]) -> Floats:
