@@ -1,0 +1,231 @@
+"""Logged right/wrong feedback: what was played, how likely that was, and what was heard."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from noisewise._inputs import Codes, Floats, check_binary_or_more, encode_labels, find_labels
+from noisewise.online._decision import check_feedbacks, check_probabilities
+from noisewise.online._rates import known_classes
+from noisewise.online._rows import check_csr, refuse_not_finite
+
+Features = Mapping[str, float]
+NOTHING: Features = MappingProxyType({})
+
+
+class Choice(NamedTuple):
+    """An action that was on offer in a round, its own features, and the probability it had, where that is known."""
+
+    action: Any
+    features: Features = NOTHING
+    probability: float | None = None
+
+
+class LoggedRound(NamedTuple):
+    """One round of a log as files have it, with features by name.
+
+    A name is ``feature`` or ``namespace^feature``. `offered` is empty where every action could be played.
+    """
+
+    features: Features
+    action: Any
+    feedback: int
+    probability: float
+    offered: tuple[Choice, ...] = ()
+    id: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class FeedbackLog:
+    """A log of right/wrong feedback, to be learnt from or to value another policy with.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n_rounds, n_features)
+        What was known before each action.
+    actions : labels that were played
+    feedback : 1 for right and 0 for wrong, as observed
+    probabilities : with which each action was drawn when it was played, above 0
+    classes : the labels to choose from; by default those that were played, in order
+    feature_names : a name for each column of X; by default "0", "1", ...
+    offered : for each round the `Choice`s there were, in order, or None if every label could be played
+    ids : a name for each round
+    extra : what else came with the log, to be given back by `to_open_bandit`
+
+    Examples
+    --------
+    >>> log = FeedbackLog([[1.0, 0.0], [0.0, 2.0]], ["cat", "dog"], [1, 0], [0.9, 0.1])
+    >>> len(log), log.classes.tolist()
+    (2, ['cat', 'dog'])
+    >>> next(log.rounds()).features
+    {'0': 1.0}
+    >>> from noisewise.online.recipes import linucb
+    >>> learner = linucb(classes=["cat", "dog"])
+    >>> learner.learn_logged(log.X, log.actions, log.feedback, log.probabilities).predict(log.X).tolist()
+    ['cat', 'cat']
+    """
+
+    X: Any
+    actions: NDArray[Any]
+    feedback: NDArray[np.int8]
+    probabilities: Floats
+    classes: Any = None
+    feature_names: Sequence[str] | None = None
+    offered: Sequence[tuple[Choice, ...]] | None = None
+    ids: Sequence[str] | None = None
+    extra: Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        X = sp.csr_array(self.X, dtype=np.float64) if sp.issparse(self.X) else np.array(self.X, dtype=np.float64)
+        if X.ndim != 2:
+            raise ValueError(f"X has shape {X.shape}; a log needs one row of features for each round")
+        if sp.issparse(X):
+            X = check_csr(X)
+        else:
+            refuse_not_finite(X)
+        classes = encode_labels(self.actions)[0] if self.classes is None else known_classes(None, self.classes)
+        check_binary_or_more(classes)
+        codes = _find_actions(self.actions, classes)
+        feedback, probabilities = check_feedbacks(self.feedback), check_probabilities(self.probabilities)
+        for name, part in (("actions", codes), ("feedback", feedback), ("probabilities", probabilities)):
+            if part.shape != (X.shape[0],):
+                raise ValueError(f"{name} has shape {part.shape}; X has {X.shape[0]} rounds, and each needs one")
+        for name, more in (("offered", self.offered), ("ids", self.ids)):
+            if more is not None and len(more) != X.shape[0]:
+                raise ValueError(f"{name} has {len(more)} entries; X has {X.shape[0]} rounds")
+        if self.feature_names is not None and len(set(self.feature_names)) != X.shape[1]:
+            raise ValueError(f"{len(set(self.feature_names))} different feature names for {X.shape[1]} columns of X")
+        _check_offered(self.offered, classes[codes])
+        checked = {"X": X, "actions": classes[codes], "feedback": feedback, "probabilities": probabilities}
+        for name, value in {**checked, "classes": classes}.items():
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def from_rounds(
+        cls, rounds: Iterable[LoggedRound], classes: Any = None, features: Sequence[str] | int | None = None
+    ) -> FeedbackLog:
+        """Gather rounds, with X sparse.
+
+        `features` names the columns of X, or says how many numbered ones there are. Without it a column is made for
+        each name when it first comes, or, if all names are whole numbers, they are the columns.
+        """
+        gathered = _Rows(features)
+        heard = [(gathered.add(one.features), one)[1] for one in rounds]
+        if not heard:
+            raise ValueError("the log has no rounds")
+        X, names = gathered.matrix()
+        ids = [one.id for one in heard]
+        played: list[Any] = [one.action for one in heard]
+        offered = [one.offered for one in heard]
+        if classes is None:
+            every = [choice.action for choices in offered for choice in choices]
+            classes = _in_order(played + every)
+        return cls(
+            X,
+            _labels(played),
+            np.array([one.feedback for one in heard]),
+            np.array([one.probability for one in heard]),
+            classes,
+            names,
+            offered if any(offered) else None,
+            None if None in ids else [str(one) for one in ids],
+        )
+
+    def rounds(self) -> Iterator[LoggedRound]:
+        """One round after the other, with features by name; zeros are left out."""
+        names = self.feature_names or [str(column) for column in range(self.X.shape[1])]
+        for number, (action, feedback) in enumerate(zip(self.actions.tolist(), self.feedback.tolist())):
+            offered = () if self.offered is None else tuple(self.offered[number])
+            name = None if self.ids is None else self.ids[number]
+            probability = float(self.probabilities[number])
+            yield LoggedRound(self._features(number, names), action, feedback, probability, offered, name)
+
+    @property
+    def codes(self) -> Codes:
+        """The actions as places among the classes."""
+        return find_labels(self.actions, self.classes)
+
+    def __len__(self) -> int:
+        return len(self.actions)
+
+    def _features(self, number: int, names: Sequence[str]) -> dict[str, float]:
+        if sp.issparse(self.X):
+            start, stop = self.X.indptr[number : number + 2]
+            columns, values = self.X.indices[start:stop].tolist(), self.X.data[start:stop].tolist()
+        else:
+            columns = np.flatnonzero(self.X[number]).tolist()
+            values = self.X[number, columns].tolist()
+        return {names[column]: value for column, value in zip(columns, values) if value != 0}
+
+
+class _Rows:
+    """Rows of named features, gathered into a sparse matrix."""
+
+    def __init__(self, features: Sequence[str] | int | None) -> None:
+        self.given = features
+        names = [str(column) for column in range(features)] if isinstance(features, int) else features or []
+        self.places = {name: column for column, name in enumerate(names)}
+        self.columns: list[int] = []
+        self.values: list[float] = []
+        self.starts = [0]
+
+    def add(self, features: Features) -> None:
+        for name, value in features.items():
+            if self.given is not None and name not in self.places:
+                raise ValueError(f"round {len(self.starts)}: feature {name!r} is not among the features given")
+            self.columns.append(self.places.setdefault(name, len(self.places)))
+            self.values.append(value)
+        self.starts.append(len(self.columns))
+
+    def matrix(self) -> tuple[Any, list[str] | None]:
+        names, columns, width = list(self.places), np.array(self.columns, dtype=np.int64), len(self.places)
+        numbered = isinstance(self.given, int)
+        if self.given is None and names and all(name.isdecimal() and str(int(name)) == name for name in names):
+            numbered, places = True, np.array([int(name) for name in names])
+            columns, width = places[columns], int(places.max()) + 1
+        rows = sp.csr_array((np.array(self.values), columns, self.starts), shape=(len(self.starts) - 1, width))
+        return rows, None if numbered else names
+
+
+def _find_actions(actions: Any, classes: NDArray[Any]) -> Codes:
+    known = set(classes.tolist())
+    unknown = [action for action in getattr(actions, "tolist", lambda: list(actions))() if action not in known]
+    if unknown:
+        raise ValueError(f"the action {unknown[0]!r} is not among the classes {classes.tolist()}")
+    return find_labels(actions, classes)
+
+
+def _check_offered(offered: Sequence[tuple[Choice, ...]] | None, actions: NDArray[Any]) -> None:
+    for number, (choices, action) in enumerate(zip(offered or (), actions.tolist())):
+        if choices and action not in [choice.action for choice in choices]:
+            raise ValueError(f"round {number + 1} played {action!r}, which was not offered there")
+
+
+def _in_order(labels: list[Any]) -> list[Any]:
+    """The different labels: sorted where that is possible, else as they first came; numbers from 1 without gaps."""
+    different = list(dict.fromkeys(labels))
+    if all(type(label) is int for label in different):
+        return list(range(1, max(max(different), 2) + 1)) if min(different) > 0 else sorted(different)
+    return sorted(different) if all(isinstance(label, str) for label in different) else different
+
+
+def _labels(labels: list[Any]) -> NDArray[Any]:
+    made = np.empty(len(labels), dtype=object)
+    made[:] = labels
+    return made
+
+
+def checked_round(
+    features: Features, action: Any, feedback: int, probability: float, offered: tuple[Choice, ...], name: str | None
+) -> LoggedRound:
+    """A round with a probability that it can have been played with."""
+    if not 0 < probability <= 1:  # the array check says why, but is slow for one number
+        check_probabilities(probability)
+    return LoggedRound(features, action, feedback, float(probability), offered, name)
