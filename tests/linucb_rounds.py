@@ -21,7 +21,7 @@ class Learner:
         self.false_positive = np.zeros(n_actions)
         self.signal = np.ones(n_actions)
         self.useless = np.zeros(n_actions, dtype=np.bool_)
-        self.width = 1.0
+        self.width = np.ones(n_actions)
 
     def use(self, fit):
         self.inverses, self.weights, self.baseline = fit.inverses.copy(), fit.weights.copy(), fit.baseline.copy()
@@ -116,7 +116,7 @@ def _play(
             z = (_dot(weights[a], x) - false_positive[a] * _dot(baseline[a], x)) / signal[a]
             left -= max(z, 0.0)
             _product(inverses[a], x, gain)
-            z += width / signal[a] * np.sqrt(max(_dot(gain, x), 0.0))
+            z += width[a] / signal[a] * np.sqrt(max(_dot(gain, x), 0.0))
             if z > top:
                 best, top = a, z
         for a in range(n_actions):

@@ -22,19 +22,31 @@ class RoundLog:
         self.played = np.zeros(1024, dtype=np.int64)
         self.answers = np.zeros(1024, dtype=np.int64)
         self.groups = np.zeros(1024, dtype=np.int64)
+        self.targets = np.zeros(1024)
+        self.importance = np.zeros(1024)
 
-    def append(self, X: Any, actions: ArrayLike, answers: ArrayLike, groups: ArrayLike = 0) -> None:
-        """Add rounds: features, actions, answers (0, 1, ...) and who gave them."""
+    def append(
+        self,
+        X: Any,
+        actions: ArrayLike,
+        answers: ArrayLike,
+        groups: ArrayLike = 0,
+        targets: ArrayLike = 0.0,
+        importance: ArrayLike = 1.0,
+    ) -> None:
+        """Add rounds: features, actions, answers (0, 1, ...), who gave them, and what was learnt from them."""
         rows = np.atleast_2d(np.asarray(X, dtype=np.float64))
         first, last = self.n, self.n + len(rows)
         while last > len(self.rows):
-            for name in ("rows", "played", "answers", "groups"):
+            for name in ("rows", "played", "answers", "groups", "targets", "importance"):
                 old = getattr(self, name)
                 setattr(self, name, np.concatenate([old, np.zeros_like(old)]))
         self.rows[first:last] = rows
         self.played[first:last] = actions
         self.answers[first:last] = answers
         self.groups[first:last] = groups
+        self.targets[first:last] = targets
+        self.importance[first:last] = importance
         self.n = last
 
     @property

@@ -1,0 +1,183 @@
+import numpy as np
+import pytest
+from sklearn.metrics import roc_auc_score
+
+from linucb_rounds import digits
+from noisewise.online._people import (
+    SIGNAL,
+    PeopleTracker,
+    chance_right,
+    informative,
+    learnt_prior,
+    log_likelihoods,
+    on_one_scale,
+    person_evidence,
+    posterior_rates,
+    weighted_targets,
+)
+from noisewise.online._refits import left_out_scores
+
+CAREFUL, CARELESS, SPITEFUL, YES, NO = (0.02, 0.02), (0.3, 0.3), (0.8, 0.8), (0.97, 0.03), (0.03, 0.97)
+MIXED = [(CAREFUL, 0.5), (CARELESS, 0.25), (SPITEFUL, 0.1), (YES, 0.075), (NO, 0.075)]
+ALIKE = [((0.15, 0.15), 1.0)]
+
+
+def crowd(mix, n_people, rng):
+    """Rates of each person, in shares as near to the mix as whole people allow."""
+    kinds, shares = np.array([rates for rates, _ in mix]), np.cumsum([share for _, share in mix])
+    places = np.searchsorted(shares, (np.arange(n_people) + 0.5) / n_people)
+    return kinds[rng.permutation(np.minimum(places, len(mix) - 1))]
+
+
+def play(rates, n_rounds, rng, tracked=True):
+    """LinUCB on digits, answered by people of whom few say much: greedy error, played error, tracker, who is who."""
+    X, y = digits()
+    inverses, weights = np.tile(np.eye(X.shape[1]), (10, 1, 1)), np.zeros((10, X.shape[1]))
+    activity = 1 / np.arange(1, len(rates) + 1)
+    people = rng.choice(len(rates), size=n_rounds, p=activity / activity.sum())
+    rows, uniforms = rng.integers(len(X), size=n_rounds), rng.random(n_rounds)
+    tracker, mistakes = PeopleTracker(10), 0
+    for row, person, u in zip(rows, people.tolist(), uniforms):
+        x = X[row]
+        gains = inverses @ x
+        spread, scores = gains @ x, weights @ x
+        action = int(np.argmax(scores + np.sqrt(spread)))
+        right = action == y[row]
+        mistakes += not right
+        feedback = int(u >= rates[person, 1]) if right else int(u < rates[person, 0])
+        target, importance = float(feedback), 1.0
+        if tracked:
+            target, importance = tracker.weigh(x, action, feedback, person, scores)
+        step = gains[action] / (1 / importance + spread[action])
+        weights[action] += (target - scores[action]) * step
+        inverses[action] -= np.outer(step, gains[action])
+        if tracked and tracker.due:
+            fit = tracker.refit()
+            inverses, weights = fit.inverses, fit.weights
+    greedy = np.mean((X @ weights.T).argmax(axis=1) != y)
+    return greedy, mistakes / n_rounds, tracker
+
+
+def test_a_mixed_crowd_is_seen_through_while_playing():
+    rates = crowd(MIXED, 20, np.random.default_rng(0))
+    greedy, _, tracker = play(rates, 5_000, np.random.default_rng(1))
+    raw, *_ = play(rates, 5_000, np.random.default_rng(1), tracked=False)
+    assert greedy <= 0.06
+    assert greedy < raw
+    report = tracker.report()
+    people = np.array(report.people)
+    often = report.answers > 100
+    assert often.sum() >= 10
+    assert np.abs(report.false_positive - rates[people, 0])[often].mean() < 0.1
+    assert np.abs(report.false_negative - rates[people, 1])[often].mean() < 0.06
+    spiteful = (rates[people, 0] > 0.5) & (rates[people, 1] > 0.5)
+    assert (report.signal[spiteful & often] < 0).all()
+
+
+@pytest.mark.slow
+def test_a_mixed_crowd_teaches_nearly_as_well_as_a_known_one():
+    results = [
+        play(crowd(MIXED, 20, np.random.default_rng(seed)), 20_000, np.random.default_rng(10 + seed))[:2]
+        for seed in range(4)
+    ]
+    greedy, played = np.mean(results, axis=0)
+    assert greedy <= 0.02
+    assert played <= 0.075
+
+
+@pytest.mark.slow
+def test_people_alike_cost_next_to_nothing():
+    rates = crowd(ALIKE, 20, np.random.default_rng(2))
+    greedy, played, _ = play(rates, 20_000, np.random.default_rng(3))
+    raw, raw_played, _ = play(rates, 20_000, np.random.default_rng(3), tracked=False)
+    assert greedy <= raw + 0.01
+    assert played <= raw_played + 0.01
+
+
+@pytest.mark.slow
+def test_five_answers_tell_the_careless_from_the_careful():
+    rates = crowd(MIXED, 200, np.random.default_rng(4))
+    *_, tracker = play(rates, 20_000, np.random.default_rng(5))
+    log, n = tracker.log, tracker.log.n
+    fit = tracker.refit()
+    scores, _ = left_out_scores(fit, log.X, log.actions, log.targets[:n], log.importance[:n])
+    people, n_people = log.groups[:n], len(tracker.people)
+    chosen, answers = np.zeros(n, dtype=bool), np.zeros(n_people, dtype=int)
+    for t in range(1_000, n):
+        if answers[people[t]] < 5:
+            chosen[t] = True
+            answers[people[t]] += 1
+    chance = chance_right(scores, log.actions)
+    evidence = person_evidence(chance[chosen], log.answers[:n][chosen].astype(float), people[chosen], n_people)
+    wrong, right = posterior_rates(evidence, tracker.prior)
+    careful = (rates[np.array(tracker.people)] == CAREFUL).all(axis=1)
+    enough = answers == 5
+    assert roc_auc_score(careful[enough], (1 - wrong - right)[enough]) >= 0.85
+
+
+def test_evidence_is_the_log_likelihood_of_the_answers():
+    rng = np.random.default_rng(6)
+    chance, feedback, people = rng.uniform(0.05, 0.95, 300), rng.integers(2, size=300).astype(float), np.arange(300) % 3
+    evidence = person_evidence(chance, feedback, people, 3)
+    slow = np.zeros_like(evidence)
+    for t in range(300):
+        slow[people[t]] += log_likelihoods(chance[t : t + 1])[int(feedback[t]), 0]
+    assert evidence == pytest.approx(slow, rel=0.01, abs=0.2)
+
+
+def test_posterior_finds_a_persons_rates():
+    rng = np.random.default_rng(7)
+    right = rng.random(4_000) < 0.6
+    chance = np.where(right, 0.999, 0.001)
+    answers = np.where(right, rng.random(4_000) >= 0.3, rng.random(4_000) < 0.5).astype(float)
+    evidence = person_evidence(chance, answers, np.zeros(4_000, dtype=np.intp), 1)
+    wrong, missed = posterior_rates(evidence, learnt_prior(evidence))
+    assert wrong[0] == pytest.approx(0.5, abs=0.06)  # the grid's step is 0.07
+    assert missed[0] == pytest.approx(0.3, abs=0.06)
+
+
+def test_prior_learns_the_kinds_of_people():
+    rng = np.random.default_rng(8)
+    people = np.repeat(np.arange(60), 40)
+    right = rng.random(len(people)) < 0.6
+    spiteful = people >= 30
+    answers = (right ^ spiteful).astype(float)
+    evidence = person_evidence(np.where(right, 0.99, 0.01), answers, people, 60)
+    prior = learnt_prior(evidence)
+    assert prior[SIGNAL > 0.5].sum() == pytest.approx(0.5, abs=0.1)
+    assert prior[SIGNAL < -0.5].sum() == pytest.approx(0.5, abs=0.1)
+
+
+def test_targets_are_unbiased_and_weights_follow_information():
+    wrong, right = np.array([0.1, 0.8]), np.array([0.2, 0.7])
+    chance = np.array([0.5, 0.5])
+    yes, _ = weighted_targets(np.ones(2), chance, wrong, right)
+    no, _ = weighted_targets(np.zeros(2), chance, wrong, right)
+    assert yes * (1 - right) + no * right == pytest.approx([1, 1])
+    assert yes * wrong + no * (1 - wrong) == pytest.approx([0, 0])
+    kinds = np.array([CAREFUL, CARELESS, (0.5, 0.5)])
+    _, weights = weighted_targets(np.ones(3), np.full(3, 0.5), kinds[:, 0], kinds[:, 1])
+    assert weights[0] > 5 * weights[1] > 0
+    assert weights[2] < 1e-4
+
+
+def test_doubtful_rounds_do_not_speak_of_people():
+    scores = np.array([[0.9, 0.1, 0.0], [0.5, 0.4, 0.0], [0.9, 0.1, 0.0], [0.9, 0.5, 0.0]])
+    assert informative(scores, np.array([0, 0, 2, 1]), usual_lead=0.3).tolist() == [True, False, True, False]
+
+
+def test_raw_scores_are_brought_to_one_scale():
+    scores = np.array([[0.2, 0.2, 0.6], [0.6, 0.2, 0.2], [0.2, 0.6, 0.2]])
+    assert on_one_scale(scores) == pytest.approx(np.array([[0, 0, 1], [1, 0, 0], [0, 1, 0]]))
+
+
+def test_first_rounds_count_as_they_are_and_people_have_any_names():
+    tracker = PeopleTracker(3, first=5)
+    for t, person in enumerate(["ann", ("bob", 1), None, "ann"]):
+        assert tracker.weigh([1.0, 0.0], t % 3, 1, person, [0.1, 0.2, 0.3]) == (1.0, 1.0)
+    assert not tracker.due
+    report = tracker.report()
+    assert report.columns()["person"] == ["ann", ("bob", 1), None]
+    assert report.answers.tolist() == [2, 1, 1]
+    with pytest.raises(ValueError, match="no rounds"):
+        PeopleTracker(3).refit()
