@@ -16,9 +16,8 @@ from noisewise.online._refits import RidgeFit, RoundLog, fit_ridge, left_out_sco
 GRID = np.linspace(0.02, 0.98, 14)
 FALSE_POSITIVE, FALSE_NEGATIVE = (side.ravel() for side in np.meshgrid(GRID, GRID, indexing="ij"))
 SIGNAL = 1 - FALSE_POSITIVE - FALSE_NEGATIVE
-HOPE = 3 * np.exp(4 * SIGNAL) / np.exp(4 * SIGNAL).sum()  # three people, rather honest than not: what is hoped for at first
-    3 * np.exp(4 * SIGNAL) / np.exp(4 * SIGNAL).sum()
-)  # three people, rather honest than not: what is believed of a crowd before it speaks
+# three people, rather honest than not: what is believed of a crowd before it has spoken
+HOPE = 3 * np.exp(4 * SIGNAL) / np.exp(4 * SIGNAL).sum()
 SHARPNESS = 10.0  # scores times this, through a softmax, are probabilities
 BINS = 400  # probabilities are counted in so many steps
 PRIOR_TURNS = 20
