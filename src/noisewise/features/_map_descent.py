@@ -23,7 +23,7 @@ SHARE_OF_NORM = 0.25  # a step of a half would make a squared loss forget all bu
 class MapDescent:
     """How to learn: what is estimated by random terms, how far to step, how far to go, what to average.
 
-    `step` None adapts to the norms of the maps; `ball` bounds the squared norm, None adapts to targets and norms.
+    `step` None adapts to the norms of the maps; `ball` bounds the norm, None adapts to targets and norms.
     """
 
     kernel: Kernel
@@ -59,7 +59,11 @@ class MapDescent:
         while top < self.map.terms.top and n_features ** (top + 1) <= (LARGE_TENSOR if top < 3 else SMALL_TENSOR):
             top += 1
         offsets = np.concatenate([[0], np.cumsum([n_features**n for n in range(top + 1)])])
-        settings = [-1.0 if self.step is None else self.step, SHARE_OF_NORM, -1.0 if self.ball is None else self.ball]
+        settings = [
+            -1.0 if self.step is None else self.step,
+            SHARE_OF_NORM,
+            -1.0 if self.ball is None else self.ball**2,
+        ]
         return {
             "dense": np.zeros((n_outputs, offsets[-1])),
             "drift": np.zeros((n_outputs, offsets[-1])),

@@ -34,7 +34,7 @@ class UnknownNoiseKernelRegressor(RegressorMixin, MapLearner):
     step : float, optional
         Constant step, such as the theory's [eta / sqrt(T)]; None adapts to the size of the maps.
     ball : float, optional
-        Bound of the predictor's squared norm [B_w]; None adapts to targets and maps.
+        Bound of the predictor's norm [root of B_w]; None adapts to targets and maps.
     averaging : float or None, default=3
         Predictors of all rounds are averaged with weights round^averaging; None takes the last alone.
     random_state : int, generator or None

@@ -1,0 +1,69 @@
+"""Kernel descent in a surrogate space (Algorithm 3), a block of rounds at a time, for several step sizes at once."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisewise._loops.compiled import compiled
+
+
+class Runs(NamedTuple):
+    """G predictors between two rounds: ``scale * sum of coefs * kernel``; loops change all but `steps` and `balls`.
+
+    `norm` is the squared norm in the surrogate space, kept up to date by one kernel row a round. `total` is the
+    weighted sum of scales so far and `weight` that of the weights: a coefficient with mark m counts
+    (total - m) / weight in the average of all predictors.
+    """
+
+    scale: NDArray[np.float64]
+    norm: NDArray[np.float64]
+    total: NDArray[np.float64]
+    weight: NDArray[np.float64]
+    steps: NDArray[np.float64]
+    balls: NDArray[np.float64]
+
+
+@compiled
+def descend(
+    runs: Any, before: Any, own: Any, y: Any, first: int, power: float, coefs: Any, marks: Any, losses: Any
+) -> None:
+    """Play a block of rounds, the first of which is round `first`; fills coefs, marks and losses, all of shape (G, B).
+
+    `before` holds what stored rows of earlier blocks say, of shape (4, G, B): sums of coefs and of coefs * marks with
+    kernel rows at the copy to be stored, and the same at the other copy. `own` (2, B, B) holds the two kernel rows
+    among the block's own stored copies. A loss is the product of the averaged predictor's errors at both copies, which
+    are fresh: its mean is the clean squared error.
+    """
+    for g in range(coefs.shape[0]):
+        for b in range(y.shape[0]):
+            at_stored, drift_stored = before[0, g, b], before[1, g, b]
+            at_other, drift_other = before[2, g, b], before[3, g, b]
+            for i in range(b):
+                coef = coefs[g, i]
+                marked = coef * marks[g, i]
+                at_stored += coef * own[0, b, i]
+                drift_stored += marked * own[0, b, i]
+                at_other += coef * own[1, b, i]
+                drift_other += marked * own[1, b, i]
+            if runs.weight[g] > 0:
+                total, weight = runs.total[g], runs.weight[g]
+                mean_stored = (total * at_stored - drift_stored) / weight
+                mean_other = (total * at_other - drift_other) / weight
+                losses[g, b] = (mean_stored - y[b]) * (mean_other - y[b])
+            else:
+                losses[g, b] = y[b] * y[b]
+            scale = runs.scale[g]
+            alpha = -runs.steps[g] * 2.0 * (scale * at_other - y[b])
+            coefs[g, b] = alpha / scale
+            marks[g, b] = runs.total[g]
+            norm = max(runs.norm[g] + 2 * alpha * scale * at_stored + alpha * alpha * own[0, b, b], 0.0)
+            if norm > runs.balls[g] ** 2:
+                runs.scale[g] = scale * runs.balls[g] / np.sqrt(norm)
+                norm = runs.balls[g] ** 2
+            runs.norm[g] = norm
+            weight = (first + b + 1.0) ** power
+            runs.weight[g] += weight
+            runs.total[g] += weight * runs.scale[g]
