@@ -1,9 +1,245 @@
+import numpy as np
 import pytest
+import scipy.sparse as sp
+from sklearn.datasets import load_breast_cancer, load_digits, make_blobs
+from sklearn.metrics import roc_auc_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from noisewise.labels import _leave_one_out, _nystroem
+from noisewise.labels._leave_one_out import fit_pooled_ridge, pool, whitening
 from noisewise.labels._ridge import RobustRidgeClassifier
+from noisewise.noise._flip import FlipMatrix
 
 
 @parametrize_with_checks([RobustRidgeClassifier()])
 def test_scikit_learn_finds_nothing_amiss(estimator, check):
     check(estimator)
+
+
+@pytest.fixture
+def blobs():
+    X, y = make_blobs(60, 3, centers=3, cluster_std=3.0, random_state=1)
+    return X, y
+
+
+def refit_without_equals(ridge, X, codes, alone=()):
+    """Scores of each row by solving the normal equations again without it and its copies (or without it only)."""
+    rows = ridge.standardizer(X, np.float64)
+    targets = np.eye(len(ridge.shares))[codes] - ridge.shares
+    scores = np.tile(ridge.shares, (len(X), 1))
+    for weight, view, features, name in zip(
+        ridge.weights, ridge.views, ridge.landmarks.features(rows), ridge.landmarks.views
+    ):
+        phi = features @ whitening(ridge.landmarks.gram(name))
+        for i in range(len(X)):
+            left = (X[i] != X).any(axis=1)
+            if i in alone:
+                left = np.arange(len(X)) != i
+            normal = phi[left].T @ phi[left] + view.penalty * np.eye(phi.shape[1])
+            scores[i] += weight * phi[i] @ np.linalg.solve(normal, phi[left].T @ targets[left])
+    return scores
+
+
+def test_leave_one_out_equals_refits(blobs):
+    X, y = blobs
+    ridge = fit_pooled_ridge(X, y, 3, 20, np.random.default_rng(0), dtype=np.float64)
+    assert len(ridge.views) > 1
+    np.testing.assert_allclose(
+        ridge.honest_scores(X, y, dtype=np.float64), refit_without_equals(ridge, X, y), rtol=0, atol=1e-8
+    )
+    np.testing.assert_allclose(ridge.honest_scores(X, y), refit_without_equals(ridge, X, y), rtol=0, atol=2e-3)
+
+
+def test_copies_are_left_out_together(blobs):
+    X, y = blobs
+    X, y = np.vstack([X, X[:25], X[:5]]), np.concatenate([y, y[:25], (y[:5] + 1) % 3])
+    ridge = fit_pooled_ridge(X, y, 3, 20, np.random.default_rng(0), dtype=np.float64)
+    expected = refit_without_equals(ridge, X, y)
+    np.testing.assert_allclose(ridge.honest_scores(X, y, dtype=np.float64), expected, rtol=0, atol=1e-8)
+    assert np.abs(expected - refit_without_equals(ridge, X, y, alone=range(len(X)))).max() > 0.01
+
+
+def test_rows_of_a_coarse_table_are_left_out_alone(blobs):
+    X, y = blobs
+    X = X.copy()
+    X[:30] = X[0]
+    ridge = fit_pooled_ridge(X, y, 3, 20, np.random.default_rng(0), dtype=np.float64)
+    expected = refit_without_equals(ridge, X, y, alone=range(30))
+    np.testing.assert_allclose(ridge.honest_scores(X, y, dtype=np.float64), expected, rtol=0, atol=1e-8)
+
+
+def test_a_table_of_two_cells_can_be_learnt():
+    rng = np.random.default_rng(3)
+    X = rng.integers(0, 2, (400, 1)).astype(float)
+    truth = X[:, 0].astype(int)
+    observed = FlipMatrix.symmetric(0.1, 2).corrupt(truth, rng)
+    model = RobustRidgeClassifier().fit(X, observed)
+    assert (model.predict(X) == truth).all()
+    assert roc_auc_score(observed != truth, -model.label_quality_) > 0.95
+
+
+def test_doubling_the_rows_hides_no_wrong_label(monkeypatch):
+    X, y = load_digits(return_X_y=True)
+    X, y = X[:500], y[:500]
+    observed = FlipMatrix.symmetric(0.2, 10).corrupt(y, 0)
+    twice, labels = np.vstack([X, X]), np.concatenate([observed, observed])
+    wrong = labels != np.concatenate([y, y])
+    assert roc_auc_score(wrong, -RobustRidgeClassifier().fit(twice, labels).label_quality_) > 0.97
+    monkeypatch.setattr(_leave_one_out, "MOST_COPIES", 0)  # every row alone: its copy tells its label
+    assert roc_auc_score(wrong, -RobustRidgeClassifier().fit(twice, labels).label_quality_) < 0.9
+
+
+def test_only_rows_the_fit_has_seen_are_left_out(blobs):
+    X, y = blobs
+    ridge = fit_pooled_ridge(X, y, 3, 20, np.random.default_rng(0), dtype=np.float64)
+    new = X + 0.5
+    np.testing.assert_allclose(ridge.honest_scores(new, y, dtype=np.float64), ridge.scores(new), atol=1e-12)
+    assert np.abs(ridge.honest_scores(X, y) - ridge.scores(X)).max() > 0.01
+
+
+@pytest.mark.parametrize("columns", [64, 10])
+def test_sparse_equals_dense(columns, monkeypatch):
+    monkeypatch.setattr(_nystroem, "MOST_COLUMNS", 20)  # 64 columns: products with landmarks; 10: the columns
+    X, y = load_digits(return_X_y=True)
+    X, y = X[:300, -columns:], y[:300] % 3
+    dense, sparse = RobustRidgeClassifier().fit(X, y), RobustRidgeClassifier().fit(sp.csr_matrix(X), y)
+    np.testing.assert_allclose(dense.scores_, sparse.scores_, atol=2e-3)
+    np.testing.assert_allclose(dense.predict_proba(X), sparse.predict_proba(sp.csr_array(X)), atol=2e-2)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_standardised_columns_have_mean_zero_and_unit_variance(kind):
+    X = np.random.default_rng(0).poisson(1.0, (500, 4)).astype(float) * [1, 10, 0, 1] + [0, 0, 0, 1e6]
+    found = _nystroem.Standardizer.of(kind(X))
+    np.testing.assert_allclose(found.center, X.mean(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(found.factor[[0, 1, 3]], 1 / X.std(axis=0)[[0, 1, 3]], rtol=1e-9)
+    assert found.factor[2] == 0
+
+
+def test_each_further_row_is_looked_at_once(monkeypatch):
+    """Linear in the rows: beyond those the ridge learns from, one visit a row, in blocks of bounded size."""
+    monkeypatch.setattr(_leave_one_out, "FIT_ROWS", 600)
+    visits, features = [], _nystroem.Landmarks.features
+
+    def counted(self, rows):
+        visits.append(rows.shape[0])
+        return features(self, rows)
+
+    monkeypatch.setattr(_nystroem.Landmarks, "features", counted)
+    X, y = make_blobs(20_000, 4, centers=3, random_state=0)
+    totals = []
+    for n in (10_000, 20_000):
+        visits.clear()
+        RobustRidgeClassifier(n_landmarks=50).fit(X[:n], y[:n])
+        totals.append(sum(visits))
+        assert max(visits) <= _nystroem.BLOCK
+    assert totals[1] - totals[0] == 10_000
+
+
+def test_symmetric_noise_is_found_on_digits():
+    X, y = load_digits(return_X_y=True)
+    noise = FlipMatrix.symmetric(0.2, 10)
+    observed = noise.corrupt(y, 0)
+    model = RobustRidgeClassifier().fit(X, observed)
+    assert roc_auc_score(observed != y, 1 - model.label_quality_) > 0.985
+    assert np.abs(model.noise_.matrix - noise.matrix).sum(axis=1).mean() < 0.1
+    low, high = model.n_wrong_interval_
+    assert low < (observed != y).sum() < high
+    wrong = observed != y
+    assert (model.true_label_posterior_.argmax(axis=1) == y)[wrong].mean() > 0.9
+
+
+def test_one_sided_noise_is_found_on_breast_cancer():
+    X, y = load_breast_cancer(return_X_y=True)
+    noise = FlipMatrix.binary(0.3, 0.0)
+    observed = noise.corrupt(y, 0)
+    model = RobustRidgeClassifier().fit(X, observed)
+    assert roc_auc_score(observed != y, 1 - model.label_quality_) > 0.97
+    assert model.noise_.matrix[0, 1] > 0.2
+    assert model.noise_.matrix[1, 0] < 0.05
+
+
+def test_new_rows_get_their_true_label():
+    X, y = load_digits(return_X_y=True)
+    observed = FlipMatrix.symmetric(0.3, 10).corrupt(y[:1200], 1)
+    model = RobustRidgeClassifier().fit(X[:1200], observed)
+    assert (model.predict(X[1200:]) == y[1200:]).mean() > 0.92
+    assert model.predict_proba(X[1200:]).max(axis=1).mean() > 0.75  # the *true* label is surer than the observed one
+
+
+def test_quality_of_fitted_rows_is_judged_without_their_labels():
+    X, y = load_breast_cancer(return_X_y=True)
+    observed = FlipMatrix.symmetric(0.2, 2).corrupt(y, 2)
+    model = RobustRidgeClassifier().fit(X, observed)
+    np.testing.assert_allclose(model.label_quality(X, observed), model.label_quality_, atol=2e-3)
+    np.testing.assert_allclose(model.label_quality(X[::-1], observed[::-1])[::-1], model.label_quality_, atol=2e-3)
+
+
+def test_given_noise_is_used():
+    X, y = load_breast_cancer(return_X_y=True)
+    noise = FlipMatrix.binary(0.25, 0.05)
+    model = RobustRidgeClassifier(noise=noise).fit(X, noise.corrupt(y, 0))
+    assert model.noise_ == noise
+    certain = RobustRidgeClassifier(noise=FlipMatrix.none(2)).fit(X, y)
+    np.testing.assert_allclose(certain.label_quality_, 1, atol=1e-6)
+    assert certain.n_wrong_ < 1e-3
+    assert certain.n_wrong_interval_[1] < 0.01
+
+
+def test_labels_may_be_words_and_chance_is_ones_own():
+    X, y = load_breast_cancer(return_X_y=True)
+    words = np.array(["bad", "good"])[y]
+    np.random.seed(3)  # noqa: NPY002
+    before = np.random.get_state()[1].copy()  # noqa: NPY002
+    one, two = (RobustRidgeClassifier(n_landmarks=60).fit(X, words) for _ in range(2))
+    other = RobustRidgeClassifier(n_landmarks=60, random_state=5).fit(X, words)
+    assert (np.random.get_state()[1] == before).all()  # noqa: NPY002
+    assert set(one.predict(X)) == {"bad", "good"}
+    np.testing.assert_array_equal(one.label_quality_, two.label_quality_)
+    assert np.abs(one.label_quality_ - other.label_quality_).max() > 0
+
+
+def test_a_class_of_one_row_and_columns_without_news_are_no_hindrance():
+    X, y = make_blobs(30, 2, centers=2, random_state=0)
+    y[0] = 2
+    assert np.isfinite(RobustRidgeClassifier().fit(X, y).label_quality_).all()
+    silent = RobustRidgeClassifier().fit(np.ones((30, 2)), y)
+    assert np.isfinite(silent.predict_proba(np.zeros((3, 2)))).all()
+
+
+def test_many_classes():
+    X, y = make_blobs(1500, 8, centers=60, cluster_std=1.5, random_state=0)
+    observed = FlipMatrix.symmetric(0.15, 60).corrupt(y, 0)
+    model = RobustRidgeClassifier(n_landmarks=300).fit(X, observed)
+    assert roc_auc_score(observed != y, 1 - model.label_quality_) > 0.9
+
+
+def test_bad_settings_get_one_sentence(blobs):
+    X, y = blobs
+    with pytest.raises(ValueError, match="1 class only"):
+        RobustRidgeClassifier().fit(X, np.zeros(len(X)))
+    with pytest.raises(ValueError, match="n_landmarks is 0"):
+        RobustRidgeClassifier(n_landmarks=0).fit(X, y)
+    with pytest.raises(ValueError, match="2 classes"):
+        RobustRidgeClassifier(noise=FlipMatrix.none(2)).fit(X, y)
+    with pytest.raises(ValueError, match="not seen in fit"):
+        RobustRidgeClassifier().fit(X, y).label_quality(X, y + 1)
+
+
+def test_pool_beats_every_member():
+    rng = np.random.default_rng(0)
+    shared = rng.normal(size=200)
+    residuals = [shared + rng.normal(size=200) * spread for spread in (0.5, 0.7, 3.0)]
+    weights = pool(residuals)
+    assert weights.sum() == pytest.approx(1)
+    mixed = np.square(sum(w * r for w, r in zip(weights, residuals))).sum()
+    assert mixed < min(np.square(residual).sum() for residual in residuals)
+    for step in np.eye(3) - weights:  # no better towards any corner
+        assert np.square(sum(w * r for w, r in zip(weights + 1e-4 * step, residuals))).sum() >= mixed * (1 - 1e-9)
+
+
+def test_fingerprints_tell_rows_apart():
+    rng = np.random.default_rng(0)
+    rows = rng.integers(0, 3, (20_000, 6)).astype(np.float32)
+    assert len(np.unique(_nystroem.fingerprints(rows))) == len(np.unique(rows, axis=0))
+    np.testing.assert_array_equal(_nystroem.fingerprints(rows), _nystroem.fingerprints(sp.csr_array(rows)))

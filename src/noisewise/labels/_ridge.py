@@ -5,18 +5,19 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import Tags
+from sklearn.utils import Tags, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from noisewise._inputs import Chance, Codes, Floats, check_binary_or_more, encode_labels, find_labels, generator
+from noisewise._inputs import Chance, Codes, Floats, find_labels, generator
+from noisewise.labels._base import NoisyLabelClassifier
 from noisewise.labels._leave_one_out import fit_pooled_ridge
 from noisewise.noise._calibration import read_noise
 from noisewise.noise._flip import FlipMatrix
 
+ROW_TYPES = [np.float64, np.float32]
 
-class RobustRidgeClassifier(ClassifierMixin, BaseEstimator):
+
+class RobustRidgeClassifier(NoisyLabelClassifier):
     """Classify through noisy labels, find the noise, and judge every label without having seen it.
 
     Ridge regression on the labels, in up to four views of the rows (kernels around a few landmarks, and the rows
@@ -72,15 +73,16 @@ class RobustRidgeClassifier(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit the ridge, score every row without its label, and find the noise from these scores."""
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
-        self.classes_, codes = self._check_labels(X, y)
+        X, codes = self._check_training(X, y, accept_sparse="csr", dtype=ROW_TYPES)
         n_classes = len(self.classes_)
-        self._check_settings(n_classes)
+        noise = None if self.noise is None else self._check_noise(self.noise)
+        if self.n_landmarks is not None and self.n_landmarks < 1:
+            raise ValueError(f"n_landmarks is {self.n_landmarks}; one or more are needed")
         rng = generator(0 if self.random_state is None else self.random_state)
-        landmarks = self.n_landmarks or max(500, min(20 * n_classes, 1000))
-        self.ridge_ = fit_pooled_ridge(X, codes, n_classes, landmarks, rng)
+        n_landmarks = self.n_landmarks or max(500, min(20 * n_classes, 1000))
+        self.ridge_ = fit_pooled_ridge(X, codes, n_classes, n_landmarks, rng)
         self.scores_ = self.ridge_.honest_scores(X, codes)
-        reading = read_noise(self.scores_, codes, self.noise, rng)
+        reading = read_noise(self.scores_, codes, noise, rng)
         self.calibration_, self.noise_ = reading.calibration, reading.calibration.noise
         self.true_label_posterior_ = reading.posterior
         self.label_quality_ = reading.posterior[np.arange(len(codes)), codes]
@@ -92,37 +94,19 @@ class RobustRidgeClassifier(ClassifierMixin, BaseEstimator):
         rows = self._check_rows(X)
         return self.calibration_.clean_posterior(self.ridge_.scores(rows))
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The most probable true class."""
-        best = self.predict_proba(X).argmax(axis=1)
-        return np.asarray(self.classes_[best])
+    def label_quality(self, X: Any, y: Any) -> Floats:
+        """P(true label = observed label | row, observed label); rows `fit` has seen are judged as if it had not."""
+        return super().label_quality(X, y)
 
-    def label_quality(self, X: Any, y: ArrayLike) -> Floats:
-        """Probability that the observed label is the true one; rows `fit` has seen are judged as if it had not."""
+    def _explain(self, X: Any, y: Any) -> tuple[Codes, Floats]:
         rows = self._check_rows(X)
         codes = find_labels(y, self.classes_)
-        if len(codes) != rows.shape[0]:
-            raise ValueError(f"X has {rows.shape[0]} rows and y {len(codes)} labels; give one label a row")
-        truth = self.calibration_.explain(self.ridge_.honest_scores(rows, codes), codes)
-        return np.asarray(truth[np.arange(len(codes)), codes])
+        check_consistent_length(rows, codes)
+        return codes, self.calibration_.explain(self.ridge_.honest_scores(rows, codes), codes)
 
     def _check_rows(self, X: Any) -> Any:
         check_is_fitted(self)
-        return validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
-
-    @staticmethod
-    def _check_labels(X: Any, y: Any) -> tuple[NDArray[Any], Codes]:
-        classes, codes = encode_labels(y)
-        if len(codes) != X.shape[0]:
-            raise ValueError(f"X has {X.shape[0]} rows and y {len(codes)} labels; give one label a row")
-        check_binary_or_more(classes)
-        return classes, codes
-
-    def _check_settings(self, n_classes: int) -> None:
-        if self.noise is not None and self.noise.n_classes != n_classes:
-            raise ValueError(f"the noise has {self.noise.n_classes} classes, the labels have {n_classes}")
-        if self.n_landmarks is not None and self.n_landmarks < 1:
-            raise ValueError(f"n_landmarks is {self.n_landmarks}; one or more are needed")
+        return validate_data(self, X, accept_sparse="csr", dtype=ROW_TYPES, reset=False)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

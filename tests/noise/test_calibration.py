@@ -1,0 +1,143 @@
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.special import softmax
+
+from noisewise.noise._calibration import _interval, calibrate, likely_wrong, read_noise
+from noisewise.noise._flip import FlipMatrix
+from noisewise.noise._variational import Curve, climb, explain_noise, joint_counts, objective, symmetric
+
+PAIR = FlipMatrix(0.8 * np.eye(3) + 0.2 * np.roll(np.eye(3), 1, axis=1))
+
+
+def simulated(noise, n, seed, slope=6.0):
+    """Scores whose softmax (times the slope) is the clean posterior, true and observed labels."""
+    rng = np.random.default_rng(seed)
+    scores = rng.normal(scale=0.6, size=(n, noise.n_classes))
+    uniforms = rng.random((n, 1))
+    true = (uniforms > np.cumsum(softmax(slope * scores, axis=1), axis=1)[:, :-1]).sum(axis=1)
+    return scores, true, noise.corrupt(true, rng)
+
+
+@pytest.mark.parametrize("free", [False, True])
+@pytest.mark.parametrize("noise", [FlipMatrix.symmetric(0.3, 3), PAIR, FlipMatrix.none(4), FlipMatrix.binary(0.4, 0)])
+def test_the_evidence_bound_never_falls(noise, free):
+    scores, _, observed = simulated(noise, 600, seed=0)
+    history = np.array(explain_noise(scores, observed, free).history)
+    assert len(history) > 2
+    assert np.diff(history).min() > -1e-6
+
+
+def test_the_symmetric_account_takes_the_best_rate():
+    scores, _, observed = simulated(FlipMatrix.symmetric(0.2, 2), 80, seed=1)
+    found = explain_noise(scores, observed, free=False)
+    rates = np.linspace(0.001, 0.999, 999)
+    fits = [objective(scores, observed, np.log(symmetric(rate, 2)), found.curve)[0] for rate in rates]
+    assert found.bound == pytest.approx((fits + np.log(rates) + 9 * np.log1p(-rates)).max(), abs=0.05)
+
+
+@pytest.mark.parametrize("noise", [FlipMatrix.symmetric(0.25, 3), PAIR])
+def test_the_flip_matrix_is_recovered(noise):
+    found = np.array([read_noise(*simulated(noise, 2500, seed)[::2]).calibration.noise.matrix for seed in range(6)])
+    spread = found.std(axis=0, ddof=1)
+    floor = (
+        np.sqrt(noise.matrix * (1 - noise.matrix) / 800) + 0.004
+    )  # entries at the edge don't spread; outliers' share
+    error = np.abs(found.mean(axis=0) - noise.matrix)
+    assert (error < 5 * np.maximum(spread, floor) / np.sqrt(6)).all()
+
+
+def test_the_count_and_its_interval_meet_the_truth():
+    noise = FlipMatrix.binary(0.3, 0.05)
+    inside = 0
+    for seed in range(6):
+        scores, true, observed = simulated(noise, 1000, seed)
+        reading = read_noise(scores, observed)
+        rows = np.arange(len(true))
+        assert reading.n_wrong == pytest.approx((1 - reading.posterior[rows, observed]).sum(dtype=float), abs=0.1)
+        assert reading.interval[0] <= reading.n_wrong <= reading.interval[1]
+        inside += reading.interval[0] <= (observed != true).sum() <= reading.interval[1]
+    assert inside >= 5
+
+
+def test_stated_probabilities_are_met():
+    scores, true, observed = simulated(PAIR, 6000, seed=3)
+    reading = read_noise(scores, observed)
+    chance = 1 - reading.posterior[np.arange(len(true)), observed].astype(float)
+    for low, high in [(0.05, 0.4), (0.4, 0.7), (0.7, 0.95), (0.95, 1.0)]:
+        rows = (chance >= low) & (chance < high)
+        wrong, sure = (observed != true)[rows], chance[rows]
+        assert abs(wrong.mean() - sure.mean()) < 5 * np.sqrt((sure * (1 - sure)).mean() / rows.sum()) + 0.03
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_labels_can_not_be_swapped(sign):
+    """Scores turned upside down are worth nothing; they do not turn every label into the other one."""
+    scores, _, observed = simulated(FlipMatrix.symmetric(0.1, 2), 800, seed=0)
+    calibration = calibrate(sign * scores, observed)
+    assert all(account.curve.slope >= 0 for account in calibration.accounts)
+    assert all(np.trace(account.matrix) > 1 for account in calibration.accounts)
+    assert (max(account.curve.slope for account in calibration.accounts) < 0.1) == (sign < 0)
+
+
+def test_a_given_flip_matrix_is_used_and_only_the_curve_is_fitted():
+    scores, _, observed = simulated(PAIR, 3000, seed=0)
+    reading = read_noise(scores, observed, noise=PAIR)
+    assert reading.calibration.noise == PAIR
+    assert {a.matrix.tobytes() for a in reading.calibration.accounts} == {PAIR.matrix.tobytes()}
+    expected = PAIR.explain(softmax(6.0 * scores, axis=1), observed)
+    assert np.abs(reading.posterior - expected).mean() < 0.02
+
+
+def test_rows_beyond_those_calibrated_on_are_read_too():
+    scores, true, observed = simulated(PAIR, 9000, seed=0)
+    reading = read_noise(scores, observed, rng=np.random.default_rng(0))
+    assert reading.posterior.shape == (9000, 3)
+    np.testing.assert_allclose(reading.posterior.sum(axis=1), 1, atol=1e-5)
+    np.testing.assert_allclose(reading.posterior, reading.calibration.explain(scores, observed), atol=1e-4)
+    assert (reading.posterior.argmax(axis=1) == true).mean() > (observed == true).mean() + 0.05
+
+
+def test_climb_finds_the_maximum():
+    scores, _, observed = simulated(PAIR, 400, seed=0)
+    log_flips = np.log(np.maximum(PAIR.matrix, 1e-12))
+    curve, value, truth = climb(scores, observed, log_flips, Curve(1.0, np.zeros(3)), steps=50, tolerance=1e-10)
+
+    def lost(point):
+        return -objective(scores, observed, log_flips, Curve(point[0], point[1:]))[0]
+
+    best = minimize(lost, np.array([1.0, 0, 0, 0]), tol=1e-10)
+    assert value == pytest.approx(-best.fun, abs=1e-4)
+    np.testing.assert_allclose(np.append(curve.slope, curve.offset), best.x, atol=1e-2)
+    joint = curve.posterior(scores) * np.exp(log_flips).T[observed]
+    np.testing.assert_allclose(truth, joint / joint.sum(axis=1, keepdims=True), atol=1e-9)
+
+
+def test_joint_counts_add_up_rows():
+    rng = np.random.default_rng(0)
+    truth, codes = rng.dirichlet(np.ones(4), 50), rng.choice([0, 1, 3], 50)
+    expected = np.zeros((4, 4))
+    for row, code in zip(truth, codes):
+        expected[:, code] += row
+    np.testing.assert_allclose(joint_counts(truth, codes, 4), expected)
+
+
+def test_the_interval_holds_quantiles_of_the_mixture():
+    rng = np.random.default_rng(0)
+    weights, means, deviations = np.array([0.3, 0.7]), np.array([50.0, 90.0]), np.array([5.0, 12.0])
+    part = rng.choice(2, 200_000, p=weights)
+    drawn = rng.normal(means[part], deviations[part])
+    np.testing.assert_allclose(
+        _interval(weights, means, deviations, 1000, 0.9), np.quantile(drawn, [0.05, 0.95]), rtol=0.02
+    )
+    assert _interval(weights, means, deviations, 70, 0.9)[1] == 70
+    assert _interval(weights, means - 80, deviations, 70, 0.9)[0] == 0
+
+
+def test_likely_wrong_has_the_largest_expected_f1():
+    chance = np.random.default_rng(0).beta(0.3, 1, 60)
+    picked = likely_wrong(chance)
+    worst = np.sort(chance)[::-1]
+    expected = [2 * worst[:k].sum() / (k + chance.sum()) for k in range(1, 61)]
+    assert len(picked) == np.argmax(expected) + 1
+    np.testing.assert_array_equal(chance[picked], worst[: len(picked)])
