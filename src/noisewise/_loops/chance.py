@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise._loops.compiled import compiled
+from noisewise._loops.compiled import COMPILING, compiled
 
 
 @compiled
@@ -26,4 +26,4 @@ def _uniform_in_python(state: NDArray[np.uint64]) -> Any:
         return _uniform(state)
 
 
-uniform = _uniform_in_python if not hasattr(_uniform, "py_func") else _uniform
+uniform = _uniform if COMPILING else _uniform_in_python

@@ -40,7 +40,7 @@ def best_class(kinds: Any, settings: Any, rates: Any, means: Any, variances: Any
 
 @compiled
 def act(
-    kinds: Any, settings: Any, rates: Any, chance: Any, means: Any, variances: Any, allowed: Any, decided: bool
+    kinds: Any, settings: Any, rates: Any, chance: Any, means: Any, variances: Any, allowed: Any, decided: Any
 ) -> tuple[int, int, float]:
     """The action played, the best one, and the probability of the one played; steps the chance if it is needed."""
     best = best_class(kinds, settings, rates, means, variances, allowed)

@@ -2,27 +2,66 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from noisewise._loops.compiled import compiled
+from noisewise._loops.compiled import compiled, inlined
+from noisewise._loops.lanes import load, muladd, prefetch, store, zeros
 from noisewise._loops.state import CLASSES, COLUMNS, COVARIANCE, DIAGONAL, FULL, PASSIVE_AGGRESSIVE, RULE
 
+AHEAD = 16  # rows of the table asked for before they are needed
+IN_CACHE = 1 << 19  # bytes: a smaller table stays near by itself
 
-@compiled
-def compact(row: Any, index: Any, value: Any) -> int:
-    """Non-zeros of a dense row into `index` and `value`; their number, or -1 if one is NaN or infinite."""
-    n = 0
-    for j in range(row.shape[0]):
-        x = row[j]
-        if x != 0:
-            if not np.isfinite(x):
-                return -1
-            index[n] = j
-            value[n] = x
-            n += 1
-    return n
+
+def _sum_blocks(n_blocks: int) -> Callable[..., None]:
+    @compiled
+    def sum_blocks(table: Any, record: bool, row: Any, column: int, sums: Any) -> None:
+        """``sums[column:] = sum of x times the table's row``, feature by feature; variances take x squared."""
+        total = zeros(table, n_blocks)
+        last = row.features.shape[0] - AHEAD if table.nbytes > IN_CACHE else 0
+        for t in range(row.start, row.stop):
+            if t < last:
+                for byte in range(0, 32 * n_blocks, 64):
+                    prefetch(table, row.features[t + AHEAD], column + byte // table.itemsize)
+            x = table.dtype.type(row.values[t])
+            total = muladd(x, x * x if record else x, load(table, row.features[t], column, total), total)
+        store(sums, column, total)
+
+    return sum_blocks
+
+
+# made for these widths; others are put together from them, records (means and variances in turn) from the even ones
+_sum1, _sum2, _sum3 = _sum_blocks(1), _sum_blocks(2), _sum_blocks(3)
+_sum5, _sum6, _sum10 = _sum_blocks(5), _sum_blocks(6), _sum_blocks(10)
+
+
+@inlined
+def sum_row(table: Any, record: bool, row: Any, sums: Any) -> None:
+    """Fill `sums`, in the layout of the table's rows, with the row's sums over its features."""
+    block = 32 // table.itemsize
+    column = np.int64(0)  # a literal would be compiled for by itself
+    while column < table.shape[1]:
+        left = (table.shape[1] - column) // block
+        if left >= 10:
+            _sum10(table, record, row, column, sums)
+            column += 10 * block
+        elif left >= 6:
+            _sum6(table, record, row, column, sums)
+            column += 6 * block
+        elif left == 5:
+            _sum5(table, record, row, column, sums)
+            column += 5 * block
+        elif left == 3:
+            _sum3(table, record, row, column, sums)
+            column += 3 * block
+        elif left in (2, 4):
+            _sum2(table, record, row, column, sums)
+            column += 2 * block
+        else:
+            _sum1(table, record, row, column, sums)
+            column += block
 
 
 @compiled
@@ -32,54 +71,36 @@ def column(k: int, block: int) -> int:
 
 
 @compiled
-def score(state: Any, row: Any, means: Any, variances: Any) -> None:
-    """Fill `means` (a column each) and `variances` (a class each) for the row given."""
+def score(state: Any, row: Any, work: Any) -> bool:
+    """Fill the means (a column each) and variances (a class each) for a row; false if the row is not finite."""
     covariance = state.kinds[COVARIANCE]
-    sums = np.zeros(state.table.shape[1], state.table.dtype)
-    if covariance == DIAGONAL:
-        block = 32 // state.table.itemsize
-        sum_records(state.table, block, row, sums)
-        for k in range(state.kinds[COLUMNS]):
-            means[k] = sums[column(k, block)]
-        for k in range(state.kinds[CLASSES]):
-            variances[k] = sums[column(k, block) + block]
-        return
-    sum_rows(state.table, row, sums)
+    sum_row(state.table, covariance == DIAGONAL, row, work.sums)
+    block = 32 // state.table.itemsize
     for k in range(state.kinds[COLUMNS]):
-        means[k] = sums[k]
-    if covariance == FULL:
+        work.means[k] = work.sums[column(k, block) if covariance == DIAGONAL else k]
+    if covariance == DIAGONAL:
         for k in range(state.kinds[CLASSES]):
-            variances[k] = quadratic(state.sigma[k], row)
+            work.variances[k] = work.sums[column(k, block) + block]
+    elif covariance == FULL:
+        for k in range(state.kinds[CLASSES]):
+            work.variances[k] = quadratic(state.sigma[k], row)
     elif state.kinds[RULE] == PASSIVE_AGGRESSIVE:
-        variances[:] = squared_norm(row)
+        work.variances[:] = squared_norm(row)
+    return np.isfinite(work.means[0]) or is_finite(row)  # NaN or infinity would have reached every sum
 
 
 @compiled
-def sum_rows(table: Any, row: Any, sums: Any) -> None:
-    """Add each feature's row of means, times its value, to `sums`: feature by feature, so that the order is fixed."""
+def is_finite(row: Any) -> bool:
+    """Whether all values of a row are finite."""
+    n_bad = 0
     for t in range(row.start, row.stop):
-        x = table.dtype.type(row.values[t])
-        j = row.features[t]
-        for c in range(table.shape[1]):
-            sums[c] += x * table[j, c]
-
-
-@compiled
-def sum_records(table: Any, block: int, row: Any, sums: Any) -> None:
-    """The same for rows of means and variances: means times x, variances times x squared."""
-    for t in range(row.start, row.stop):
-        x = table.dtype.type(row.values[t])
-        j = row.features[t]
-        for first in range(0, table.shape[1], 2 * block):
-            for c in range(first, first + block):
-                sums[c] += x * table[j, c]
-            for c in range(first + block, first + 2 * block):
-                sums[c] += x * x * table[j, c]
+        n_bad += not np.isfinite(row.values[t])
+    return n_bad == 0
 
 
 @compiled
 def quadratic(sigma: Any, row: Any) -> float:
-    """X' Sigma x, from the lower triangle."""
+    """The variance x' Sigma x, from the lower triangle."""
     total = 0.0
     for t in range(row.start, row.stop):
         inner = 0.0
@@ -91,7 +112,7 @@ def quadratic(sigma: Any, row: Any) -> float:
 
 @compiled
 def squared_norm(row: Any) -> float:
-    """X'x."""
+    """The squared length x'x."""
     total = 0.0
     for t in range(row.start, row.stop):
         total += np.float64(row.values[t]) * np.float64(row.values[t])

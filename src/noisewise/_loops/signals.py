@@ -43,8 +43,8 @@ def plan(
     action: int,
     best: int,
     probability: float,
-    observed: int,
-    true: int,
+    observed: Any,
+    true: Any,
 ) -> Moves:
     """The moves that follow from one round; a column of -1 stays. Only the label signals look at the true class."""
     signal = kinds[SIGNAL]

@@ -54,6 +54,15 @@ class Row(NamedTuple):
     stop: int
 
 
+class Work(NamedTuple):
+    """Room for what is thought of a row: sums as the table lays them out, means, variances, what may be played."""
+
+    sums: NDArray[Any]
+    means: NDArray[np.float64]
+    variances: NDArray[np.float64]
+    allowed: NDArray[np.bool_]
+
+
 class Log(NamedTuple):
     """A stream of rounds. Given, its actions, feedback and probabilities are learnt from; else they are filled in."""
 

@@ -90,11 +90,11 @@ class RoundLearner(BaseEstimator):
         if sp.issparse(X):
             loops().play_sparse(state, *csr_parts(X), log)
             return
-        if X.size < self.table_.size:  # looking first is cheaper than a copy to go back to
+        looked = X.size < self.table_.size  # looking first is then cheaper than a copy to go back to
+        if looked:
             refuse_not_finite(X)
-        before = [part.copy() for part in state[:6]] if X.size >= self.table_.size else []
-        bad = loops().play_dense(state, X, log)
-        if bad >= 0:
+        before = [] if looked else [part.copy() for part in state[:6]]
+        if loops().play_dense(state, X, log) >= 0:
             for part, old in zip(state, before):
                 part[...] = old
             refuse_not_finite(X)
