@@ -117,7 +117,10 @@ class FeedbackLog:
         each name when it first comes, or, if all names are whole numbers, they are the columns.
         """
         gathered = _Rows(features)
-        heard = [(gathered.add(one.features), one)[1] for one in rounds]
+        heard: list[LoggedRound] = []
+        for one in rounds:
+            gathered.add(one.features)
+            heard.append(one._replace(features=NOTHING))
         if not heard:
             raise ValueError("the log has no rounds")
         X, names = gathered.matrix()

@@ -1,0 +1,164 @@
+"""What another policy would have been worth, from the log of the one that played."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import t as student
+
+from noisewise._inputs import Codes, Floats, find_labels
+from noisewise.noise import Estimate
+from noisewise.noise._moments import narrow
+from noisewise.online._logs import FeedbackLog
+from noisewise.online._rates import Noise, flip_rates
+
+METHODS = ("ips", "snips", "dr")
+FOLDS = 5
+RIDGE = 1.0  # in units of the mean squared length of a row
+FEW = 20  # rounds: below it, a normal interval can't be trusted
+
+
+def off_policy_value(
+    log: FeedbackLog, policy: Any, noise: Noise = None, method: str = "dr", confidence: float = 0.95
+) -> Estimate:
+    """Share of rounds in which a policy would have been right, from the log of another, corrected for flips.
+
+    Each answer f is replaced by ``inv(T)[f, 1]``, whose mean over the noise is the true one, and divided by the
+    probability with which its action was played. So the value is unbiased, and may lie outside [0, 1] in a short log.
+    Without `noise` flipped feedback shows rho0 + (1 - rho0 - rho1) times the value.
+
+    Parameters
+    ----------
+    log : FeedbackLog
+        Its probabilities are those with which the actions were drawn.
+    policy : labels the policy would play, one a round; or its probabilities, of shape (n_rounds, n_classes); or an
+        object with ``predict``, such as a learner. One that learnt from this very log looks better than it is.
+    noise : FlipMatrix over wrong (0) and right (1), or one for each class, or None
+        Taken as known: its own uncertainty is not in the interval.
+    method : {"dr", "snips", "ips"}
+        "ips" weighs answers by the probability of the policy over that of the log; "snips" divides by the sum of the
+        weights, which spreads less but is right only for long logs; "dr" (doubly robust) weighs what a regression of
+        the answers, fitted on other rounds, does not explain.
+    confidence : probability with which the interval holds the value
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> y, actions = rng.integers(3, size=2000), rng.integers(3, size=2000)
+    >>> log = FeedbackLog(np.eye(3)[y], actions, actions == y, np.full(2000, 1 / 3))
+    >>> value = off_policy_value(log, policy=y)
+    >>> value.low <= 1 <= value.high, value.high - value.low < 0.02
+    (True, True)
+    """
+    if method not in METHODS:
+        raise ValueError(f"method is {method!r}; known are {', '.join(map(repr, METHODS))}")
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence is {confidence}; it is a probability between 0 and 1")
+    if len(log) < 2:
+        raise ValueError(f"the log has {len(log)} rounds; two or more are needed to say how sure a value is")
+    codes, rates = log.codes, flip_rates(noise, len(log.classes))
+    chances = _policy_probabilities(log, policy)
+    weights = chances[np.arange(len(log)), codes] / log.probabilities
+    answers = (log.feedback - rates[codes, 0]) / (1 - rates[codes].sum(axis=1))  # h(f) = inv(T)[f, 1]
+    _warn_of_little_support(weights)
+    if method == "snips":
+        value, errors = _self_normalised(weights, answers)
+    else:
+        terms = weights * answers
+        if method == "dr":
+            expected = held_out_answers(narrow(log.X), codes, answers, len(log.classes))
+            own = expected[np.arange(len(log)), codes]
+            terms = (chances * expected).sum(axis=1) + weights * (answers - own)
+        value, errors = float(terms.mean()), terms - terms.mean()
+    return Estimate(value, *_interval(value, errors, confidence))
+
+
+def held_out_answers(X: NDArray[Any], codes: Codes, answers: Floats, n_classes: int) -> Floats:
+    """Ridge estimates of every action's answer in every round, from the rounds of the other folds; within [0, 1]."""
+    rows = np.column_stack([X, np.ones(len(X))]).astype(np.float64)
+    penalty = np.full(rows.shape[1], RIDGE * max(float(np.square(X).sum()) / len(X), 1e-12))
+    penalty[-1] = 1e-9  # the mean itself is not shrunk
+    expected = np.empty((len(X), n_classes))
+    folds = np.arange(len(X)) % FOLDS
+    for fold in range(min(FOLDS, len(X))):
+        mine, others = folds == fold, folds != fold
+        for action in range(n_classes):
+            shown = others & (codes == action)
+            if shown.any():
+                seen = rows[shown]
+                solved = np.linalg.solve(seen.T @ seen + np.diag(penalty), seen.T @ answers[shown])
+                expected[mine, action] = rows[mine] @ solved
+            else:
+                expected[mine, action] = answers[others].mean()
+    return np.asarray(np.clip(expected, 0, 1))
+
+
+def _self_normalised(weights: Floats, answers: Floats) -> tuple[float, Floats]:
+    total = float(weights.sum())
+    if total == 0:
+        raise ValueError('the policy never plays what the log played; method="snips" has nothing to go by')
+    value = float((weights * answers).sum() / total)
+    return value, weights * (answers - value) * len(weights) / total
+
+
+def _interval(value: float, errors: Floats, confidence: float) -> tuple[float, float]:
+    """Where the mean of terms with these errors may lie: Student's law, corrected for skewness (Hall, 1992).
+
+    A few large weights make the terms skewed, and the plain interval then lies too low.
+    """
+    n = len(errors)
+    error = float(np.sqrt(np.square(errors).sum() / (n - 1) / n))
+    if error == 0:
+        return value, value
+    skew = float((errors**3).mean() / np.square(errors).mean() ** 1.5 / np.sqrt(n))
+    quantile = float(student.ppf((1 + confidence) / 2, n - 1))
+    ends = np.array([quantile, -quantile])
+    if abs(skew) > 1e-9:
+        ends = 3 / skew * (np.cbrt(1 + skew * (ends - skew / 6)) - 1)
+    low, high = value - error * ends
+    return float(low), float(high)
+
+
+def _policy_probabilities(log: FeedbackLog, policy: Any) -> Floats:
+    """The policy's probability of every class in every round."""
+    given = np.asarray(policy.predict(log.X) if hasattr(policy, "predict") else policy)
+    shape = len(log), len(log.classes)
+    if given.ndim == 1 and len(given) == len(log):
+        chances = np.zeros(shape)
+        chances[np.arange(len(log)), find_labels(given, log.classes)] = 1.0
+    elif given.shape == shape and given.dtype.kind in "fiub":
+        chances = given.astype(np.float64)
+        sums = chances.sum(axis=1)
+        wrong = ~((chances >= 0).all(axis=1) & (np.abs(sums - 1) < 1e-6))
+        if wrong.any():
+            raise ValueError(f"the policy's probabilities in round {int(np.argmax(wrong)) + 1} do not sum to 1")
+    else:
+        raise ValueError(
+            f"the policy has shape {given.shape}; a label for each of {shape[0]} rounds, or probabilities of shape "
+            f"{shape}, are needed"
+        )
+    _refuse_what_was_not_offered(log, chances)
+    return chances
+
+
+def _refuse_what_was_not_offered(log: FeedbackLog, chances: Floats) -> None:
+    places = {label: code for code, label in enumerate(log.classes.tolist())}
+    for number, choices in enumerate(log.offered or ()):
+        offered = [places[choice.action] for choice in choices]
+        if offered and chances[number, offered].sum() < 1 - 1e-6:
+            raise ValueError(f"in round {number + 1} the policy plays actions that were not offered there")
+
+
+def _warn_of_little_support(weights: Floats) -> None:
+    total, mean = weights.sum(), weights.mean()
+    spread = weights.std() / np.sqrt(len(weights))
+    if mean + 5 * spread < 0.95:
+        missing = f"the weights average {mean:.2f} instead of 1: the log never plays part of what the policy plays"
+    elif total**2 < FEW * np.square(weights).sum():
+        missing = f"the log agrees with the policy in as much as {total**2 / np.square(weights).sum():.0f} rounds only"
+    else:
+        return
+    warnings.warn(f"{missing}; the value and its interval can't be trusted", RuntimeWarning, stacklevel=3)

@@ -1,0 +1,153 @@
+import itertools
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.stats import t as student
+
+from feedback_logs import offered_log
+from helpers import assert_unbiased, z_scores
+from noisewise import FlipMatrix
+from noisewise.online._logs import FeedbackLog
+from noisewise.online._off_policy import off_policy_value
+from noisewise.online.recipes import linucb
+
+ONE = FlipMatrix.binary(0.1, 0.3)
+EACH = [FlipMatrix.binary(0.4, 0.1), FlipMatrix.binary(0.05, 0.5), FlipMatrix.binary(0.0, 0.2)]
+CHANCE_OF_RIGHT = np.array([[0.9, 0.3, 0.3], [0.2, 0.8, 0.4]])  # by context and action
+LOGGING = np.array([[0.5, 0.3, 0.2], [0.2, 0.5, 0.3]])
+POLICY = np.array([[0.1, 0.2, 0.7], [0.0, 0.5, 0.5]])
+
+
+def simulated_log(rng, n_rounds, noise=None, contexts=None):
+    """Rounds of two contexts and three actions, and the policy's probabilities in them."""
+    context = rng.integers(2, size=n_rounds) if contexts is None else contexts
+    actions = (rng.random(n_rounds)[:, None] > np.cumsum(LOGGING[context], axis=1)[:, :2]).sum(axis=1)
+    feedback = (rng.random(n_rounds) < CHANCE_OF_RIGHT[context, actions]).astype(int)
+    each = [noise or FlipMatrix.none(2)] * 3 if not isinstance(noise, list) else noise
+    for action, flips in enumerate(each):
+        feedback[actions == action] = flips.corrupt(feedback[actions == action], rng)
+    log = FeedbackLog(np.eye(2)[context], actions, feedback, LOGGING[context, actions], [0, 1, 2])
+    return log, POLICY[context]
+
+
+TRUE_VALUE = (POLICY * CHANCE_OF_RIGHT).sum(axis=1).mean()
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("method", ["ips", "dr"])
+@pytest.mark.parametrize("noise", [None, ONE, EACH])
+def test_the_mean_over_every_possible_log_is_the_value(method, noise):
+    each = noise if isinstance(noise, list) else [noise or FlipMatrix.none(2)] * 3
+    contexts, mean, total = np.array([0, 1, 0]), 0.0, 0.0
+    outcomes = list(itertools.product(range(3), range(2)))
+    for rounds in itertools.product(outcomes, repeat=3):
+        actions, feedback = np.array(rounds).T
+        chance = 1.0
+        for context, action, answer in zip(contexts, actions, feedback):
+            right = CHANCE_OF_RIGHT[context, action]
+            chance *= LOGGING[context, action] * (np.array([1 - right, right]) @ each[action].matrix)[answer]
+        log = FeedbackLog(np.eye(2)[contexts], actions, feedback, LOGGING[contexts, actions], [0, 1, 2])
+        if chance:
+            mean += chance * off_policy_value(log, POLICY[contexts], noise, method)
+            total += chance
+    assert total == pytest.approx(1, abs=1e-12)
+    assert mean == pytest.approx((POLICY * CHANCE_OF_RIGHT).sum(axis=1)[contexts].mean(), abs=1e-9)
+
+
+@pytest.mark.parametrize("noise", [None, EACH])
+def test_values_are_unbiased_and_intervals_hold_them_as_often_as_they_say(noise):
+    rng = np.random.default_rng(5)
+    logs = [simulated_log(rng, 200, noise) for _ in range(500)]
+    for method in ("ips", "snips", "dr"):
+        found = [off_policy_value(log, policy, noise, method) for log, policy in logs]
+        assert_unbiased(found, TRUE_VALUE)
+        assert 0.93 <= np.mean([one.low <= TRUE_VALUE <= one.high for one in found]) <= 0.97
+
+
+def test_an_interval_is_student_s_where_nothing_is_skewed_and_leans_where_something_is():
+    even = FeedbackLog(np.ones((30, 1)), [0, 1] * 15, [0, 1, 1, 0, 1, 0] * 5, [0.5] * 30)
+    uniform = np.full((30, 2), 0.5)
+    for confidence in (0.5, 0.95):
+        value = off_policy_value(even, uniform, method="ips", confidence=confidence)
+        reach = student.ppf((1 + confidence) / 2, 29) * even.feedback.std(ddof=1) / np.sqrt(30)
+        assert (value.low, value.high) == pytest.approx((0.5 - reach, 0.5 + reach))
+    leaning = off_policy_value(*simulated_log(np.random.default_rng(11), 300), method="ips")
+    assert leaning.high - leaning > leaning - leaning.low
+
+
+@pytest.mark.parametrize("method", ["ips", "snips", "dr"])
+def test_without_correction_the_value_is_rho0_plus_beta_times_it(method):
+    rng = np.random.default_rng(6)
+    found = [off_policy_value(*simulated_log(rng, 1000, ONE), None, method) for _ in range(100)]
+    assert_unbiased(found, 0.1 + 0.6 * TRUE_VALUE)
+    assert abs(z_scores(found, TRUE_VALUE)) > 20
+
+
+def test_the_regression_narrows_the_interval():
+    log, policy = simulated_log(np.random.default_rng(7), 20_000)
+    widths = {}
+    for method in ("ips", "snips", "dr"):
+        value = off_policy_value(log, policy, method=method)
+        widths[method] = value.high - value.low
+        assert value == pytest.approx(TRUE_VALUE, abs=1.5 * widths[method])
+    assert widths["dr"] < min(widths["ips"], widths["snips"])
+
+
+def test_the_log_s_own_policy_is_worth_its_mean_feedback():
+    rng = np.random.default_rng(8)
+    log, _ = simulated_log(rng, 500)
+    contexts = log.X.argmax(axis=1)
+    assert off_policy_value(log, LOGGING[contexts], method="ips") == pytest.approx(log.feedback.mean(), abs=1e-12)
+
+
+def test_labels_probabilities_and_learners_are_the_same_policy():
+    rng = np.random.default_rng(9)
+    log, _ = simulated_log(rng, 2000)
+    learner = linucb(n_classes=3).learn_logged(log.X, log.actions, log.feedback, log.probabilities)
+    labels = learner.predict(log.X)
+    values = [off_policy_value(log, policy) for policy in (learner, labels, np.eye(3)[labels])]
+    assert values[0] == values[1] == values[2]
+    sparse = FeedbackLog(sp.csr_array(log.X), log.actions, log.feedback, log.probabilities, log.classes)
+    assert off_policy_value(sparse, labels) == pytest.approx(values[0], abs=1e-9)
+    named = FeedbackLog(log.X, np.array(list("abc"))[log.actions], log.feedback, log.probabilities, list("abc"))
+    assert off_policy_value(named, np.array(list("abc"))[labels]) == values[0]
+
+
+def test_too_little_support_is_said_aloud():
+    always = FeedbackLog(np.ones((100, 1)), [0] * 100, [1, 0] * 50, [1.0] * 100, [0, 1])
+    with pytest.warns(RuntimeWarning, match="weights average 0.50 instead of 1"):
+        off_policy_value(always, [0, 1] * 50, method="ips")
+    rare = FeedbackLog(np.ones((100, 1)), [0] * 98 + [1, 1], [1] * 100, [0.98] * 98 + [0.02] * 2, [0, 1])
+    with pytest.warns(RuntimeWarning, match="in as much as 2 rounds"):
+        off_policy_value(rare, [1] * 100)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(ValueError, match="never plays what the log played"):
+            off_policy_value(always, [1] * 100, method="snips")
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"method": "dm"}, "method is 'dm'"),
+        ({"confidence": 95}, "confidence is 95"),
+        ({"policy": [0, 1]}, "shape .2,."),
+        ({"policy": [0, 1, 2, 3]}, "3"),
+        ({"policy": np.full((4, 3), 0.5)}, "round 1 do not sum to 1"),
+        ({"policy": np.tile([2.0, -1.0, 0.0], (4, 1))}, "round 1 do not sum to 1"),
+        ({"policy": np.full((4, 2), 0.5)}, r"probabilities of shape \(4, 3\)"),
+        ({"noise": FlipMatrix.none(3)}, "FlipMatrix of two classes"),
+        ({"noise": [ONE, ONE]}, "2 noises"),
+    ],
+)
+def test_bad_questions_are_refused(change, says):
+    log = FeedbackLog(np.ones((4, 1)), [0, 1, 2, 0], [1, 0, 1, 0], [0.5] * 4)
+    with pytest.raises(ValueError, match=says):
+        off_policy_value(**{"log": log, "policy": [0, 0, 0, 0], **change})
+
+
+def test_a_policy_may_only_play_what_was_offered():
+    with pytest.raises(ValueError, match="round 2 the policy plays actions that were not offered"):
+        off_policy_value(offered_log(), ["b", "b"])
