@@ -13,7 +13,6 @@ from sklearn.metrics import roc_auc_score
 from sklearn.svm import LinearSVC
 
 from noisewise import FlipMatrix, audit_labels
-from noisewise.audit._table import encode_table
 
 
 @pytest.fixture(scope="module")
@@ -109,18 +108,6 @@ def test_mixed_frames_are_audited_and_told_about(library):
         "'nothing' is empty",
     ):
         assert part in told
-
-
-def test_pandas_and_polars_give_the_same_numbers():
-    columns, _, _ = mixed_table()
-    first, second = encode_table(pd.DataFrame(columns)), encode_table(pl.DataFrame(columns))
-    np.testing.assert_allclose(first.rows.toarray(), second.rows.toarray())
-
-
-def test_gaps_in_arrays_are_filled_and_told_about():
-    table = encode_table(np.array([[1.0, np.nan, np.nan], [3.0, 5.0, np.nan], [5.0, 7.0, np.nan]]))
-    np.testing.assert_allclose(table.rows, [[1, 6, 1], [3, 5, 0], [5, 7, 0]])
-    assert "4 missing values in 2 columns" in table.notes[0]
 
 
 def test_sparse_rows_are_audited(digits):

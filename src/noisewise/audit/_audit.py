@@ -15,7 +15,7 @@ from noisewise.audit._exports import write_label_studio, write_patch
 from noisewise.audit._frames import frame_like
 from noisewise.audit._posterior import judge_rows
 from noisewise.audit._summaries import columns_by_annotator, columns_by_class, columns_of_rows, small_classes
-from noisewise.audit._table import encode_table
+from noisewise.datasets import TableEncoder
 from noisewise.noise import FlipMatrix
 from noisewise.noise._calibration import likely_wrong
 from noisewise.noise._estimate import Estimate
@@ -59,16 +59,17 @@ def audit_labels(
     """
     classes, observed = encode_labels(y)
     check_binary_or_more(classes)
-    table = encode_table(X)
-    if table.rows.shape[0] != len(observed):
-        raise ValueError(f"X has {table.rows.shape[0]} rows, y has {len(observed)} labels; they must be as many")
+    encoder = TableEncoder()
+    rows = encoder.fit_transform(X)
+    if rows.shape[0] != len(observed):
+        raise ValueError(f"X has {rows.shape[0]} rows, y has {len(observed)} labels; they must be as many")
     people = None if annotators is None else np.asarray(annotators)
     if people is not None and people.shape != observed.shape:
         raise ValueError(
             f"annotators has shape {people.shape}; one name for each of the {len(observed)} labels is needed"
         )
-    judged = judge_rows(table.rows, observed, len(classes), model, noise)
-    notes = (*table.notes, *small_classes(classes, observed))
+    judged = judge_rows(rows, observed, len(classes), model, noise)
+    notes = (*encoder.notes_, *small_classes(classes, observed))
     return LabelAudit(
         X, classes, observed, judged.posterior, judged.noise, judged.noise_spread, judged.expected_errors, notes, people
     )

@@ -19,6 +19,7 @@ from noisewise.datasets._numeric import (
 )
 from noisewise.datasets._registry import CrowdLabels, Dataset, Listing, load, load_crowd, names
 from noisewise.datasets._streams import Oracle
+from noisewise.datasets._tables import TableEncoder
 
 __all__ = [
     "CopyOracle",
@@ -26,6 +27,7 @@ __all__ = [
     "Dataset",
     "Listing",
     "Oracle",
+    "TableEncoder",
     "load",
     "load_crowd",
     "make_california_like",

@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from typing import Any
 
-PACKAGES = tuple(f"noisewise.{name}" for name in ("noise", "kernels", "losses", "labels", "online", "features"))
+PACKAGES = tuple(
+    f"noisewise.{name}" for name in ("noise", "kernels", "losses", "datasets", "labels", "online", "features")
+)
 
 # Those of scikit-learn whose fitted state is numbers, arrays and others of this list, and never goes unchecked into
 # compiled code; trees, neighbour indices and support vector machines are not among them.
