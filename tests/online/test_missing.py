@@ -1,0 +1,191 @@
+import numpy as np
+import pytest
+from scipy.stats import chi2_contingency
+
+from linucb_rounds import Learner, digits
+from noisewise.online._answers import (
+    NONE,
+    equal_channels_p_value,
+    oriented,
+    shrunk_channels,
+    silence_tells,
+    unexplained_silence,
+)
+from noisewise.online._missing import AnswerTable, MissingReport, MissingTracker, answer_channels, answer_table
+
+CASES = (
+    "none",
+    "at random",
+    "wrong silent",
+    "right silent",
+    "wrong always silent",
+    "by action",
+    "by direction",
+    "by image",
+    "none, strong rates",
+)
+SILENCE = {"at random": (0.5, 0.5), "wrong silent": (0.7, 0.1), "right silent": (0.1, 0.7)}
+SILENCE["wrong always silent"] = (1.0, 0.2)
+
+
+def channels(case, X, rng):
+    """P(answer | group of x, action, truth), and the group of each x."""
+    half = rng.permutation(10)[:5]
+    rates = np.full((10, 2), 0.15)
+    if "strong" in case:
+        rates[:], rates[half] = (0.05, 0.6), (0.5, 0.1)
+    silent = np.zeros((2, 10, 2)) + np.array(SILENCE.get(case, (0.0, 0.0)))
+    groups = np.zeros(len(X), dtype=np.int64)
+    if case == "by action":
+        silent[:], silent[:, half] = (0.0, 0.6), (0.8, 0.0)
+    if case in ("by direction", "by image"):
+        silent[1] = 0.9
+        place = X @ rng.normal(size=X.shape[1]) if case == "by direction" else rng.random(len(X))
+        groups = (place > np.median(place)).astype(np.int64)
+    praise = np.stack([rates[:, 0], 1 - rates[:, 1]], axis=1)
+    said = np.stack([1 - praise, praise], axis=2) * (1 - silent)[..., None]
+    return np.concatenate([said, silent[..., None]], axis=-1), groups
+
+
+def play(case, seed, missing="auto", n_rounds=30_000):
+    """LinUCB on digits whose answers may be missing: greedy error and tracker."""
+    X, y = digits()
+    rng = np.random.default_rng(seed)
+    channel, groups = channels(case, X, rng)
+    learner, tracker, table = Learner(10, X.shape[1]), MissingTracker(10), AnswerTable.fixed(10, missing)
+    rows, uniforms = rng.integers(len(X), size=n_rounds), rng.random((n_rounds, 3))
+    done = 0
+    while done < n_rounds:
+        part = slice(done, min(n_rounds, tracker.next_refit) if missing == "auto" else n_rounds)
+        actions, answers = learner.play(
+            X, rows[part], y, channel, groups[rows[part]], uniforms[part], 0.0, table.targets, table.importance
+        )
+        if missing == "auto":
+            tracker.observe(X[rows[part]], actions, answers)
+            if tracker.due:
+                learner.use(tracker.refit())
+                table, learner.width = tracker.table, tracker.table.width
+        done = part.stop
+    return learner.greedy_error(X, y), tracker
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES)
+def test_reading_silence_is_never_worse_than_dropping_it(case):
+    read = np.mean([play(case, seed)[0] for seed in (70, 71, 72)])
+    dropped = np.mean([play(case, seed, "drop")[0] for seed in (70, 71, 72)])
+    assert read <= dropped + 0.005
+
+
+def test_silence_after_mistakes_is_read():
+    read, tracker = play("wrong silent", 1, n_rounds=9_000)
+    dropped, _ = play("wrong silent", 1, "drop", n_rounds=9_000)
+    assert read < dropped
+    report = tracker.report
+    assert report.used
+    assert report.missing_used
+    assert not report.by_action
+    assert report.when_wrong[0] == pytest.approx([0.3 * 0.85, 0.3 * 0.15, 0.7], abs=0.06)
+    assert report.when_right[0] == pytest.approx([0.9 * 0.15, 0.9 * 0.85, 0.1], abs=0.06)
+
+
+@pytest.mark.parametrize("case", ["at random", "by image"])
+def test_silence_that_has_nothing_to_do_with_the_truth_is_dropped(case):
+    read, tracker = play(case, 2, n_rounds=9_000)
+    dropped, _ = play(case, 2, "drop", n_rounds=9_000)
+    assert not tracker.report.missing_used
+    assert (tracker.table.importance[:, NONE] == 0).all()
+    assert read <= dropped + 0.015
+
+
+def test_missing_as_no_is_ruinous_where_right_answers_are_silent():
+    taken_as_no, _ = play("right silent", 3, "no", n_rounds=9_000)
+    read, _ = play("right silent", 3, n_rounds=9_000)
+    assert read + 0.05 < taken_as_no
+
+
+def report_of(when_wrong, when_right, **flags):
+    flags = {"p_value": 1.0, "by_action": False, "used": True, "missing_used": True} | flags
+    return MissingReport(np.array(when_wrong), np.array(when_right), np.ones(1), np.ones(1), **flags)
+
+
+def test_targets_average_zero_when_wrong_and_one_when_right():
+    report = report_of([[0.6, 0.1, 0.3]], [[0.1, 0.8, 0.1]])
+    table = answer_table(report)
+    assert np.sum(table.targets * report.when_wrong) == pytest.approx(0, abs=1e-9)
+    assert np.sum(table.targets * report.when_right) == pytest.approx(1)
+    assert 0.5 <= table.width[0] <= 4
+
+
+def test_an_answer_that_says_nothing_is_left_out():
+    table = answer_table(report_of([[0.4, 0.1, 0.5]], [[0.1, 0.4, 0.5]]))
+    assert table.importance.tolist() == [[1, 1, 0]]
+    assert table.targets[0, :2] == pytest.approx([-1 / 3, 4 / 3])
+    unread = answer_table(report_of([[0.4, 0.1, 0.5]], [[0.1, 0.4, 0.5]], used=False))
+    assert np.array_equal(unread.targets, AnswerTable.fixed(1, "drop").targets)
+
+
+def test_answers_that_say_nothing_at_all_still_give_finite_targets():
+    table = answer_table(report_of([[0.25, 0.25, 0.5]], [[0.26, 0.24, 0.5]]))
+    assert np.isfinite(table.targets).all()
+    assert table.importance.tolist() == [[1, 1, 0]]
+
+
+def test_praise_must_follow_right_actions():
+    right, wrong = np.array([[0.1, 0.8, 0.1]]), np.array([[0.6, 0.2, 0.2]])
+    assert oriented(right, wrong)
+    assert not oriented(wrong, right)
+    assert not oriented(np.vstack([right, wrong]), np.vstack([wrong, right]))
+
+
+def test_channels_test_agrees_with_scipy():
+    counts = np.random.default_rng(4).integers(5, 50, size=(4, 3)).astype(float)
+    expected = chi2_contingency(counts, lambda_="log-likelihood", correction=False).pvalue
+    assert equal_channels_p_value(counts) == pytest.approx(expected)
+    assert equal_channels_p_value(np.array([[3.0, 0.0, 0.0], [9.0, 0.0, 0.0]])) == 1.0
+
+
+def test_channels_alike_are_pooled():
+    rng = np.random.default_rng(5)
+    alike = shrunk_channels(rng.multinomial(100, [0.5, 0.3, 0.2], size=10).astype(float))
+    assert alike.sum(axis=1) == pytest.approx(np.ones(10))
+    assert alike.std(axis=0).max() < 0.03
+    unlike = shrunk_channels(np.array([[900.0, 50.0, 50.0], [50.0, 50.0, 900.0]]))
+    assert unlike == pytest.approx(np.array([[0.9, 0.05, 0.05], [0.05, 0.05, 0.9]]), abs=0.02)
+
+
+def test_silence_explained_by_x_does_not_tell():
+    rng = np.random.default_rng(6)
+    X = np.hstack([rng.normal(size=(4_000, 3)), np.ones((4_000, 1))])
+    scores = rng.random((4_000, 3))
+    right = X[:, 0] > 0
+    one = np.zeros(4_000, dtype=np.intp)
+    by_x = np.where(rng.random(4_000) < 0.5 + 0.2 * np.tanh(X[:, 0]), NONE, 0)
+    truth = rng.random(4_000) < 0.5
+    by_truth = np.where(rng.random(4_000) < np.where(truth, 0.1, 0.7), NONE, 0)
+    assert not silence_tells(unexplained_silence(X, scores, by_x), one, right, ~right, least=0.1)
+    assert silence_tells(unexplained_silence(X, scores, by_truth), one, truth, ~truth, least=0.1)
+    assert (unexplained_silence(X, scores, one) == 0).all()
+
+
+def test_a_log_without_silence_gives_plain_rates():
+    X, y = digits()
+    rng = np.random.default_rng(7)
+    rows = rng.integers(len(X), size=6_000)
+    actions = np.where(rng.random(6_000) < 0.6, y[rows], rng.integers(10, size=6_000))
+    right = actions == y[rows]
+    answers = np.where(right, rng.random(6_000) >= 0.2, rng.random(6_000) < 0.1).astype(np.int64)
+    report, _ = answer_channels(X[rows], actions, answers, 10)
+    assert report.when_wrong[0, 1] == pytest.approx(0.1, abs=0.05)
+    assert report.when_right[0, 0] == pytest.approx(0.2, abs=0.03)
+    assert not report.missing_used
+    columns = report.columns()
+    assert columns["said_right_when_wrong"] == pytest.approx(report.when_wrong[:, 1])
+    assert len(columns["p_value"]) == 10
+
+
+def test_misuse_is_refused():
+    with pytest.raises(ValueError, match="'auto', 'drop' or 'no'"):
+        AnswerTable.fixed(2, "maybe")
+    with pytest.raises(ValueError, match="no rounds"):
+        MissingTracker(2).refit()
