@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 from sklearn.datasets import load_iris
 
+from noisewise import load
 from noisewise.cli import main
 
 
@@ -111,6 +112,35 @@ def test_bad_input_ends_with_one_sentence_and_writes_nothing(run, tmp_path, cont
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
     assert [path.name for path in tmp_path.iterdir()] == ["data.csv"]
+
+
+@pytest.mark.parametrize("estimator", ["RobustRidgeClassifier", "arow"])
+def test_a_fitted_model_predicts_the_same_later(run, iris, estimator):
+    done = run("fit", "iris.csv", "-l", "species", "-e", estimator, "-o", "iris.nw", "--json", cwd=iris)
+    assert json.loads(done.stdout)["classes"] == ["setosa", "versicolor", "virginica"]
+    done = run("predict", "iris.nw", "iris.parquet", cwd=iris)
+    predicted = pl.read_csv(done.stdout.encode())["predicted"].to_list()
+    loaded = load(iris / "iris.nw")
+    assert predicted == loaded.predict(pl.read_csv(iris / "iris.csv")).tolist()
+    if estimator == "RobustRidgeClassifier":
+        assert predicted[3] == "setosa"
+    done = run("predict", "iris.nw", "iris.csv", "--json", cwd=iris)
+    assert [json.loads(line)["predicted"] for line in done.stdout.splitlines()] == predicted
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["fit", "iris.csv", "-l", "species", "-e", "RobustRidge"], "did you mean 'RobustRidgeClassifier'?"),
+        (["fit", "iris.csv", "-l", "species", "-o", "no/such/folder/model.nw"], "folder"),
+        (["predict", "iris.csv", "iris.csv"], "iris.csv"),
+    ],
+)
+def test_fit_and_predict_refuse_with_one_sentence(run, iris, arguments, sentence):
+    done = run(*arguments, cwd=iris)
+    assert done.returncode == 2
+    assert sentence in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_junk_is_not_a_table(run, tmp_path):
