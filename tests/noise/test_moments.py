@@ -10,11 +10,11 @@ from noisewise.noise import FlipMatrix
 from noisewise.noise._moments import (
     ExplorationMoment,
     exploration_terms,
-    held_out_scores,
     plateau,
     rates_from_moments,
     sure_rounds,
 )
+from noisewise.noise._rounds import held_out_scores
 
 SETTINGS = [(0.0, 0.0), (0.15, 0.15), (0.25, 0.25), (0.4, 0.4), (0.2, 0.4), (0.4, 0.2)]
 

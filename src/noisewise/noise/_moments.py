@@ -6,16 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
-from sklearn.random_projection import SparseRandomProjection
+from numpy.typing import ArrayLike
 
 from noisewise._inputs import Codes, Floats
 from noisewise.noise._flip import FlipMatrix
+from noisewise.noise._rounds import RIDGE, check_log, held_out_scores, narrow
 
 LEAST_SIGNAL = 0.15  # 1 - rho0 - rho1: below it, correcting multiplies the noise by more than 1 / 0.15
-WIDEST = 512  # columns; wider rows are projected, because the regression's cost grows with the square
-RIDGE = 5.0  # in units of the mean squared length of a row
 STEPS = 0.7 ** np.arange(6)  # shares of the candidate rounds, from all of them down to the surest sixth
 LEAST_ROUNDS = 400  # fewer sure rounds than this say too little to narrow further
 DOUBT = 0.012  # bias allowed for in "surely wrong" rounds: the learner chose them, and may have known better
@@ -141,42 +138,19 @@ def combine(scores: Floats, actions: Codes, feedback: Floats, moment: Exploratio
     rho1, error1, count = plateau(1.0 - feedback[sure_right], largest=0.5)
     if count < 20:
         reason = "rho1 is not identified: fewer than 20 rounds played the regression's own best guess"
-        return _estimate(0.0, (0.0, 1.0), 0.0, (0.0, 1.0), moment, count, reason)
+        return clipped_estimate((0.0, 0.0), ((0.0, 1.0), (0.0, 1.0)), moment.effective_rounds, count, reason)
     near1 = (max(rho1 - Z * error1, 0.0), min(rho1 + Z * error1, 1.0))
     if not moment.covers_all_actions:
         reason = (
             "rho0 is not identified: the log has hardly any rounds whose action was drawn by chance; "
             "explore a little (1 % is enough) and log the probability of each action"
         )
-        return _estimate(0.0, (0.0, 1 - rho1), rho1, near1, moment, count, reason)
+        return clipped_estimate((0.0, rho1), ((0.0, 1 - rho1), near1), moment.effective_rounds, count, reason)
     rho0 = (moment.mean - (1 - rho1) / n_classes) * n_classes / (n_classes - 1)
     error0 = float(np.hypot(moment.error * n_classes, error1) / (n_classes - 1))
     rho0, error0 = _with_sure_wrong(rho0, error0, feedback[sure_wrong])
     near0 = (min(max(rho0 - Z * error0, 0.0), 1.0), max(min(rho0 + Z * error0, 1.0), 0.0))
-    return _estimate(min(max(rho0, 0.0), 1.0), near0, rho1, near1, moment, count, "")
-
-
-def held_out_scores(X: NDArray[Any], actions: Codes, feedback: Floats, n_classes: int, ridge: float = RIDGE) -> Floats:
-    """Ridge estimates of P(feedback = 1 | x, action) for every action, each round left out of its own score."""
-    penalty = ridge * max(float(np.einsum("ij,ij->", X, X)) / len(X), 1e-12)
-    weights = np.zeros((n_classes, X.shape[1]))
-    leverage = np.zeros(len(X))
-    for action in range(n_classes):
-        mine = np.flatnonzero(actions == action)
-        own = X[mine]
-        inverse = np.linalg.inv((own.T @ own).astype(np.float64) + penalty * np.eye(X.shape[1]))
-        weights[action] = inverse @ (feedback[mine].astype(own.dtype) @ own)
-        leverage[mine] = np.einsum("ij,ij->i", own @ inverse.astype(own.dtype), own)
-    scores = np.asarray(X @ weights.T.astype(X.dtype), dtype=np.float64)
-    return leave_one_out(scores, actions, feedback, leverage)
-
-
-def leave_one_out(scores: Floats, actions: Codes, feedback: Floats, leverage: Floats) -> Floats:
-    """Take each round's own feedback out of the score of its action (in place)."""
-    rounds = np.arange(len(actions))
-    own = np.minimum(leverage, 0.95)
-    scores[rounds, actions] = (scores[rounds, actions] - own * feedback) / (1 - own)
-    return scores
+    return clipped_estimate((min(max(rho0, 0.0), 1.0), rho1), (near0, near1), moment.effective_rounds, count)
 
 
 def exploration_terms(scores: Floats, actions: Codes, feedback: Floats, probabilities: Floats) -> tuple[Floats, Floats]:
@@ -220,38 +194,6 @@ def plateau(values: Floats, largest: float = 1.0) -> tuple[float, float, int]:
     return float(means[j]), float(CHOICE * np.sqrt(variances[j] / sizes[j])), int(sizes[j])
 
 
-def narrow(X: Any) -> NDArray[Any]:
-    """Rows in float32, of at most 512 columns: wider ones are projected at random, the same way every time."""
-    if X.shape[1] > WIDEST:
-        projection = SparseRandomProjection(WIDEST, random_state=0, dense_output=True)
-        X = projection.fit_transform(X)
-    dense = X.toarray() if sparse.issparse(X) else X
-    return np.ascontiguousarray(dense, dtype=np.float32)
-
-
-def check_log(
-    X: Any, actions: ArrayLike, feedback: ArrayLike, probabilities: ArrayLike, n_classes: int
-) -> tuple[Any, Codes, Floats, Floats]:
-    """Refuse a log that can't be right; otherwise arrays of one length."""
-    rows = X.tocsr() if sparse.issparse(X) else np.asarray(X)
-    played, seen, chances = np.asarray(actions), np.asarray(feedback, float), np.asarray(probabilities, float)
-    n_rounds = rows.shape[0]
-    if n_rounds == 0 or {played.shape, seen.shape, chances.shape} != {(n_rounds,)}:
-        raise ValueError(
-            f"a log needs one action, feedback and probability per row of X, and at least one row; "
-            f"X has {n_rounds} rows, the others {played.shape}, {seen.shape}, {chances.shape}"
-        )
-    if played.dtype.kind not in "iub" or played.min() < 0 or played.max() >= n_classes:
-        raise ValueError(f"actions must be whole numbers from 0 to {n_classes - 1}")
-    if not np.isin(seen, (0.0, 1.0)).all():
-        raise ValueError("feedback must be 0 or 1 (False or True)")
-    if not ((chances > 0) & (chances <= 1)).all():
-        raise ValueError("the probability of a played action must be above 0 and at most 1")
-    if not np.isfinite(rows.data if sparse.issparse(rows) else rows).all():
-        raise ValueError("X holds NaN or infinity; drop these rounds or fill them in")
-    return rows, played.astype(np.intp), seen, chances
-
-
 def _with_sure_wrong(rho0: float, error: float, feedback: Floats) -> tuple[float, float]:
     """Sharpen rho0 by the rounds whose action is surely wrong, unless they contradict the exploration."""
     mean, spread, count = plateau(feedback) if len(feedback) > 1 else (0.0, 1.0, 0)
@@ -262,21 +204,19 @@ def _with_sure_wrong(rho0: float, error: float, feedback: Floats) -> tuple[float
     return weight * mean + (1 - weight) * rho0, float(error * spread / np.hypot(error, spread))
 
 
-def _estimate(
-    rho0: float,
-    near0: tuple[float, float],
-    rho1: float,
-    near1: tuple[float, float],
-    moment: ExplorationMoment,
-    confident: int,
-    reason: str,
+def clipped_estimate(
+    rates: tuple[float, float],
+    intervals: tuple[tuple[float, float], tuple[float, float]],
+    exploring_rounds: float,
+    confident_rounds: int,
+    reason: str = "",
 ) -> RateEstimate:
-    identified = not reason
-    total = rho0 + rho1
+    """An estimate whose rates leave some signal, scaled down if they did not; a reason means "not identified"."""
+    identified, total = not reason, sum(rates)
     if total > 1 - LEAST_SIGNAL:
         shrink = (1 - LEAST_SIGNAL) / total
-        rho0, rho1 = rho0 * shrink, rho1 * shrink
+        rates = rates[0] * shrink, rates[1] * shrink
         clipped = f"the rates summed to {total:.2f} and were scaled down to {1 - LEAST_SIGNAL}"
         reason = f"{reason}; {clipped}" if reason else clipped
-    noise = FlipMatrix.binary(rho0, rho1)
-    return RateEstimate(noise, near0, near1, moment.effective_rounds, confident, identified, reason)
+    noise = FlipMatrix.binary(*rates)
+    return RateEstimate(noise, *intervals, exploring_rounds, confident_rounds, identified, reason)

@@ -8,16 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from noisewise._inputs import Floats
-from noisewise.noise._moments import (
-    RIDGE,
-    ExplorationMoment,
-    RateEstimate,
-    check_log,
-    combine,
-    exploration_terms,
-    leave_one_out,
-    narrow,
-)
+from noisewise.noise._moments import ExplorationMoment, RateEstimate, combine, exploration_terms
+from noisewise.noise._rounds import RIDGE, check_log, leave_one_out, narrow
 
 BLOCK = 500  # rounds between two looks at the regression: each block is scored by the blocks before it
 
