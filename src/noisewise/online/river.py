@@ -1,0 +1,241 @@
+"""Learners in River's dress: rows are dicts whose features come and go, and one row at a time is learnt from.
+
+Needs the extra ``noisewise[river]``.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections import OrderedDict
+from collections.abc import Hashable, Iterable, Sequence
+from math import isfinite
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from scipy.special import softmax
+from sklearn.base import clone
+
+from noisewise._inputs import Floats
+from noisewise._loops import state as codes
+from noisewise.online._bandit import BanditClassifier
+from noisewise.online._decision import Decision, check_feedback
+from noisewise.online._labels import OnlineClassifier
+from noisewise.online.recipes import arow
+
+CONSTANT = ()  # no feature of a dict has this name and a number
+FIRST_WIDTH = 16
+MOST_WAITING = 1000
+
+
+def _bases() -> tuple[Any, Any]:
+    try:
+        from river import bandit, base
+    except ImportError:
+        return object, object  # importing this module is harmless; making one of its objects says what is missing
+    return base.Classifier, bandit.base.ContextualPolicy
+
+
+RiverBase: Any
+RiverPolicyBase: Any
+RiverBase, RiverPolicyBase = _bases()
+
+
+class RiverClassifier(RiverBase):
+    """An online classifier that learns from River's dict rows, whose features and labels may appear at any time.
+
+    Words become features of their own (``name=word``), None is a missing value. A label that comes for the first time
+    joins with no weights; before there are two of them there is nothing to learn.
+
+    Parameters
+    ----------
+    model
+        One of the recipes that learn from labels, such as `arow()` (the default), `mscw()` or `perceptron()`.
+    classes
+        Labels that are known from the start.
+    intercept
+        Whether every row gets a constant feature.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics, preprocessing  # doctest: +SKIP
+    >>> model = preprocessing.StandardScaler() | RiverClassifier(arow())  # doctest: +SKIP
+    >>> evaluate.progressive_val_score(datasets.Phishing(), model, metrics.Accuracy())  # doctest: +SKIP
+    Accuracy: 8...%
+    """
+
+    def __init__(
+        self, model: OnlineClassifier | None = None, classes: Sequence[Any] | None = None, intercept: bool = True
+    ) -> None:
+        _need_river()
+        self.model = model
+        self.classes = classes
+        self.intercept = intercept
+        self._labels: dict[Any, int] = {label: code for code, label in enumerate(classes or ())}
+        self._columns: dict[Hashable, int] = {}
+        self._learner: OnlineClassifier | None = None
+
+    def learn_one(self, x: dict[Hashable, Any], y: Any) -> None:
+        """Learn the label of one row."""
+        features = _features(x, self.intercept)
+        self._labels.setdefault(y, len(self._labels))
+        if len(self._labels) < 2:
+            return
+        columns = [self._columns.setdefault(name, len(self._columns)) for name in features]
+        learner = self._learner = self._with_room()
+        row = np.zeros((1, learner.n_features_in_))
+        row[0, columns] = list(features.values())
+        learner._learn(row, np.array([self._labels[y]]))
+
+    def predict_proba_one(self, x: dict[Hashable, Any], **kwargs: Any) -> dict[Any, float]:
+        """Share of each label: the softmax of its score, which orders labels but is not calibrated."""
+        if self._learner is None:
+            return {label: 1 / len(self._labels) for label in self._labels}
+        shares = softmax(self._scores(x, self._learner))
+        return {label: float(shares[code]) for label, code in self._labels.items()}
+
+    @property
+    def _multiclass(self) -> bool:
+        return True
+
+    def _scores(self, x: dict[Hashable, Any], learner: OnlineClassifier) -> Floats:
+        known = {
+            self._columns[name]: value for name, value in _features(x, self.intercept).items() if name in self._columns
+        }
+        kinds = learner.kinds_
+        rows = learner.table_[list(known)]
+        weights = codes.means(rows, int(kinds[codes.COLUMNS]), int(kinds[codes.COVARIANCE]))
+        return np.asarray(np.array(list(known.values())) @ weights, dtype=np.float64)
+
+    def _with_room(self) -> OnlineClassifier:
+        """The learner, with room for all features and labels seen."""
+        if self._learner is None:
+            width, old = FIRST_WIDTH, arow() if self.model is None else self.model
+        else:
+            width, old = self._learner.n_features_in_, self._learner
+            if len(self._columns) <= width and len(self._labels) == len(old.classes_):
+                return old
+        while width < len(self._columns):
+            width *= 2  # so that growing is rare
+        return _grown(old, width, len(self._labels))
+
+
+class RiverPolicy(RiverPolicyBase):
+    """A learner from right/wrong feedback as a contextual policy of River: pull an arm, then update it with 0 or 1.
+
+    An update is weighted by the probability with which the arm was pulled, also if it comes late (the last 1,000 pulls
+    are kept); an update of an arm that was not pulled for this context counts as played with certainty.
+
+    Parameters
+    ----------
+    learner
+        One of the recipes that learn from feedback, with ``classes=`` the arms; its noise, if any, is corrected for.
+    n_features
+        Columns for the features of contexts. Each name gets its own in order of appearance; once they are used up, new
+        names share them.
+    intercept
+        Whether every context gets a constant feature.
+    reward_obj, burn_in
+        As in River's own policies.
+
+    Examples
+    --------
+    >>> from noisewise.online.recipes import linucb
+    >>> policy = RiverPolicy(linucb(classes=["cat", "dog"], random_state=0))  # doctest: +SKIP
+    >>> arm = policy.pull(["cat", "dog"], context={"barks": 1})  # doctest: +SKIP
+    >>> policy.update(arm, {"barks": 1}, int(arm == "dog"))  # doctest: +SKIP
+    >>> policy.pull(["cat", "dog"], context={"barks": 1})  # doctest: +SKIP
+    'dog'
+    """
+
+    def __init__(
+        self,
+        learner: BanditClassifier,
+        n_features: int = 64,
+        intercept: bool = True,
+        reward_obj: Any = None,
+        burn_in: int = 0,
+    ) -> None:
+        _need_river()
+        if n_features < 1:
+            raise ValueError(f"n_features is {n_features}; at least one column is needed")
+        super().__init__(reward_obj=reward_obj, burn_in=burn_in)
+        self.learner = learner
+        self.n_features = n_features
+        self.intercept = intercept
+        self._learner = clone(learner)
+        self._columns: dict[Hashable, int] = {}
+        self._waiting: OrderedDict[Hashable, Decision] = OrderedDict()
+
+    def update(self, arm_id: Any, context: dict[Hashable, Any] | None, *reward_args: Any, **reward_kwargs: Any) -> None:
+        """Learn whether an arm was right (1) or wrong (0) for a context."""
+        if len(reward_args) != 1:
+            raise ValueError("one reward is needed: 1 (right) or 0 (wrong)")
+        feedback = check_feedback(reward_args[0])
+        decision = self._waiting.pop(_key(arm_id, context), None)
+        if decision is not None:
+            self._learner.learn(decision, feedback)
+        else:
+            self._learner.learn_logged(self._row(context)[None], [arm_id], [feedback], [1.0])
+        super().update(arm_id, context, feedback, **reward_kwargs)
+
+    def _pull(self, arm_ids: Iterable[Any], context: dict[Hashable, Any] | None) -> Any:
+        decision = self._learner.decide(self._row(context), actions=list(arm_ids))
+        self._waiting[_key(decision.action, context)] = decision
+        if len(self._waiting) > MOST_WAITING:
+            self._waiting.popitem(last=False)
+        return decision.action
+
+    def _row(self, context: dict[Hashable, Any] | None) -> Floats:
+        row = np.zeros(self.n_features)
+        for name, value in _features(context or {}, self.intercept).items():
+            if name not in self._columns and len(self._columns) < self.n_features:
+                self._columns[name] = len(self._columns)
+            row[self._columns.get(name, zlib.crc32(repr(name).encode()) % self.n_features)] += value
+        return row
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterable[dict[str, Any]]:
+        from noisewise.online.recipes import ucwl
+
+        yield {"learner": ucwl(n_classes=3, random_state=0)}
+
+
+def _need_river() -> None:
+    if RiverBase is object:
+        raise ImportError("River is not installed; pip install 'noisewise[river]' brings it")
+
+
+def _features(x: dict[Hashable, Any], intercept: bool) -> dict[Hashable, float]:
+    """Features by name, in an order that does not depend on the dict's."""
+    features: dict[Hashable, float] = {CONSTANT: 1.0} if intercept else {}
+    for name, value in x.items():
+        if isinstance(value, str):
+            features[name, "=", value] = 1.0
+        elif isinstance(value, Real | np.bool_) and isfinite(value):
+            features[name] = float(value)
+        elif value is not None:
+            raise ValueError(f"feature {name!r} is {value!r}; numbers, words and None (missing) can be learnt from")
+    return dict(sorted(features.items(), key=lambda item: repr(item[0])))
+
+
+def _key(arm: Any, context: dict[Hashable, Any] | None) -> Hashable:
+    return arm, frozenset((context or {}).items())
+
+
+def _grown(learner: OnlineClassifier, n_features: int, n_classes: int) -> OnlineClassifier:
+    """The same learner with room for more features and classes, of which it knows nothing."""
+    larger: OnlineClassifier = clone(learner)
+    larger.n_features_in_ = n_features
+    larger._start(np.arange(n_classes), np.empty((0, n_features)))
+    if not hasattr(learner, "table_"):
+        return larger
+    old_width, old_classes = learner.n_features_in_, len(learner.classes_)
+    block = codes.block_size(learner.table_.dtype)
+    parts = 2 if learner.kinds_[codes.COVARIANCE] == codes.DIAGONAL else 1  # means and variances, block by block
+    old, new = (one.table_.reshape(len(one.table_), -1, parts, block) for one in (learner, larger))
+    for column in range(old_classes):
+        new[:old_width, column // block, :, column % block] = old[:, column // block, :, column % block]
+    larger.sigma_[:old_classes, :old_width, :old_width] = learner.sigma_
+    larger.sums_[...], larger.counts_[...] = learner.sums_, learner.counts_
+    return larger
