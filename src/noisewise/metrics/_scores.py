@@ -94,10 +94,9 @@ def corrected_roc_auc(
     True
     """
     classes, (observed,) = read_classes(classes, noise, y_observed)
-    weights = read_weights(sample_weight, len(observed))
-    rows = Rows.of(observed, weights, noise)
-    members = rows.class_weights(classes)
+    rows = Rows.of(observed, read_weights(sample_weight, len(observed)), noise)
     scores = read_scores(y_score, len(observed), noise.n_classes)
+    members = rows.class_weights(classes)
     n_columns = scores.shape[1]
     wanted = [1] if noise.n_classes == 2 else range(noise.n_classes)
     value, influence, added = 0.0, np.zeros(rows.targets.shape), np.zeros(len(observed))
