@@ -1,4 +1,3 @@
-import gzip
 import io
 import math
 
@@ -162,45 +161,6 @@ def test_any_rounds_survive_plain_text(rounds, cost):
 def test_any_text_is_read_or_refused_with_its_line(text, layout):
     said = refusal(lambda: list(iter_vw([text], layout=layout)))
     assert not said or said.startswith("line 1: ")
-
-
-@pytest.mark.parametrize("name", ["log.vw", "log.vw.gz"])
-def test_files_are_read_line_by_line_packed_or_not(tmp_path, name):
-    log = some_log()
-    write_vw(log, tmp_path / name)
-    assert_same(read_vw(str(tmp_path / name), classes=log.classes, features=4), log)
-    first = (tmp_path / name).read_bytes()
-    write_vw(log, tmp_path / name)
-    assert (tmp_path / name).read_bytes() == first
-    assert [path.name for path in tmp_path.iterdir()] == [name]
-
-
-def test_a_stream_is_not_read_ahead():
-    def endless():
-        while True:
-            yield "1:-1:0.5 | a\n"
-
-    assert next(iter_vw(endless())).action == 1
-
-
-def test_damaged_files_are_refused_by_name(tmp_path):
-    packed = tmp_path / "log.gz"
-    packed.write_bytes(gzip.compress(b"1:-1:0.5 | a\n" * 2_000)[:-20])
-    with pytest.raises(ValueError, match=r"log.gz, after line \d+: the gz file is cut short"):
-        list(iter_vw(packed))
-    latin = tmp_path / "latin.vw"
-    latin.write_bytes("1:-1:0.5 | caf\u00e9\n".encode("latin-1"))
-    with pytest.raises(ValueError, match=r"latin.vw, after line 0: this is not UTF-8"):
-        list(iter_vw(latin))
-
-
-def test_a_write_that_fails_leaves_the_old_file(tmp_path):
-    target = tmp_path / "log.vw"
-    target.write_text("old")
-    with pytest.raises(ValueError, match="round 2"):
-        write_vw([LoggedRound({}, 1, 1, 0.5), LoggedRound({}, "x", 1, 0.5)], target)
-    assert target.read_text() == "old"
-    assert [path.name for path in tmp_path.iterdir()] == ["log.vw"]
 
 
 @pytest.mark.parametrize("cost", COSTS)

@@ -11,7 +11,7 @@ from scipy.stats import t as student
 
 from noisewise._inputs import Codes, Floats, find_labels
 from noisewise.noise import Estimate
-from noisewise.noise._moments import narrow
+from noisewise.noise._rounds import narrow
 from noisewise.online._logs import FeedbackLog
 from noisewise.online._rates import Noise, flip_rates
 

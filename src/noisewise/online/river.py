@@ -99,11 +99,11 @@ class RiverClassifier(RiverBase):
         return True
 
     def _scores(self, x: dict[Hashable, Any], learner: OnlineClassifier) -> Floats:
-        known = {
-            self._columns[name]: value for name, value in _features(x, self.intercept).items() if name in self._columns
-        }
-        kinds = learner.kinds_
-        rows = learner.table_[list(known)]
+        features = _features(x, self.intercept)
+        known = {self._columns[name]: value for name, value in features.items() if name in self._columns}
+        if not known:
+            return np.zeros(len(learner.classes_))
+        kinds, rows = learner.kinds_, learner.table_[list(known)]
         weights = codes.means(rows, int(kinds[codes.COLUMNS]), int(kinds[codes.COVARIANCE]))
         return np.asarray(np.array(list(known.values())) @ weights, dtype=np.float64)
 

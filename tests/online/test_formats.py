@@ -1,0 +1,67 @@
+import gzip
+
+import pytest
+
+from feedback_logs import assert_same, some_log
+from noisewise.online._formats_dsjson import write_dsjson
+from noisewise.online._formats_vw import iter_vw, read_vw, write_vw
+from noisewise.online._logs import LoggedRound
+
+
+@pytest.mark.parametrize("name", ["log.vw", "log.vw.gz"])
+def test_files_are_read_line_by_line_packed_or_not(tmp_path, name):
+    log = some_log()
+    write_vw(log, tmp_path / name)
+    assert_same(read_vw(str(tmp_path / name), classes=log.classes, features=4), log)
+    first = (tmp_path / name).read_bytes()
+    write_vw(log, tmp_path / name)
+    assert (tmp_path / name).read_bytes() == first
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_a_stream_is_not_read_ahead():
+    def endless():
+        while True:
+            yield "1:-1:0.5 | a\n"
+
+    assert next(iter_vw(endless())).action == 1
+
+
+def test_damaged_files_are_refused_by_name(tmp_path):
+    packed = tmp_path / "log.gz"
+    packed.write_bytes(gzip.compress(b"1:-1:0.5 | a\n" * 2_000)[:-20])
+    with pytest.raises(ValueError, match=r"log.gz, after line \d+: the gz file is cut short"):
+        list(iter_vw(packed))
+    latin = tmp_path / "latin.vw"
+    latin.write_bytes("1:-1:0.5 | caf\u00e9\n".encode("latin-1"))
+    with pytest.raises(ValueError, match=r"latin.vw, after line 0: this is not UTF-8"):
+        list(iter_vw(latin))
+
+
+def test_a_write_that_fails_leaves_the_old_file(tmp_path):
+    target = tmp_path / "log.vw"
+    target.write_text("old")
+    with pytest.raises(ValueError, match="round 2"):
+        write_vw([LoggedRound({}, 1, 1, 0.5), LoggedRound({}, "x", 1, 0.5)], target)
+    assert target.read_text() == "old"
+    assert [path.name for path in tmp_path.iterdir()] == ["log.vw"]
+
+
+def test_vowpal_wabbit_reads_whole_files_packed_or_not_with_the_same_loss(tmp_path):
+    vowpalwabbit = pytest.importorskip("vowpalwabbit")
+    log, losses = some_log(n_rounds=37), {}
+    for name in ("plain.vw", "plain.vw.gz", "blocks.vw", "events.json", "events.json.gz"):
+        kind = name.partition(".")[0]
+        if kind == "events":
+            write_dsjson(log, tmp_path / name)
+        else:
+            write_vw(log, tmp_path / name, layout="plain" if kind == "plain" else "adf")
+        arguments = {"plain": "--cb 3", "blocks": "--cb_adf", "events": "--cb_adf --dsjson"}[kind]
+        workspace = vowpalwabbit.Workspace(f"{arguments} --quiet -d {tmp_path / name}")
+        workspace.run_parser()
+        assert workspace.get_weighted_examples() == 37
+        losses[name] = workspace.get_sum_loss()
+        workspace.finish()
+    assert losses["plain.vw"] == losses["plain.vw.gz"]
+    assert losses["blocks.vw"] == pytest.approx(losses["events.json"], rel=1e-5)  # the same rounds in two formats
+    assert losses["events.json"] == losses["events.json.gz"]
