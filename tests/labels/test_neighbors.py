@@ -9,7 +9,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from noisewise import FlipMatrix
 from noisewise.datasets import make_sine_2d
 from noisewise.labels import RobustKNeighborsClassifier
-from noisewise.labels._neighbors import vote_shares
+from noisewise.labels._votes import tally
 
 
 @pytest.fixture
@@ -88,8 +88,8 @@ def test_duplicates_leave_out_the_row_itself():
 
 
 def test_votes_stop_when_the_weight_is_together():
-    shares = vote_shares(np.array([[2, 0, 1]]), np.array([0.5, 4.0, 2.0]), voters=3)
-    np.testing.assert_allclose(shares, [[2.0, 0.5, 0.5]])
+    votes = tally(np.array([[2, 0, 1]]), np.array([0, 1, 2]), np.array([0.5, 4.0, 2.0]), np.array([1, 3, 9]), 3)
+    np.testing.assert_allclose(votes[:, 0], [[0, 0, 1], [0.5, 0.5, 2], [0.5, 4, 2]])
 
 
 def test_weights_count_rows(moons, rng):

@@ -5,17 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.neighbors import NearestNeighbors
-from sklearn.utils.validation import check_is_fitted, validate_data
 
-from noisewise._inputs import Codes, Floats
-from noisewise.labels._base import NoisyLabelClassifier, check_weights
-from noisewise.noise import FlipMatrix, flip_from_anchors
-
-ROWS_AT_ONCE = 4096  # neighbours of so many rows are held in memory
+from noisewise._inputs import Chance, Codes, Floats
+from noisewise.labels._kept_rows import KeptRowsClassifier, check_voters, without_one
+from noisewise.labels._votes import noise_from_votes
+from noisewise.noise import FlipMatrix
 
 
-class RobustKNeighborsClassifier(NoisyLabelClassifier):
+class RobustKNeighborsClassifier(KeptRowsClassifier):
     """Nearest neighbours whose votes are corrected for label noise.
 
     The neighbours' votes estimate the posterior of the observed label; pulling it back through the flip matrix
@@ -25,7 +22,7 @@ class RobustKNeighborsClassifier(NoisyLabelClassifier):
     Parameters
     ----------
     n_neighbors : int, optional [k]
-        Voters; by default about ``n ** 0.4`` and at least 5.
+        Voters; by default about ``n ** 0.4`` and at least 5. `RobustKNeighborsClassifierCV` finds a good number.
     n_anchor_neighbors : int, optional [k']
         Voters besides the row itself when the noise is estimated; by default at least 20.
     noise : FlipMatrix, optional
@@ -35,13 +32,26 @@ class RobustKNeighborsClassifier(NoisyLabelClassifier):
         With more classes one lucky row spoils a whole row of the matrix: the default is ``1 - 0.3 / n_classes``.
     metric : str or callable, default="euclidean"
         Any metric of scikit-learn's NearestNeighbors.
+    index : {"auto", "exact", "approximate"} or KNeighborsTransformer, default="auto"
+        Who finds the neighbours. "approximate" needs faiss (``pip install 'noisewise[neighbors]'``) and dense rows;
+        "auto" takes it for 50,000 rows or more, where it is installed and pays.
+    max_judged : int, optional
+        The noise is estimated from at most so many rows, drawn at random; None takes all.
     n_jobs : int, optional
+    random_state : int or generator, optional
+        Draws the rows from which the noise is estimated, if not all are taken.
 
     Attributes
     ----------
     noise_ : FlipMatrix
     classes_ : array
     n_neighbors_ : int
+    index_ : str
+        Which index was taken.
+    recall_ : float
+        Share of the true neighbours that it finds, on a sample of rows.
+    rows_ : array
+        Numbers of the rows kept, for `forget`.
 
     Examples
     --------
@@ -53,8 +63,6 @@ class RobustKNeighborsClassifier(NoisyLabelClassifier):
     0.97
     """
 
-    _not_saved_ = ("_index",)
-
     def __init__(
         self,
         n_neighbors: int | None = None,
@@ -62,104 +70,40 @@ class RobustKNeighborsClassifier(NoisyLabelClassifier):
         noise: FlipMatrix | None = None,
         quantile: float | None = None,
         metric: Any = "euclidean",
+        index: Any = "auto",
+        max_judged: int | None = 20_000,
         n_jobs: int | None = None,
+        random_state: Chance = None,
     ) -> None:
         self.n_neighbors = n_neighbors
         self.n_anchor_neighbors = n_anchor_neighbors
         self.noise = noise
         self.quantile = quantile
         self.metric = metric
+        self.index = index
+        self.max_judged = max_judged
         self.n_jobs = n_jobs
+        self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RobustKNeighborsClassifier:
-        """Keep the rows and find the noise. A row of weight 2 counts as two rows."""
-        X, codes = self._check_training(X, y, accept_sparse="csr", dtype=(np.float64, np.float32))
-        weights = check_weights(sample_weight, X)
-        used = np.flatnonzero(weights)
-        self.X_, self.codes_, self.weights_ = X[used], codes[used], weights[used]
-        self._index: Any = None  # made when first needed, and again after loading
+    def _learn(self) -> None:
         total = float(self.weights_.sum())
-        self.n_neighbors_ = _check_voters("n_neighbors", self.n_neighbors, total, default=max(5, np.ceil(total**0.4)))
-        self.noise_ = self._estimate_noise() if self.noise is None else self._check_noise(self.noise)
-        return self
+        self.n_neighbors_ = _voters("n_neighbors", self.n_neighbors, total, max(5, np.ceil(total**0.4)))
+        self._make_index(self.n_neighbors_)
+        if self.noise is not None:
+            self.noise_ = self._check_noise(self.noise)
+            return
+        voters = _voters("n_anchor_neighbors", self.n_anchor_neighbors, total - 1, max(20, self.n_neighbors_))
+        judged = self._judged()
+        weights = self.weights_[judged]
+        posterior = self._shares(self.X_[judged], np.array([voters + 1.0]), judged, weights)[0]  # eq. 5: itself too
+        self.noise_ = FlipMatrix.estimated(noise_from_votes(posterior, self.quantile, weights))
 
-    def predict_proba(self, X: Any) -> Floats:
-        """Posterior of the true label, one column a class."""
-        check_is_fitted(self)
-        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=(np.float64, np.float32))
-        return self.noise_.pull(self._noisy_posterior(X, self.n_neighbors_))
-
-    def leave_one_out_proba(self) -> Floats:
-        """Posterior of the true label of each row used in fit, with the row's own label left out."""
-        check_is_fitted(self)
-        return self.noise_.pull(self._noisy_posterior(self.X_, self.n_neighbors_, own="out"))
-
-    def _estimate_noise(self) -> FlipMatrix:
-        total = float(self.weights_.sum()) - 1
-        voters = _check_voters("n_anchor_neighbors", self.n_anchor_neighbors, total, max(20, self.n_neighbors_))
-        posterior = self._noisy_posterior(self.X_, voters + 1, own="in")  # each row votes for itself too (eq. 5)
-        n_classes = len(self.classes_)
-        default = 1.0 if n_classes == 2 else 1 - 0.3 / n_classes
-        return flip_from_anchors(posterior, default if self.quantile is None else self.quantile, self.weights_)
-
-    def _noisy_posterior(self, X: Any, voters: int, own: str | None = None) -> Floats:
-        """Shares of the observed labels among the nearest voters; rows of the training set have an `own` vote."""
-        blocks = [
-            self._posterior_of_block(X[start : start + ROWS_AT_ONCE], voters, own, start)
-            for start in range(0, X.shape[0], ROWS_AT_ONCE)
-        ]
-        return np.concatenate(blocks)
-
-    def _posterior_of_block(self, X: Any, voters: int, own: str | None, start: int) -> Floats:
-        n_rows = self.X_.shape[0]
-        reach = min(n_rows, voters + (own == "out"))
-        while True:
-            neighbors = self._nearest(X, reach)
-            if own is not None:
-                neighbors = _own_row_first(neighbors, start + np.arange(X.shape[0]))
-                neighbors = neighbors[:, 1:] if own == "out" else neighbors
-            shares = vote_shares(neighbors, self.weights_, voters)
-            if reach == n_rows or (shares.sum(axis=1) > voters - 1e-9).all():
-                break
-            reach = min(n_rows, 2 * reach)  # light rows: look further until the voters' weight is together
-        votes = np.zeros((len(neighbors), len(self.classes_)))
-        np.add.at(votes, (np.arange(len(neighbors))[:, None], self.codes_[neighbors]), shares)
-        return np.asarray(votes / votes.sum(axis=1, keepdims=True))
-
-    def _nearest(self, X: Any, reach: int) -> Codes:
-        if getattr(self, "_index", None) is None:
-            self._index = NearestNeighbors(metric=self.metric, n_jobs=self.n_jobs).fit(self.X_)
-        return np.asarray(self._index.kneighbors(X, reach, return_distance=False))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
+    def _noisy_posterior(self, X: Any, own: Codes | None = None) -> Floats:
+        own_weights = None if own is None else without_one(self.weights_[own])
+        return np.asarray(self._shares(X, np.array([float(self.n_neighbors_)]), own, own_weights)[0])
 
 
-def vote_shares(neighbors: Codes, weights: Floats, voters: float) -> Floats:
-    """How much of each neighbour's weight votes, nearest first, until `voters` are together.
-
-    >>> vote_shares(np.array([[0, 1, 2]]), np.array([1.0, 3.0, 1.0]), voters=2)
-    array([[1., 1., 0.]])
-    """
-    weight = weights[neighbors]
-    before = np.cumsum(weight, axis=1) - weight
-    return np.asarray(np.clip(voters - before, 0, weight))
-
-
-def _own_row_first(neighbors: Codes, own: Codes) -> Codes:
-    """Each row put first among its neighbours; where duplicates crowded it out, in place of the last."""
-    is_own = neighbors == own[:, None]
-    lost = ~is_own.any(axis=1)
-    is_own[lost, -1] = True
-    others = neighbors[~is_own].reshape(len(own), -1)
-    return np.concatenate([own[:, None], others], axis=1)
-
-
-def _check_voters(name: str, given: int | None, available: float, default: float) -> int:
+def _voters(name: str, given: int | None, available: float, default: float) -> int:
     if given is None:
         return int(max(1, min(default, np.floor(available + 1e-9))))
-    if given < 1 or given > available + 1e-9:
-        raise ValueError(f"{name} is {given}; with rows of total weight {available:g} it must be from 1 to that")
-    return int(given)
+    return check_voters(name, given, available)
