@@ -19,14 +19,15 @@ STEP, ADAPTS, BALL, POWER = range(4)
 BURN_IN = 100.0  # rounds before an adapting step begins to fall
 ROOM = 100.0  # an adapting ball: so many times mean squared target / mean squared norm of the maps
 TINY = 1e-100
+SMALL = 1e-3  # scales below cost digits of the average, which is a difference
 
 
 class Descent(NamedTuple):
     """K predictors that share their random maps, between two rounds; loops change all but what the last line names.
 
     A predictor is ``scale * sum of coefs * map``. Degrees up to that of `offsets` are kept as dense tensors; maps that
-    go beyond are deep and kept as they are. `drift` is the same sum with each map weighted by its `marks`, the `total`
-    at its round, so that ``total * dense - drift`` is the weighted sum of the predictors of all rounds.
+    go beyond are deep and kept as they are. `marks` are coefs times the `total` at their round, and `drift` is the
+    same sum as `dense` with these, so that ``total * dense - drift`` is the weighted sum of the predictors so far.
     """
 
     dense: NDArray[np.float64]
@@ -164,7 +165,7 @@ def move(
     for k in range(value.shape[0]):
         alpha = -step * lengths[k]
         coef = alpha / state.scale[k]
-        state.coefs[t, k], state.marks[t, k] = coef, state.total[k]
+        state.coefs[t, k], state.marks[t, k] = coef, coef * state.total[k]
         if coef != 0 and not (terms.single and degree > top):
             for n in range(degree if terms.single else 0, min(degree, top) + 1):
                 amount = coef * size * state.table[n]
@@ -177,20 +178,20 @@ def move(
             norm = ball
         state.norm[k] = norm
         state.total[k] += weight * state.scale[k]
-        if state.scale[k] < TINY:
+        if state.scale[k] < SMALL:
             rescale(state, k)
     state.counts[ROUNDS] += 1
 
 
 @compiled
 def rescale(state: Any, k: int) -> None:
-    """Move the scale of a predictor into its coefficients, before it is too small a number."""
-    scale = max(state.scale[k], 1e-300)
+    """Move the scale of a predictor into its coefficients before it is a small number, and count anew from here."""
     for t in range(state.counts[ROUNDS] + 1):
-        state.coefs[t, k] *= scale
-        state.marks[t, k] /= scale
-    state.dense[k] *= scale
-    state.total[k] /= scale
+        state.marks[t, k] -= state.total[k] * state.coefs[t, k]
+        state.coefs[t, k] *= state.scale[k]
+    state.drift[k] -= state.total[k] * state.dense[k]
+    state.dense[k] *= state.scale[k]
+    state.total[k] = 0.0
     state.scale[k] = 1.0
 
 

@@ -14,8 +14,8 @@ class Runs(NamedTuple):
     """G predictors between two rounds: ``scale * sum of coefs * kernel``; loops change all but `steps` and `balls`.
 
     `norm` is the squared norm in the surrogate space, kept up to date by one kernel row a round. `total` is the
-    weighted sum of scales so far and `weight` that of the weights: a coefficient with mark m counts
-    (total - m) / weight in the average of all predictors.
+    weighted sum of scales so far and `weight` that of the weights. The mark of a coefficient is its product with the
+    total at its round; it counts (total * coef - mark) / weight in the average of all predictors.
     """
 
     scale: NDArray[np.float64]
@@ -32,8 +32,8 @@ def descend(
 ) -> None:
     """Play a block of rounds, the first of which is round `first`; fills coefs, marks and losses, all of shape (G, B).
 
-    `before` holds what stored rows of earlier blocks say, of shape (4, G, B): sums of coefs and of coefs * marks with
-    kernel rows at the copy to be stored, and the same at the other copy. `own` (2, B, B) holds the two kernel rows
+    `before` holds what stored rows of earlier blocks say, of shape (4, G, B): sums of coefs and of marks with kernel
+    rows at the copy to be stored, and the same at the other copy. `own` (2, B, B) holds the two kernel rows
     among the block's own stored copies. A loss is the product of the averaged predictor's errors at both copies, which
     are fresh: its mean is the clean squared error.
     """
@@ -42,8 +42,7 @@ def descend(
             at_stored, drift_stored = before[0, g, b], before[1, g, b]
             at_other, drift_other = before[2, g, b], before[3, g, b]
             for i in range(b):
-                coef = coefs[g, i]
-                marked = coef * marks[g, i]
+                coef, marked = coefs[g, i], marks[g, i]
                 at_stored += coef * own[0, b, i]
                 drift_stored += marked * own[0, b, i]
                 at_other += coef * own[1, b, i]
@@ -58,7 +57,7 @@ def descend(
             scale = runs.scale[g]
             alpha = -runs.steps[g] * 2.0 * (scale * at_other - y[b])
             coefs[g, b] = alpha / scale
-            marks[g, b] = runs.total[g]
+            marks[g, b] = coefs[g, b] * runs.total[g]
             norm = max(runs.norm[g] + 2 * alpha * scale * at_stored + alpha * alpha * own[0, b, b], 0.0)
             if norm > runs.balls[g] ** 2:
                 runs.scale[g] = scale * runs.balls[g] / np.sqrt(norm)

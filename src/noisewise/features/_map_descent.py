@@ -121,7 +121,7 @@ class MapDescent:
             dense, coefs = state["dense"] * state["scale"][:, None], state["coefs"][deep] * state["scale"]
         else:
             dense = (state["total"][:, None] * state["dense"] - state["drift"]) / whole
-            coefs = state["coefs"][deep] * (state["total"] - state["marks"][deep]) / whole
+            coefs = (state["coefs"][deep] * state["total"] - state["marks"][deep]) / whole
         maps = (state["starts"][:n_deep], state["degrees"][:n_deep], state["sizes"][:n_deep], state["vectors"])
         out = np.empty((len(X), dense.shape[0]))
         kernel_descent.predict(

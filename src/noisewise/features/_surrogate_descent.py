@@ -84,8 +84,8 @@ def descend(
         before = np.zeros((4, n_runs, len(stored)))
         if len(rows):
             at_stored, at_other = kernels[0].gram(rows, stored), kernels[1].gram(rows, other)
-            before[:2] = coefs @ at_stored, (coefs * marks) @ at_stored
-            before[2:] = coefs @ at_other, (coefs * marks) @ at_other
+            before[:2] = coefs @ at_stored, marks @ at_stored
+            before[2:] = coefs @ at_other, marks @ at_other
         own = np.stack([kernels[0].gram(stored), kernels[1].gram(other, stored)])
         new = np.zeros((2, n_runs, len(stored)))
         loss = np.empty((n_runs, len(stored)))
@@ -93,12 +93,13 @@ def descend(
         losses[:, part] = loss
         rows = np.concatenate([rows, stored])
         coefs, marks = np.concatenate([coefs, new[0]], axis=1), np.concatenate([marks, new[1]], axis=1)
+        marks -= runs.total[:, None] * coefs  # count anew from here: scales stay numbers of a common size
+        coefs *= runs.scale[:, None]
+        runs.total[:], runs.scale[:] = 0.0, 1.0
         if budget is not None and len(rows) > budget:
             kept = _forget(kernels[0], runs, rows, coefs, budget)
             rows, coefs, marks = rows[kept], coefs[:, kept], marks[:, kept]
-    if power is None:
-        return Stream(rows, coefs * runs.scale[:, None], losses)
-    return Stream(rows, coefs * (runs.total[:, None] - marks) / runs.weight[:, None], losses)
+    return Stream(rows, coefs if power is None else -marks / runs.weight[:, None], losses)
 
 
 def _forget(kernel: Kernel, runs: Any, rows: Floats, coefs: Floats, budget: int) -> Floats:
@@ -107,9 +108,8 @@ def _forget(kernel: Kernel, runs: Any, rows: Floats, coefs: Floats, budget: int)
     importance = np.max(sizes / np.maximum(sizes.max(axis=1, keepdims=True), 1e-300), axis=0)
     order = np.argsort(-importance, kind="stable")
     kept, dropped = np.sort(order[:budget]), order[budget:]
-    alphas = coefs * runs.scale[:, None]
-    values = alphas @ kernel.gram(rows, rows[dropped])
-    gone = alphas[:, dropped]
+    values = coefs @ kernel.gram(rows, rows[dropped])
+    gone = coefs[:, dropped]
     inner = np.einsum("gi,ij,gj->g", gone, kernel.gram(rows[dropped]), gone)
     runs.norm[:] = np.maximum(runs.norm - 2 * np.sum(gone * values, axis=1) + inner, 0.0)
     return np.asarray(kept)
