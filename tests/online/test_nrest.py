@@ -1,0 +1,122 @@
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_digits
+from sklearn.ensemble import ExtraTreesClassifier
+
+from noisewise.noise import FlipMatrix
+from noisewise.online._nrest import NREst
+from noisewise.online._printed_network import PrintedNetwork
+
+
+def logged(rates, n_rounds, rng, skill=0.5):
+    """Rounds of a player right with some skill, on digits told by few features of each class."""
+    X, y = load_digits(return_X_y=True)
+    centres = np.stack([X[y == k].mean(axis=0) for k in range(10)])
+    near = np.exp(-np.square(X[:, None] - centres).sum(axis=2) / 200)
+    X = near / near.sum(axis=1, keepdims=True)
+    rows = rng.integers(len(X), size=n_rounds)
+    actions = np.where(rng.random(n_rounds) < skill, y[rows], rng.integers(10, size=n_rounds))
+    right = actions == y[rows]
+    return X[rows], actions, np.full(n_rounds, 0.5), FlipMatrix.binary(*rates).corrupt(right.astype(int), rng)
+
+
+class TableClassifier:
+    """Knows the chance of praise for a pair (x, action) where x is one-hot: a stand-in for a perfect network."""
+
+    def __init__(self, rates=(0.1, 0.2)):
+        self.rates = rates
+
+    def get_params(self, deep=True):
+        return {"rates": self.rates}
+
+    def fit(self, pairs, feedback):
+        return self
+
+    def predict_proba(self, pairs):
+        half = pairs.shape[1] // 2
+        right = (pairs[:, :half].argmax(axis=1) == pairs[:, half:].argmax(axis=1)).astype(float)
+        praise = self.rates[0] + (1 - sum(self.rates)) * right
+        return np.column_stack([1 - praise, praise])
+
+
+def test_perfect_scores_give_the_exact_rates():
+    rng = np.random.default_rng(0)
+    y = rng.integers(4, size=400)
+    nrest = NREst(4, TableClassifier((0.15, 0.35)))
+    nrest.observe(np.eye(4)[y], rng.integers(4, size=400), np.full(400, 0.25), rng.integers(2, size=400))
+    found = nrest.estimate()
+    assert found.false_positive == pytest.approx(0.15)
+    assert found.false_negative == pytest.approx(0.35)
+    assert found.false_positive_interval == pytest.approx((0.15, 0.15))
+
+
+def test_played_scores_alone_are_singular_for_a_good_player_and_counterfactual_ones_are_not():
+    rng = np.random.default_rng(1)
+    y = rng.integers(4, size=1_000)
+    actions = np.where(rng.random(1_000) < 0.95, y, (y + 1) % 4)
+    log = np.eye(4)[y], actions, np.full(1_000, 0.5), rng.integers(2, size=1_000)
+    printed = NREst(4, TableClassifier((0.2, 0.1)), counterfactual=False)
+    printed.observe(*log)
+    assert "scaled down" in printed.estimate().reason  # rho0 came out as 1 - rho1
+    ours = NREst(4, TableClassifier((0.2, 0.1)))
+    ours.observe(*log)
+    assert ours.estimate().noise.matrix == pytest.approx(FlipMatrix.binary(0.2, 0.1).matrix)
+    poor = NREst(4, TableClassifier((0.2, 0.1)), counterfactual=False)
+    poor.observe(np.eye(4)[y], rng.integers(4, size=1_000), log[2], log[3])
+    assert poor.estimate().noise.matrix == pytest.approx(FlipMatrix.binary(0.2, 0.1).matrix)
+
+
+@pytest.mark.parametrize("rates", [(0.15, 0.15), (0.2, 0.4)])
+def test_any_probabilistic_classifier_serves(rates):
+    trees = ExtraTreesClassifier(25, min_samples_leaf=40, max_features=None, random_state=0)
+    nrest = NREst(10, trees)
+    nrest.observe(*logged(rates, 8_000, np.random.default_rng(2)))
+    found = nrest.estimate()
+    assert abs(found.false_positive - rates[0]) <= 0.08  # leaves of trees are cautious
+    assert abs(found.false_negative - rates[1]) <= 0.08
+    assert not hasattr(trees, "estimators_")  # the given classifier is not touched
+
+
+@pytest.mark.slow
+def test_the_default_network_finds_the_rates():
+    rates = (0.25, 0.25)
+    nrest = NREst(10)
+    nrest.observe(*logged(rates, 50_000, np.random.default_rng(3)))
+    found = nrest.estimate()
+    assert abs(found.false_positive - rates[0]) <= 0.05
+    assert abs(found.false_negative - rates[1]) <= 0.05
+
+
+def test_printed_network_learns_where_torch_is_there():
+    pytest.importorskip("torch")
+    rng = np.random.default_rng(4)
+    y = rng.integers(3, size=3_000)
+    actions = rng.integers(3, size=3_000)
+    X = np.eye(3)[y] + rng.normal(scale=0.1, size=(3_000, 3))
+    feedback = FlipMatrix.binary(0.1, 0.3).corrupt((actions == y).astype(int), rng)
+    nrest = NREst(3, PrintedNetwork(hidden=(32, 32), epochs=15))
+    nrest.observe(X, actions, np.full(3_000, 1 / 3), feedback)
+    found = nrest.estimate()
+    assert abs(found.false_positive - 0.1) < 0.08
+    assert abs(found.false_negative - 0.3) < 0.08
+    assert nrest.estimate() == found  # the same seed, the same network
+
+
+def test_printed_network_names_its_extra(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "torch", None)
+    with pytest.raises(ImportError, match=r"noisewise\[torch\]"):
+        PrintedNetwork().fit(np.zeros((20, 2)), np.arange(20) % 2)
+    assert clone(PrintedNetwork(epochs=3), safe=False).epochs == 3
+
+
+def test_misuse_is_refused_and_one_sided_feedback_explained():
+    with pytest.raises(ValueError, match="quantile"):
+        NREst(3, quantile=1.5)
+    nrest = NREst(3)
+    with pytest.raises(ValueError, match="no rounds"):
+        nrest.estimate()
+    nrest.observe(np.eye(3), [0, 1, 2], [0.5] * 3, [1, 1, 1])
+    found = nrest.estimate()
+    assert not found.identified
+    assert "the same" in found.reason
