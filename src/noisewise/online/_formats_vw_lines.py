@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
+from functools import lru_cache
+from math import isfinite
 from typing import NamedTuple
 
 from noisewise.online._formats import NUMBER, join_name, number_in, split_name
@@ -81,15 +83,28 @@ def features_text(features: Features) -> str:
     groups: dict[str, list[str]] = {}
     for joined, value in features.items():
         namespace, name = split_name(joined)
-        groups.setdefault(namespace, []).append(_feature_text(name, value))
-        if UNFIT.search(namespace) or ":" in namespace:
-            raise ValueError(f"namespace {namespace!r} can't be written: it has blanks, bars or colons")
-    return " ".join(" ".join([f"|{namespace}", *tokens]) for namespace, tokens in groups.items()) or "|"
+        if namespace not in groups:
+            groups[namespace] = [_namespace_text(namespace)]
+        groups[namespace].append(_feature_text(name, value))
+    return " ".join(" ".join(tokens) for tokens in groups.values()) or "|"
+
+
+def _namespace_text(namespace: str) -> str:
+    if UNFIT.search(namespace) or ":" in namespace:
+        raise ValueError(f"namespace {namespace!r} can't be written: it has blanks, bars or colons")
+    return f"|{namespace}"
 
 
 def _feature_text(name: str, value: float) -> str:
     token = name if value == 1 else f"{name}:{float(value)!r}"
+    if _is_simple(name) and isfinite(value):
+        return token
     with suppress(ValueError):
         if not UNFIT.search(name) and _parse_feature(token) == (name, value):
             return token
     raise ValueError(f"feature {name!r} can't be written with value {value}; rename it without blanks, bars and colons")
+
+
+@lru_cache(maxsize=65536)  # the same names come in every row
+def _is_simple(name: str) -> bool:
+    return bool(name) and not UNFIT.search(name) and ":" not in name

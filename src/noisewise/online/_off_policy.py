@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from noisewise._inputs import Codes, Floats, find_labels
 from noisewise.noise import Estimate
@@ -114,7 +114,7 @@ def _interval(value: float, errors: Floats, confidence: float) -> tuple[float, f
     if error == 0:
         return value, value
     skew = float((errors**3).mean() / np.square(errors).mean() ** 1.5 / np.sqrt(n))
-    quantile = float(student.ppf((1 + confidence) / 2, n - 1))
+    quantile = float(stdtrit(n - 1, (1 + confidence) / 2))
     ends = np.array([quantile, -quantile])
     if abs(skew) > 1e-9:
         ends = 3 / skew * (np.cbrt(1 + skew * (ends - skew / 6)) - 1)
