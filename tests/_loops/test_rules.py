@@ -79,5 +79,5 @@ def test_rules_do_nothing_where_nothing_can_be_learnt():
     assert adaptive(1.0, 1.0, 1.0) == (0, 0)
     assert herd(DROP, 1.0, 1.2, 1.0) == (0, 0)
     assert second_order(4.0, 0.0, 1.0, 1.0) == (0, 0, 0)  # the right side of zero: margins that are fine
-    kinds = np.array([2, 2, 3, 2, 1, 1, 0, 0])
-    assert step(kinds, np.array([0, 0, 1.0, 0.67, 1.0, 0]), 1.0, 0.0, 0.0) == (0, 0)
+    integers, reals = np.array([2, 2, 3, 2, 1, 1, 0, 0]), np.array([0, 0, 1.0, 0.67, 1.0, 0])
+    assert step(integers, reals, 1.0, 0.0, 0.0) == (0, 0)

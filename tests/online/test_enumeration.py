@@ -122,7 +122,7 @@ def test_margin_learners_move_on_average_as_without_noise(make, rates):
 
     def after(noise, right, seen):
         options = {"scale_step": False} if scaled else {}
-        model = make(K, noise=noise, **options)
+        model = make(K, noise=noise, random_state=0, **options)
         model.play(np.vstack([X, -X, X[::-1]] * 3), [0, 1, 2] * 3)
         decision = model.decide(X, actions=[1])
         model.learn(decision, seen)
@@ -131,7 +131,7 @@ def test_margin_learners_move_on_average_as_without_noise(make, rates):
     noise = FlipMatrix.binary(*rates)
     for right in (0, 1):
         chances = noise.matrix[right]
-        base = make(K, noise=noise, **({"scale_step": False} if scaled else {}))
+        base = make(K, noise=noise, random_state=0, **({"scale_step": False} if scaled else {}))
         base.play(np.vstack([X, -X, X[::-1]] * 3), [0, 1, 2] * 3)
         mean = sum(chances[seen] * after(noise, right, seen) for seen in (0, 1))
         clean = base.decide(X, actions=[1])

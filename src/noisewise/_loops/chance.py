@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise._loops.compiled import COMPILING, compiled
+from noisewise._loops.compiled import COMPILING, bare
 
 
-@compiled
+@bare
 def _uniform(state: NDArray[np.uint64]) -> Any:
     """The next number in [0, 1); changes `state`."""
     total = state[0] + state[1] + state[3]

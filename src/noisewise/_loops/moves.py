@@ -6,68 +6,85 @@ from typing import Any
 
 import numpy as np
 
-from noisewise._loops.compiled import compiled
+from noisewise._loops.compiled import bare
 from noisewise._loops.scores import column
-from noisewise._loops.state import ALONE, CLASSES, COVARIANCE, DIAGONAL, EXACT, FULL, INVERSE, RIDGE, SHRINK
+from noisewise._loops.state import ALONE, CLASSES, COVARIANCE, DIAGONAL, DROP, FULL, INVERSE, RIDGE, SHRINK
 
 
-@compiled
-def move(state: Any, row: Any, moves: Any) -> int:
+@bare
+def move(state: Any, row: Any, moves: Any, gain: Any) -> int:
     """Make the moves (mean of a column += alpha Sigma x, covariance shrinks by beta); 1 if there were any."""
     first, alpha, beta, second, alpha2, beta2 = moves
     if first < 0 and second < 0:
         return 0
-    if state.kinds[COVARIANCE] == FULL:
-        move_full(state.table, state.sigma, state.kinds[CLASSES], row, moves)
+    if state.integers[COVARIANCE] == FULL:
+        move_full(state.table, state.sigma, state.integers[CLASSES], row, moves, gain)
         return 1
-    for turn in range(2):
-        k, a, b = (first, alpha, beta) if turn == 0 else (second, alpha2, beta2)
-        if k >= 0:
-            if state.kinds[COVARIANCE] == DIAGONAL:
-                move_diagonal(state.table, state.kinds[SHRINK], state.settings[RIDGE], row, k, a, b)
-            else:
-                for t in range(row.start, row.stop):
-                    state.table[row.features[t], k] += np.float64(a) * row.values[t]
+    if state.integers[COVARIANCE] == DIAGONAL:
+        shrink, r = state.integers[SHRINK], state.reals[RIDGE]
+        if first >= 0:
+            move_diagonal(state.table, shrink, r, row, first, alpha, beta)
+        if second >= 0:
+            move_diagonal(state.table, shrink, r, row, second, alpha2, beta2)
+    elif first < 0 or second < 0:
+        k, a = (first, state.table.dtype.type(alpha)) if first >= 0 else (second, state.table.dtype.type(alpha2))
+        for t in range(row.start, row.stop):
+            state.table[row.features[t], k] += a * state.table.dtype.type(row.values[t])
+    else:
+        a, a2 = state.table.dtype.type(alpha), state.table.dtype.type(alpha2)
+        for t in range(row.start, row.stop):
+            x = state.table.dtype.type(row.values[t])
+            state.table[row.features[t], first] += a * x
+            state.table[row.features[t], second] += a2 * x
     return 1
 
 
-@compiled
+@bare
 def move_diagonal(table: Any, shrink: int, r: float, row: Any, k: int, alpha: float, beta: float) -> None:
     """One column where its covariance is a diagonal kept beside the means."""
-    a, b = np.float64(alpha), np.float64(beta)
     block = 32 // table.itemsize
     mean = column(k, block)
+    if shrink == ALONE:
+        move_alone(table, r, row, mean, alpha, beta)
+        return
+    if shrink == DROP:
+        a, b, zero = table.dtype.type(alpha), table.dtype.type(beta), table.dtype.type(0.0)
+        for t in range(row.start, row.stop):
+            j = row.features[t]
+            variance = table[j, mean + block]
+            gain = variance * table.dtype.type(row.values[t])
+            table[j, mean] += a * gain
+            table[j, mean + block] = max(zero, variance - b * (gain * gain))  # rounding must not make it negative
+        return
     for t in range(row.start, row.stop):
         j = row.features[t]
         x = np.float64(row.values[t])
         variance = np.float64(table[j, mean + block])
         gain = variance * x
-        moved = np.float64(table[j, mean]) + a * gain
-        if shrink == ALONE:  # each feature by itself: A += x^2 / r, A w += target x / r, and the target is b
-            after = variance / (1.0 + gain * x / r)
-            table[j, mean] = (moved / variance + b * x / r) * after
-            table[j, mean + block] = after
-        else:
-            table[j, mean] = moved
-            if b != 0.0:
-                table[j, mean + block] = shrunk(shrink, variance, gain, x, b)
+        table[j, mean] += np.float64(alpha) * gain
+        kept = 1.0 / (1.0 + np.float64(beta) * gain * x)
+        table[j, mean + block] = variance * kept if shrink == INVERSE else variance * kept * kept
 
 
-@compiled
-def shrunk(shrink: int, variance: float, gain: float, x: float, beta: float) -> float:
-    """The variance after the step; rounding must not make it negative."""
-    if shrink == INVERSE:
-        return variance / (1.0 + beta * gain * x)
-    if shrink == EXACT:
-        return variance / ((1.0 + beta * gain * x) * (1.0 + beta * gain * x))
-    return max(0.0, variance - beta * (gain * gain))
+@bare
+def move_alone(table: Any, r: float, row: Any, mean: int, alpha: float, target: float) -> None:
+    """Least squares of each feature by itself: A += x^2 / r, A w += target x / r, after a shift by alpha Sigma x."""
+    block = 32 // table.itemsize
+    for t in range(row.start, row.stop):
+        j = row.features[t]
+        x = np.float64(row.values[t])
+        variance = np.float64(table[j, mean + block])
+        gain = variance * x
+        moved = np.float64(table[j, mean]) + np.float64(alpha) * gain
+        after = variance / (1.0 + gain * x / r)
+        table[j, mean] = (moved / variance + np.float64(target) * x / r) * after
+        table[j, mean + block] = after
 
 
-@compiled
-def move_full(table: Any, sigma: Any, n_classes: int, row: Any, moves: Any) -> None:
+@bare
+def move_full(table: Any, sigma: Any, n_classes: int, row: Any, moves: Any, gain: Any) -> None:
     """Columns with full covariances; two columns of one class share its covariance, which shrinks once."""
     first, alpha, beta, second, alpha2, beta2 = moves
-    gain = np.zeros(table.shape[0])
     for turn in range(2):
         k, a, b = (first, alpha, beta) if turn == 0 else (second, alpha2, beta2)
         if k < 0:
@@ -81,7 +98,7 @@ def move_full(table: Any, sigma: Any, n_classes: int, row: Any, moves: Any) -> N
             shrink_full(sigma[k % n_classes], gain, b)
 
 
-@compiled
+@bare
 def fill_gain(sigma: Any, row: Any, gain: Any) -> None:
     """Sigma x, for a full covariance."""
     gain[:] = 0.0
@@ -91,10 +108,10 @@ def fill_gain(sigma: Any, row: Any, gain: Any) -> None:
             gain[i] += sigma[row.features[t], i] * x
 
 
-@compiled
+@bare
 def shrink_full(sigma: Any, gain: Any, beta: float) -> None:
     """Sigma -= beta gain gain', each entry as its mirror image."""
     b = np.float64(beta)
-    for i in range(gain.shape[0]):
-        for j in range(gain.shape[0]):
+    for i in range(sigma.shape[0]):
+        for j in range(sigma.shape[0]):
             sigma[i, j] -= b * (gain[i] * gain[j])

@@ -7,44 +7,44 @@ from typing import Any
 import numpy as np
 
 from noisewise._loops.chance import uniform
-from noisewise._loops.compiled import compiled
-from noisewise._loops.state import BETA, CLASSES, PROJECT, RHO0, SHARE, SIGNAL, VALUE, WIDTH
+from noisewise._loops.compiled import bare
+from noisewise._loops.state import BETA, CLASSES, PROJECT, RATES, RHO0, SHARE, SIGNAL, VALUE, WIDTH
 
 
-@compiled
-def belief(kinds: Any, rates: Any, means: Any, k: int) -> Any:
+@bare
+def belief(integers: Any, reals: Any, means: Any, k: int) -> Any:
     """Score of class k without exploration: corrected for its rates, projected where the rule asks for it."""
-    if kinds[SIGNAL] == VALUE:
-        baseline = means[kinds[CLASSES] + k]
-        return (means[k] - rates[k, RHO0] * baseline) / rates[k, BETA]
-    if kinds[PROJECT]:
+    if integers[SIGNAL] == VALUE:
+        baseline = means[integers[CLASSES] + k]
+        return (means[k] - reals[RATES + 4 * k + RHO0] * baseline) / reals[RATES + 4 * k + BETA]
+    if integers[PROJECT]:
         return min(1.0, max(-1.0, means[k]))
     return means[k]
 
 
-@compiled
-def best_class(kinds: Any, settings: Any, rates: Any, means: Any, variances: Any, allowed: Any) -> int:
+@bare
+def best_class(integers: Any, reals: Any, means: Any, variances: Any, allowed: Any) -> int:
     """The allowed class with the highest upper bound; the first of equals."""
-    width = settings[WIDTH]
+    width = reals[WIDTH]
     best, top = -1, -np.inf
-    for k in range(kinds[CLASSES]):
+    for k in range(integers[CLASSES]):
         if allowed[k]:
-            upper = belief(kinds, rates, means, k)
+            upper = belief(integers, reals, means, k)
             if width > 0.0:
                 spread = width * np.sqrt(max(0.0, variances[k]))
-                upper += spread / rates[k, BETA] if kinds[SIGNAL] == VALUE else spread
+                upper += spread / reals[RATES + 4 * k + BETA] if integers[SIGNAL] == VALUE else spread
             if best < 0 or upper > top:
                 best, top = k, upper
     return best
 
 
-@compiled
+@bare
 def act(
-    kinds: Any, settings: Any, rates: Any, chance: Any, means: Any, variances: Any, allowed: Any, decided: Any
+    integers: Any, reals: Any, chance: Any, means: Any, variances: Any, allowed: Any, decided: Any
 ) -> tuple[int, int, float]:
     """The action played, the best one, and the probability of the one played; steps the chance if it is needed."""
-    best = best_class(kinds, settings, rates, means, variances, allowed)
-    share = settings[SHARE]
+    best = best_class(integers, reals, means, variances, allowed)
+    share = reals[SHARE]
     if share <= 0.0 or decided:
         return best, best, 1.0
     n_allowed = 0
@@ -60,7 +60,7 @@ def act(
     return action, best, probability
 
 
-@compiled
+@bare
 def nth_allowed(allowed: Any, n: int) -> int:
     """The n-th of the allowed classes, from 0."""
     for k in range(allowed.shape[0]):

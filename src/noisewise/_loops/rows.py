@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from noisewise._loops.compiled import compiled
+from noisewise._loops.compiled import bare
 from noisewise._loops.lanes import POSITIONS, nonzero_bits, popcount, put8
 
 
-@compiled
+@bare
 def compact(row: Any, index: Any, value: Any) -> int:
     """Non-zeros of a dense row into `index` and `value`, eight numbers at a time; how many they are."""
     n, d = 0, row.shape[0]
@@ -25,9 +23,3 @@ def compact(row: Any, index: Any, value: Any) -> int:
     for t in range(n):
         value[t] = row[index[t]]
     return n
-
-
-@compiled
-def row_buffers(n_features: int, table: Any) -> tuple[Any, Any]:
-    """Room for the non-zeros of a row, and eight more that are written but never read."""
-    return np.empty(n_features + 8, np.uint32), np.empty(n_features + 8, table.dtype)

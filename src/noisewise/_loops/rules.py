@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from noisewise._loops.compiled import compiled
+from noisewise._loops.compiled import bare
 from noisewise._loops.state import (
     ADAPTIVE,
     ADDITIVE,
@@ -25,29 +25,29 @@ from noisewise._loops.state import (
 )
 
 
-@compiled
-def step(kinds: Any, settings: Any, C: float, m: float, v: float) -> tuple[float, float]:
+@bare
+def step(integers: Any, reals: Any, C: float, m: float, v: float) -> Any:
     """(alpha, beta) with mu += alpha Sigma phi and Sigma -= beta (Sigma phi)(Sigma phi)', phi the signed example.
 
     For variances that shrink otherwise (see `SHRINK`), beta is the number their own form asks for.
     """
-    rule = kinds[RULE]
+    rule = integers[RULE]
     if rule == ADDITIVE:
         return 1.0, 0.0
     if not v > 0.0:  # an example of zeros, or a variance rounded away: nothing to learn along
         return 0.0, 0.0
     if rule == PASSIVE_AGGRESSIVE:
-        return passive_aggressive(kinds[VARIANT], C, m, v), 0.0
+        return passive_aggressive(integers[VARIANT], C, m, v), 0.0
     if rule == CONFIDENCE:
-        return confidence(kinds[VARIANT], settings[PHI], C, m, v)
+        return confidence(integers[VARIANT], reals[PHI], C, m, v)
     if rule == ADAPTIVE:
-        return adaptive(settings[RIDGE], m, v)
+        return adaptive(reals[RIDGE], m, v)
     if rule == HERD:
-        return herd(kinds[SHRINK], C, m, v)
-    return least_squares(settings[RIDGE], m, v)
+        return herd(integers[SHRINK], C, m, v)
+    return least_squares(reals[RIDGE], m, v)
 
 
-@compiled
+@bare
 def passive_aggressive(variant: int, C: float, m: float, v: float) -> float:
     """The smallest step to a margin of one; at most C (PA-I), or softened by 1/(2C) (PA-II)."""
     loss = max(0.0, 1.0 - m)
@@ -58,7 +58,7 @@ def passive_aggressive(variant: int, C: float, m: float, v: float) -> float:
     return min(C, loss / v)
 
 
-@compiled
+@bare
 def confidence(variant: int, phi: float, C: float, m: float, v: float) -> tuple[float, float]:
     """The smallest change of N(mu, Sigma) to m >= phi sqrt(v): CW for C = inf, else SCW-I or SCW-II."""
     if m >= phi * np.sqrt(v):
@@ -77,7 +77,7 @@ def confidence(variant: int, phi: float, C: float, m: float, v: float) -> tuple[
     return alpha, alpha * phi / (u_root + pull)
 
 
-@compiled
+@bare
 def adaptive(r: float, m: float, v: float) -> tuple[float, float]:
     """AROW: squared hinge loss and variance, weighed by 1/(2r)."""
     if m >= 1.0:
@@ -86,7 +86,7 @@ def adaptive(r: float, m: float, v: float) -> tuple[float, float]:
     return (1.0 - m) * beta, beta
 
 
-@compiled
+@bare
 def herd(shrink: int, C: float, m: float, v: float) -> tuple[float, float]:
     """NHERD: every weight vector of the herd takes its own softened passive-aggressive step."""
     if m >= 1.0:
@@ -99,14 +99,14 @@ def herd(shrink: int, C: float, m: float, v: float) -> tuple[float, float]:
     return alpha, (C * C * v + 2.0 * C) / ((1.0 + C * v) * (1.0 + C * v))
 
 
-@compiled
+@bare
 def least_squares(r: float, m: float, v: float) -> tuple[float, float]:
     """One step of recursive least squares towards a margin of one, with noise variance r."""
     beta = 1.0 / (r + v)
     return (1.0 - m) * beta, beta
 
 
-@compiled
+@bare
 def second_order(weight: float, running: float, m: float, v: float) -> tuple[float, float, float]:
     """SOBA's step for an example of importance `weight`, and what it adds to the running sum that turns it on."""
     if weight <= 0.0:  # a demotion that corrects for feedback noise: first order, as it has no square to add

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from noisewise._loops.compiled import compiled, inlined
+from noisewise._loops.compiled import bare, inlined
 from noisewise._loops.lanes import load, muladd, prefetch, store, zeros
 from noisewise._loops.state import CLASSES, COLUMNS, COVARIANCE, DIAGONAL, FULL, PASSIVE_AGGRESSIVE, RULE
 
@@ -15,8 +14,8 @@ AHEAD = 16  # rows of the table asked for before they are needed
 IN_CACHE = 1 << 19  # bytes: a smaller table stays near by itself
 
 
-def _sum_blocks(n_blocks: int) -> Callable[..., None]:
-    @compiled
+def _sum_blocks(n_blocks: int) -> Any:
+    @bare
     def sum_blocks(table: Any, record: bool, row: Any, column: int, sums: Any) -> None:
         """``sums[column:] = sum of x times the table's row``, feature by feature; variances take x squared."""
         total = zeros(table, n_blocks)
@@ -64,32 +63,32 @@ def sum_row(table: Any, record: bool, row: Any, sums: Any) -> None:
             column += block
 
 
-@compiled
+@bare
 def column(k: int, block: int) -> int:
     """Where the mean of column k lies in a row of means and variances; its variance is a block further on."""
     return k // block * 2 * block + k % block
 
 
-@compiled
-def score(state: Any, row: Any, work: Any) -> bool:
+@bare
+def score(state: Any, row: Any, work: Any) -> Any:
     """Fill the means (a column each) and variances (a class each) for a row; false if the row is not finite."""
-    covariance = state.kinds[COVARIANCE]
+    covariance = state.integers[COVARIANCE]
     sum_row(state.table, covariance == DIAGONAL, row, work.sums)
     block = 32 // state.table.itemsize
-    for k in range(state.kinds[COLUMNS]):
+    for k in range(state.integers[COLUMNS]):
         work.means[k] = work.sums[column(k, block) if covariance == DIAGONAL else k]
     if covariance == DIAGONAL:
-        for k in range(state.kinds[CLASSES]):
+        for k in range(state.integers[CLASSES]):
             work.variances[k] = work.sums[column(k, block) + block]
     elif covariance == FULL:
-        for k in range(state.kinds[CLASSES]):
+        for k in range(state.integers[CLASSES]):
             work.variances[k] = quadratic(state.sigma[k], row)
-    elif state.kinds[RULE] == PASSIVE_AGGRESSIVE:
+    elif state.integers[RULE] == PASSIVE_AGGRESSIVE:
         work.variances[:] = squared_norm(row)
     return np.isfinite(work.means[0]) or is_finite(row)  # NaN or infinity would have reached every sum
 
 
-@compiled
+@bare
 def is_finite(row: Any) -> bool:
     """Whether all values of a row are finite."""
     n_bad = 0
@@ -98,7 +97,7 @@ def is_finite(row: Any) -> bool:
     return n_bad == 0
 
 
-@compiled
+@bare
 def quadratic(sigma: Any, row: Any) -> float:
     """The variance x' Sigma x, from the lower triangle."""
     total = 0.0
@@ -110,7 +109,7 @@ def quadratic(sigma: Any, row: Any) -> float:
     return total
 
 
-@compiled
+@bare
 def squared_norm(row: Any) -> float:
     """The squared length x'x."""
     total = 0.0

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from noisewise._loops.compiled import compiled
+from noisewise._loops.compiled import bare
 from noisewise._loops.rules import second_order, step
 from noisewise._loops.state import (
     ALONE,
@@ -19,8 +19,10 @@ from noisewise._loops.state import (
     IMPORTANCE,
     LABEL,
     PROJECT,
+    RATES,
     RIDGE,
     RIVAL,
+    RUNNING,
     SCALED,
     SHRINK,
     SIGN,
@@ -32,12 +34,10 @@ from noisewise._loops.state import (
 Moves = tuple[int, float, float, int, float, float]  # column, alpha and beta of the first and the second move
 
 
-@compiled
+@bare
 def plan(
-    kinds: Any,
-    settings: Any,
-    rates: Any,
-    sums: Any,
+    integers: Any,
+    reals: Any,
     means: Any,
     variances: Any,
     action: int,
@@ -45,29 +45,29 @@ def plan(
     probability: float,
     observed: Any,
     true: Any,
-) -> Moves:
+) -> Any:
     """The moves that follow from one round; a column of -1 stays. Only the label signals look at the true class."""
-    signal = kinds[SIGNAL]
+    signal = integers[SIGNAL]
     if signal in (LABEL, RIVAL):
-        other = best if signal == LABEL else best_other(means, kinds[CLASSES], true)
+        other = best if signal == LABEL else best_other(means, integers[CLASSES], true)
         if other == true:
             return -1, 0.0, 0.0, -1, 0.0, 0.0
-        return plan_pair(kinds, settings, means, variances, true, 1.0, other, -1.0)
-    h = rates[action, H1] if observed else rates[action, H0]
+        return plan_pair(integers, reals, means, variances, true, 1.0, other, -1.0)
+    h = reals[RATES + 4 * action + H1] if observed else reals[RATES + 4 * action + H0]
     if signal == IMPORTANCE:
-        return plan_pair(kinds, settings, means, variances, action, h / probability, best, -1.0)
+        return plan_pair(integers, reals, means, variances, action, h / probability, best, -1.0)
     if signal == SIGN:
-        C = settings[STEP] * rates[action, BETA] if settings[SCALED] else settings[STEP]
-        return plan_sign(kinds, settings, C, means[action], variances[action], action, h, observed)
+        C = reals[STEP] * reals[RATES + 4 * action + BETA] if reals[SCALED] else reals[STEP]
+        return plan_sign(integers, reals, C, means[action], variances[action], action, h, observed)
     if signal == VALUE:
-        column = kinds[CLASSES] + action
-        beta = 1.0 / (settings[RIDGE] + variances[action])
+        column = integers[CLASSES] + action
+        beta = 1.0 / (reals[RIDGE] + variances[action])
         up, level = np.float64(observed) - means[action], 1.0 - means[column]
         return action, up * beta, beta, column, level * beta, beta
-    return plan_rival(kinds, sums, means, variances, action, h / probability)
+    return plan_rival(integers, reals, means, variances, action, h / probability)
 
 
-@compiled
+@bare
 def best_other(means: Any, n: int, k: int) -> int:
     """The class with the highest mean score, k left out."""
     best, top = -1, -np.inf
@@ -77,16 +77,16 @@ def best_other(means: Any, n: int, k: int) -> int:
     return best
 
 
-@compiled
+@bare
 def plan_pair(
-    kinds: Any, settings: Any, means: Any, variances: Any, first: int, s: float, second: int, t: float
+    integers: Any, reals: Any, means: Any, variances: Any, first: int, s: float, second: int, t: float
 ) -> Moves:
     """Signal s e_first + t e_second; the two classes may be one."""
     if first == second:
         s, t = s + t, 0.0
     m = s * means[first] + t * means[second]
     v = s * s * variances[first] + t * t * variances[second]
-    alpha, beta = step(kinds, settings, settings[STEP], m, v)
+    alpha, beta = step(integers, reals, reals[STEP], m, v)
     if alpha == 0.0 and beta == 0.0:
         return -1, 0.0, 0.0, -1, 0.0, 0.0
     return (
@@ -99,29 +99,29 @@ def plan_pair(
     )
 
 
-@compiled
-def plan_sign(kinds: Any, settings: Any, C: float, score: float, v: float, k: int, h: float, observed: int) -> Moves:
+@bare
+def plan_sign(integers: Any, reals: Any, C: float, score: float, v: float, k: int, h: float, observed: int) -> Moves:
     """Signal +-e_k: the steps of both answers, mixed by h so that the mean moves as it would without noise."""
     shift = 0.0
-    if kinds[PROJECT] and v > 0.0 and abs(score) > 1.0:  # to the nearest mean with a score within [-1, 1]
+    if integers[PROJECT] and v > 0.0 and abs(score) > 1.0:  # to the nearest mean with a score within [-1, 1]
         inside = min(1.0, max(-1.0, score))
         shift, score = (inside - score) / v, inside
-    if kinds[COVARIANCE] == DIAGONAL and kinds[SHRINK] == ALONE:
+    if integers[COVARIANCE] == DIAGONAL and integers[SHRINK] == ALONE:
         return k, shift, 2.0 * h - 1.0, -1, 0.0, 0.0
-    up, up_beta = step(kinds, settings, C, score, v)
-    down, down_beta = step(kinds, settings, C, -score, v)
+    up, up_beta = step(integers, reals, C, score, v)
+    down, down_beta = step(integers, reals, C, -score, v)
     alpha = shift + (h * up - (1.0 - h) * down)
     beta = up_beta if observed else down_beta
     return k if alpha != 0.0 or beta != 0.0 else -1, alpha, beta, -1, 0.0, 0.0
 
 
-@compiled
-def plan_rival(kinds: Any, sums: Any, means: Any, variances: Any, k: int, weight: float) -> Moves:
+@bare
+def plan_rival(integers: Any, reals: Any, means: Any, variances: Any, k: int, weight: float) -> Moves:
     """Signal weight (e_k - e_rival): SOBA; adds to the running sum that turns its steps on."""
-    rival = best_other(means, kinds[CLASSES], k)
+    rival = best_other(means, integers[CLASSES], k)
     m, v = means[k] - means[rival], variances[k] + variances[rival]
-    alpha, beta, gained = second_order(weight, sums[0], m, v)
+    alpha, beta, gained = second_order(weight, reals[RUNNING], m, v)
     if alpha == 0.0 and beta == 0.0:
         return -1, 0.0, 0.0, -1, 0.0, 0.0
-    sums[0] += gained
+    reals[RUNNING] += gained
     return k, alpha, beta, rival, -alpha, beta

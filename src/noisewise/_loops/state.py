@@ -7,13 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-# kinds: whole numbers that say what the learner is
-CLASSES, COLUMNS, SIGNAL, RULE, VARIANT, COVARIANCE, SHRINK, PROJECT = range(8)
-# settings: real numbers
-WIDTH, SHARE, STEP, PHI, RIDGE, SCALED = range(6)
-# counts
-ROUNDS, UPDATES, MISTAKES = range(3)
-# columns of rates: h(0), h(1), rho0, beta of each action
+# integers: what the learner is, and what it has counted
+CLASSES, COLUMNS, SIGNAL, RULE, VARIANT, COVARIANCE, SHRINK, PROJECT, ROUNDS, UPDATES, MISTAKES = range(11)
+# reals: settings, a running sum, and from RATES on four numbers for each action: h(0), h(1), rho0 and beta
+WIDTH, SHARE, STEP, PHI, RIDGE, SCALED, RUNNING, RATES = range(8)
 H0, H1, RHO0, BETA = range(4)
 
 # signals
@@ -29,7 +26,7 @@ DROP, INVERSE, EXACT, ALONE = range(4)
 
 
 class State(NamedTuple):
-    """A learner between two rounds; loops change all but `rates`, `kinds` and `settings`.
+    """A learner between two rounds: few arrays, because each costs a call from Python a tenth of a microsecond.
 
     ``table`` has a row for each feature. With a diagonal covariance a row holds blocks of 32 bytes, means and variances
     in turn; otherwise means only. ``sigma`` holds a full covariance for each class, or nothing.
@@ -37,12 +34,9 @@ class State(NamedTuple):
 
     table: NDArray[Any]
     sigma: NDArray[np.float64]
-    rates: NDArray[np.float64]
+    reals: NDArray[np.float64]
+    integers: NDArray[np.int64]
     chance: NDArray[np.uint64]
-    sums: NDArray[np.float64]
-    counts: NDArray[np.int64]
-    kinds: NDArray[np.int64]
-    settings: NDArray[np.float64]
 
 
 class Row(NamedTuple):
@@ -55,12 +49,14 @@ class Row(NamedTuple):
 
 
 class Work(NamedTuple):
-    """Room for what is thought of a row: sums as the table lays them out, means, variances, what may be played."""
+    """Room for one row: its non-zeros, sums as the table lays them out, means, variances, and Sigma x."""
 
+    features: NDArray[np.uint32]
+    values: NDArray[Any]
     sums: NDArray[Any]
     means: NDArray[np.float64]
     variances: NDArray[np.float64]
-    allowed: NDArray[np.bool_]
+    gain: NDArray[np.float64]
 
 
 class Log(NamedTuple):
@@ -93,6 +89,12 @@ def new_sigma(n_features: int, n_classes: int, covariance: int, variance: float 
     sigma = np.zeros((n_classes, n_features, n_features))
     sigma[:, np.arange(n_features), np.arange(n_features)] = variance
     return sigma
+
+
+def new_scratch(table: NDArray[Any], integers: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Memory for the `Work` of one row."""
+    n_features, width = table.shape
+    return np.zeros(3 * (n_features + 8) + width + int(integers[COLUMNS] + integers[CLASSES]))
 
 
 def block_size(dtype: Any) -> int:

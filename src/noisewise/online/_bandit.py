@@ -98,16 +98,18 @@ class BanditClassifier(RoundLearner):
     def decide(self, x: Any, actions: Iterable[Any] | None = None) -> Decision:
         """Play a label for one row, among `actions` if given; learns nothing yet."""
         row = self._one_row(x)
-        allowed = self._allowed(actions)
+        scratch, allowed = self._room()
+        if actions is not None:
+            allowed = self._allowed(actions)
         if isinstance(row, tuple):
-            code, best, probability = loops().decide_sparse(self._state(), *row, allowed)
+            code, best, probability = loops().decide_sparse(self._state(), *row, scratch, allowed)
         else:
-            code, best, probability = loops().decide_dense(self._state(), row, allowed)
+            code, best, probability = loops().decide_dense(self._state(), row, scratch, allowed)
         if code < 0:
             raise ValueError(NOT_FINITE.format(row=0))
         number = self.n_decisions_
         self.n_decisions_ = number + 1
-        version = int(self.counts_[codes.ROUNDS])
+        version = int(self.integers_[codes.ROUNDS])
         return Decision(self.classes_.item(code), probability, number, row, code, best, version)
 
     def learn(self, decision: Decision, feedback: Any) -> BanditClassifier:
@@ -115,11 +117,11 @@ class BanditClassifier(RoundLearner):
         observed = check_feedback(feedback)
         self._check_decision(decision)
         row, code, probability = decision.features, decision.code, decision.probability
-        if isinstance(row, tuple):
-            loops().learn_sparse(self._state(), *row, code, decision.best, probability, observed)
-        else:
-            loops().learn_dense(self._state(), row, code, decision.best, probability, observed)
-        self.learnt_[decision.id // 8] |= 1 << decision.id % 8
+        parts = row if isinstance(row, tuple) else (row,)
+        learn = loops().learn_sparse if isinstance(row, tuple) else loops().learn_dense
+        if not learn(self._state(), *parts, self._room()[0], code, decision.best, probability, observed):
+            raise ValueError(NOT_FINITE.format(row=0))
+        self._remember_learnt(decision.id)
         if self.tracker is not None:
             _blocks.remember(self, _blocks.as_rows(row, self.n_features_in_), [code], [observed], [probability])
         return self
@@ -184,7 +186,7 @@ class BanditClassifier(RoundLearner):
         signal = signal_code(self.signal, FEEDBACK_SIGNALS)
         chance = chance_state(self.random_state)
         self._begin(n_features, dtype, policy, rule, signal, self.covariance, flip_rates(self.noise, len(classes)))
-        self.settings_[codes.SCALED] = self.scale_step
+        self.reals_[codes.SCALED] = self.scale_step
         self.classes_, self.chance_, self.n_features_in_ = classes, chance, n_features
         self.n_decisions_ = 0
         self.learnt_ = np.zeros(0, dtype=np.uint8)
@@ -228,9 +230,7 @@ class BanditClassifier(RoundLearner):
             return given.astype(np.int64, copy=False)
         return find_labels(labels, self.classes_).astype(np.int64, copy=False)
 
-    def _allowed(self, actions: Iterable[Any] | None) -> NDArray[np.bool_]:
-        if actions is None:
-            return np.ones(len(self.classes_), dtype=np.bool_)
+    def _allowed(self, actions: Iterable[Any]) -> NDArray[np.bool_]:
         allowed = np.zeros(len(self.classes_), dtype=np.bool_)
         allowed[find_labels(list(actions), self.classes_)] = True
         if not allowed.any():
@@ -246,12 +246,16 @@ class BanditClassifier(RoundLearner):
         if not 0 < decision.probability <= 1:
             check_probabilities(decision.probability)
         check_kept_row(decision.features, self.n_features_in_)
-        if number // 8 >= len(self.learnt_):  # one bit a decision, doubled so that a long stream stays cheap
+        if number // 8 < len(self.learnt_) and self.learnt_[number // 8] >> number % 8 & 1:
+            raise ValueError(f"decision {number} has been learnt from already; each counts once")
+
+    def _remember_learnt(self, number: int) -> None:
+        """One bit a decision, in an array that doubles, so that a long stream stays cheap."""
+        if number // 8 >= len(self.learnt_):
             room = np.zeros(max(64, self.n_decisions_ // 4), dtype=np.uint8)
             room[: len(self.learnt_)] = self.learnt_
             self.learnt_ = room
-        if self.learnt_[number // 8] >> number % 8 & 1:
-            raise ValueError(f"decision {number} has been learnt from already; each counts once")
+        self.learnt_[number // 8] |= 1 << number % 8
 
     def _go(self, rows: Any, log: Log) -> None:
         if self.tracker is None:

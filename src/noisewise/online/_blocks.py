@@ -21,7 +21,7 @@ def start(learner: Any, policy: Policy) -> None:
         raise ValueError(f"block is {learner.block!r}; it is a number of rounds, 1 or more")
     learner.tracker_ = deepcopy(learner.tracker)
     learner.log_ = _log.new_log(int(learner.block), learner.table_.dtype)
-    learner.settings_[codes.SHARE] = policy.first_share
+    learner.reals_[codes.SHARE] = policy.first_share
 
 
 def run(learner: Any, rows: Any, log: Log) -> None:
@@ -56,7 +56,7 @@ def remember(learner: Any, rows: Any, actions: Any, feedback: Any, probabilities
     learner.tracker_.observe(X, actions=played, probabilities=chances, feedback=seen)
     estimate = learner.tracker_.estimate()
     learner._use_rates(flip_rates(getattr(estimate, "noise", estimate), len(learner.classes_)))
-    learner.settings_[codes.SHARE] = learner.policy.share
+    learner.reals_[codes.SHARE] = learner.policy.share
 
 
 def as_rows(row: Any, n_features: int) -> Any:

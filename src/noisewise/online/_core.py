@@ -33,6 +33,8 @@ def loops() -> ModuleType:
 class RoundLearner(BaseEstimator):
     """Arrays of a learner that goes one round at a time; everything it has learnt is in plain attributes."""
 
+    _not_saved_ = ("_scratch", "_everything")
+
     def _begin(
         self, n_features: int, dtype: Any, policy: Policy, rule: Rule, signal: int, covariance: str, flip_rates: Floats
     ) -> None:
@@ -48,17 +50,14 @@ class RoundLearner(BaseEstimator):
         n_columns = 2 * n_classes if signal == codes.VALUE else n_classes
         if kind == codes.FULL:
             dtype = np.float64  # differences of nearly equal numbers
-        self.kinds_ = np.array(
-            [n_classes, n_columns, signal, numbers.rule, numbers.variant, kind, shrink, numbers.project],
-            dtype=np.int64,
-        )
-        self.settings_ = np.array(
-            [policy.width_in_std, policy.share, numbers.step, numbers.phi, numbers.ridge, 0.0], dtype=np.float64
-        )
+        kinds = [n_classes, n_columns, signal, numbers.rule, numbers.variant, kind, shrink, numbers.project]
+        self.integers_ = np.array([*kinds, 0, 0, 0], dtype=np.int64)
+        self.reals_ = np.zeros(codes.RATES + 4 * n_classes)
+        settings = [policy.width_in_std, policy.share, numbers.step, numbers.phi, numbers.ridge]
+        self.reals_[: len(settings)] = settings
         self.table_ = codes.new_table(n_features, n_columns, kind, dtype, numbers.variance)
         self.sigma_ = codes.new_sigma(n_features, n_classes, kind, numbers.variance)
-        self.sums_ = np.zeros(1)
-        self.counts_ = np.zeros(3, dtype=np.int64)
+        self.__dict__.pop("_scratch", None)
         self._use_rates(flip_rates)
 
     def _use_rates(self, flip_rates: Floats) -> None:
@@ -66,42 +65,45 @@ class RoundLearner(BaseEstimator):
         rho0, rho1 = flip_rates.T
         beta = 1 - rho0 - rho1
         self.flip_rates_ = flip_rates
-        self.rates_ = np.column_stack([-rho0 / beta, (1 - rho0) / beta, rho0, beta])
+        corrections = np.column_stack([-rho0 / beta, (1 - rho0) / beta, rho0, beta])
+        self.reals_[codes.RATES :] = corrections.ravel()
 
     def _check_started(self) -> None:
         if not hasattr(self, "table_"):
             raise NotFittedError(f"this {type(self).__name__} has not learnt anything yet; show it rows first")
 
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in state.items() if name not in self._not_saved_}
+
     def _state(self) -> State:
-        return State(
-            self.table_,
-            self.sigma_,
-            self.rates_,
-            self.chance_,
-            self.sums_,
-            self.counts_,
-            self.kinds_,
-            self.settings_,
-        )
+        return State(self.table_, self.sigma_, self.reals_, self.integers_, self.chance_)
+
+    def _room(self) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Memory for one row, and leave to play everything: no part of what has been learnt."""
+        if "_scratch" not in self.__dict__:
+            self._scratch = codes.new_scratch(self.table_, self.integers_)
+            self._everything = np.ones(self.integers_[codes.CLASSES], dtype=np.bool_)
+        return self._scratch, self._everything
 
     def _run(self, X: Any, log: Log) -> None:
         """Play or relive all rows; if one is not finite, nothing has happened."""
         state = self._state()
         if sp.issparse(X):
-            loops().play_sparse(state, *csr_parts(X), log)
+            loops().play_sparse(state, *csr_parts(X), log, *self._room())
             return
         looked = X.size < self.table_.size  # looking first is then cheaper than a copy to go back to
         if looked:
             refuse_not_finite(X)
-        before = [] if looked else [part.copy() for part in state[:6]]
-        if loops().play_dense(state, X, log) >= 0:
+        before = [] if looked else [part.copy() for part in state]
+        if loops().play_dense(state, X, log, *self._room()) >= 0:
             for part, old in zip(state, before):
                 part[...] = old
             refuse_not_finite(X)
 
     def _weights(self) -> NDArray[Any]:
         """Mean weights, of shape (n_features, n_columns)."""
-        return codes.means(self.table_, int(self.kinds_[codes.COLUMNS]), int(self.kinds_[codes.COVARIANCE]))
+        return codes.means(self.table_, int(self.integers_[codes.COLUMNS]), int(self.integers_[codes.COVARIANCE]))
 
     def _scores(self, X: Any) -> Floats:
         """Score of each class, corrected for the rates in force."""
@@ -110,29 +112,45 @@ class RoundLearner(BaseEstimator):
         if not sp.issparse(rows):
             refuse_not_finite(rows)
         scores = np.asarray(rows @ self._weights(), dtype=np.float64)
-        n_classes = int(self.kinds_[codes.CLASSES])
-        if self.kinds_[codes.SIGNAL] == codes.VALUE:
-            rho0, beta = self.rates_[:, codes.RHO0], self.rates_[:, codes.BETA]
+        n_classes = int(self.integers_[codes.CLASSES])
+        if self.integers_[codes.SIGNAL] == codes.VALUE:
+            rates = self.reals_[codes.RATES :].reshape(n_classes, 4)
+            rho0, beta = rates[:, codes.RHO0], rates[:, codes.BETA]
             return np.asarray((scores[:, :n_classes] - rho0 * scores[:, n_classes:]) / beta)
         return scores
+
+    @property
+    def kinds_(self) -> NDArray[np.int64]:
+        """What the learner is, in the numbers of `_loops.state`."""
+        return self.integers_[: codes.ROUNDS]
+
+    @property
+    def counts_(self) -> NDArray[np.int64]:
+        """Rounds, updates and mistakes so far."""
+        return self.integers_[codes.ROUNDS :]
+
+    @property
+    def sums_(self) -> Floats:
+        """The running sum that turns SOBA's steps on."""
+        return self.reals_[codes.RUNNING : codes.RATES]
 
     @property
     def n_updates_(self) -> int:
         """Rounds after which something moved."""
         self._check_started()
-        return int(self.counts_[codes.UPDATES])
+        return int(self.integers_[codes.UPDATES])
 
     @property
     def n_rounds_(self) -> int:
         """Rounds learnt from."""
         self._check_started()
-        return int(self.counts_[codes.ROUNDS])
+        return int(self.integers_[codes.ROUNDS])
 
     @property
     def mistakes_(self) -> int:
         """Rounds whose label was known and was not the one predicted or played."""
         self._check_started()
-        return int(self.counts_[codes.MISTAKES])
+        return int(self.integers_[codes.MISTAKES])
 
 
 def chance_state(random_state: Chance) -> NDArray[np.uint64]:

@@ -53,6 +53,8 @@ class History:
 
 def check_feedback(feedback: Any) -> int:
     """Right or wrong as 1 or 0; anything else is refused."""
+    if type(feedback) in (bool, int) and 0 <= feedback <= 1:  # the common case, quickly
+        return int(feedback)
     if isinstance(feedback, bool | int | float | np.bool_ | np.integer | np.floating) and feedback in (0, 1):
         return int(feedback)
     raise ValueError(

@@ -55,6 +55,8 @@ def csr_parts(X: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
 
 def one_row(x: Any, n_features: int | None, dtype: Any) -> Any:
     """One example as a dense row, or as (column numbers, values) if it is sparse; a copy that nobody else changes."""
+    if type(x) is np.ndarray and x.shape == (n_features,) and x.dtype == dtype:
+        return x.copy()  # the common case, quickly
     if sp.issparse(x):
         row = sp.csr_array(x.reshape(1, -1) if x.ndim == 1 else x)
         if row.shape[0] != 1:
@@ -74,13 +76,11 @@ def one_row(x: Any, n_features: int | None, dtype: Any) -> Any:
 def check_kept_row(row: Any, n_features: int) -> None:
     """Refuse the row of a decision that was kept elsewhere and has been damaged there."""
     if isinstance(row, tuple):
-        indices, values = row
+        indices = row[0]
         if indices.size and indices.max() >= n_features:
             raise ValueError(f"the row has a column {indices.max()}; the learner was given {n_features} before")
-        refuse_not_finite(values)
     else:
         _check_width(len(row), n_features)
-        refuse_not_finite(row)
 
 
 def _check_width(given: int, n_features: int | None) -> None:

@@ -1,0 +1,174 @@
+"""Speed of the rounds as ratios to peers, one thread, CPU time, all from one run, with mistake rates beside them.
+
+    python benchmarks/rounds.py [share of the full size, 0.5 by default]
+
+Peers: a matrix product of the same shape, one pass of scikit-learn's Perceptron, and Vowpal Wabbit reading its cache.
+Every round times all of them in turn; a ratio is the median over the rounds of (their time / our time).
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")
+
+import sys
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.linear_model import Perceptron
+
+from noisewise import FlipMatrix
+from noisewise.online import recipes
+
+NOISE = FlipMatrix.binary(false_positive=0.1, false_negative=0.1)
+REPEATS = 5
+
+
+def dense_rows(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Rows of MNIST's size: 784 features, 10 classes, 19 % non-zero."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(10, size=n)
+    shapes = rng.random((10, 784)) ** 6
+    X = np.empty((n, 784))
+    for start in range(0, n, 5000):
+        part = slice(start, start + 5000)
+        chances = np.clip(shapes[y[part]] * 0.19 / shapes.mean(), 0, 1)
+        X[part] = rng.random(chances.shape) * (rng.random(chances.shape) < chances)
+    return X, y
+
+
+def sparse_rows(n: int) -> tuple[sp.csr_array, np.ndarray]:
+    """CSR rows: 50,000 features, 20 classes, 75 non-zeros, a third of them typical of the class."""
+    rng = np.random.default_rng(1)
+    y = rng.integers(20, size=n)
+    typical = rng.integers(50_000, size=(20, 1500))
+    columns = rng.integers(50_000, size=(n, 75))
+    columns[:, :25] = typical[y[:, None], rng.integers(1500, size=(n, 25))]
+    rows = np.repeat(np.arange(n), 75)
+    X = sp.csr_array((rng.random(n * 75) + 0.5, (rows, columns.ravel())), shape=(n, 50_000))
+    X.sum_duplicates()
+    X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    return X, y
+
+
+def ours(X, y, n_classes):
+    """Name -> function that plays the stream once and returns its mistake rate."""
+    feedback = {
+        "rcnbf": lambda: recipes.rcnbf(n_classes, gamma=0.05, noise=NOISE, random_state=0).play(X, y, NOISE, 1),
+        "ucwl": lambda: recipes.ucwl(n_classes, random_state=0).play(X, y),
+    }
+    labels = {"perceptron": recipes.perceptron, "arow": recipes.arow}
+    learners = {name: lambda make=make: make().fit(X, y).mistakes_ / len(y) for name, make in labels.items()}
+    return {**learners, **{name: lambda play=play: play().mistake_rate for name, play in feedback.items()}}
+
+
+def scikit_learn(X, y):
+    model = Perceptron(max_iter=1, tol=None, shuffle=False).fit(X, y)
+    return 1 - model.score(X[:5000], y[:5000])
+
+
+def vowpal_wabbit(X, y, n_classes, folder):
+    """Name -> function that runs one pass from a cache file; empty where the package is missing."""
+    try:
+        from vowpalwabbit import Workspace
+    except ImportError:
+        print("vowpalwabbit is not installed: its columns are left out", file=sys.stderr)
+        return {}
+    text, cache = Path(folder) / "rows.txt", Path(folder) / "rows.cache"
+    rows = sp.csr_array(X)
+    with text.open("w") as file:
+        for i, label in enumerate(y):
+            part = slice(rows.indptr[i], rows.indptr[i + 1])
+            pairs = zip(rows.indices[part], rows.data[part])
+            file.write(f"{label + 1} | " + " ".join(f"{j}:{x:.5g}" for j, x in pairs) + "\n")
+    Workspace(f"--oaa {n_classes} -d {text} --cache_file {cache} -k --quiet").finish()
+
+    def run(options):
+        model = Workspace(f"{options} -d {text} --cache_file {cache} -b 18 --quiet --noconstant")
+        rate = model.get_sum_loss() / model.get_weighted_examples()
+        model.finish()
+        return rate
+
+    modes = ("--oaa {}", "--oaa {} --sgd", "--cbify {}")
+    return {f"VW {mode.format('K')}": lambda mode=mode: run(mode.format(n_classes)) for mode in modes}
+
+
+def timed(function):
+    start = time.process_time()
+    result = function()
+    return time.process_time() - start, result
+
+
+def table(title, X, y, n_classes, folder):
+    """Time everything in turn and print the ratios."""
+    single = X.astype(np.float32)
+    weights = np.ascontiguousarray(np.random.default_rng(0).normal(size=(n_classes, X.shape[1])))
+    learners = ours(X, y, n_classes)
+    learners.update({f"{name} float32": play for name, play in ours(single, y, n_classes).items()})
+    peers = {"scikit-learn Perceptron": lambda: scikit_learn(X, y), **vowpal_wabbit(X, y, n_classes, folder)}
+    if not sp.issparse(X):
+        peers = {"gemm": lambda: np.count_nonzero(X @ weights.T) * 0 + np.nan, **peers}
+    everything = {**learners, **peers}
+    times, rates = {name: [] for name in everything}, {}
+    for name, run in learners.items():
+        run()  # compiles, or reads what was compiled before
+    for _ in range(REPEATS):
+        for name, run in everything.items():
+            seconds, rates[name] = timed(run)
+            times[name].append(seconds)
+    print(f"\n{title}: CPU time a row, mistake rate, and how many times faster than each peer")
+    print(f"{'':26}{'ns':>8}{'mistakes':>10}" + "".join(f"{peer:>25}" for peer in peers))
+    for name in everything:
+        ratios = [median(theirs / mine for theirs, mine in zip(times[peer], times[name])) for peer in peers]
+        shown = "".join(f"{ratio:25.2f}" for ratio in ratios) if name in learners else ""
+        print(f"{name:26}{median(times[name]) / len(y) * 1e9:8.0f}{rates[name]:10.3f}{shown}")
+
+
+def one_row_at_a_time(X, y):
+    """`decide` and `learn` from Python, against Vowpal Wabbit's predict and learn."""
+    learner = recipes.ucwl(10)
+    learner.play(X[:200], y[:200])
+    n = 2000
+
+    def decide_and_learn():
+        for x, true in zip(X[:n], y[:n]):
+            decision = learner.decide(x)
+            learner.learn(decision, decision.action == true)
+
+    def predict_and_learn():
+        rows = [[(int(j), float(x[j])) for j in np.flatnonzero(x)] for x in X[:n]]
+        start = time.process_time()
+        for row, true in zip(rows, y[:n]):
+            example = model.example({"f": row}, labelType=1)
+            model.predict(example)
+            example.set_label_string(f"{true + 1}")
+            model.learn(example)
+            model.finish_example(example)
+        return time.process_time() - start
+
+    decide_and_learn()
+    mine = median(timed(decide_and_learn)[0] for _ in range(REPEATS)) / n * 1e6
+    print(f"\none dense row of 784 from Python: decide + learn {mine:.1f} us", end="")
+    try:
+        from vowpalwabbit import Workspace
+
+        model = Workspace("--oaa 10 --quiet")
+        theirs = median(predict_and_learn() for _ in range(3)) / n * 1e6
+        print(f", Vowpal Wabbit's predict + learn {theirs:.1f} us: {theirs / mine:.1f} times faster")
+    except ImportError:
+        print()
+
+
+if __name__ == "__main__":
+    share = float(sys.argv[1]) if len(sys.argv) > 1 else 0.5
+    with tempfile.TemporaryDirectory() as folder:
+        X, y = dense_rows(int(60_000 * share))
+        table("Dense, 784 x 10, 19 % non-zero", X, y, 10, folder)
+        one_row_at_a_time(X, y)
+    with tempfile.TemporaryDirectory() as folder:
+        table("Sparse, 50,000 x 20, 75 non-zeros", *sparse_rows(int(100_000 * share)), 20, folder)
