@@ -1,4 +1,5 @@
 import time
+from copy import deepcopy
 
 import numpy as np
 import pytest
@@ -7,6 +8,7 @@ from sklearn.linear_model import Ridge
 
 from linucb_rounds import Learner, digits
 from noisewise.noise import FlipMatrix
+from noisewise.online import BanditClassifier, LeastSquares, UpperConfidence
 from noisewise.online._action_rates import (
     ActionRates,
     ActionRateTracker,
@@ -215,3 +217,35 @@ def test_log_grows_and_keeps_its_rounds():
     assert log.n == 2_100
     assert np.array_equal(log.X[:, 0], np.repeat([0, 1, 2], 700))
     assert np.array_equal(log.actions, np.repeat([0, 1, 2], 700))
+
+
+def test_a_bandit_classifier_learns_with_the_tracker():
+    X, y = digits()
+    rng = np.random.default_rng(23)
+    noise = [FlipMatrix.binary(*rates) for rates in rates_of("strong", rng)]
+    rows = rng.integers(len(X), size=20_000)
+    learner = BanditClassifier(
+        UpperConfidence(1.0, 0.01, 0.01),
+        LeastSquares(1.0),
+        "value",
+        n_classes=10,
+        covariance="full",
+        tracker=ActionRateTracker(10),
+        block=500,
+        random_state=0,
+    )
+    learner.play(X[rows], y[rows], noise=noise, rng=1)
+    assert learner.tracker_.report.on
+    assert np.mean(learner.predict(X) != y) <= 0.07
+
+
+def test_tracker_goes_on_from_its_kept_state():
+    X, actions, feedback = log_of(np.full((10, 2), 0.2), 1_000, np.random.default_rng(24))
+    tracker = ActionRateTracker(10)
+    tracker.observe(X[:600], actions[:600], np.ones(600), feedback[:600])
+    tracker.estimate()
+    twin = ActionRateTracker.__from_noisewise_state__(deepcopy(tracker.__noisewise_state__()))
+    for one in (tracker, twin):
+        one.observe(X[600:], actions[600:], np.ones(400), feedback[600:])
+    for name, values in tracker.estimate().columns().items():
+        assert np.array_equal(values, twin.estimate().columns()[name])

@@ -11,7 +11,7 @@ from scipy.stats import chi2
 
 from noisewise._inputs import Codes, Floats
 from noisewise.noise import FlipMatrix
-from noisewise.online._refits import RoundLog, fit_ridge, left_out_scores, shrunk_shares, sure_of
+from noisewise.online._refits import PlainState, RoundLog, fit_ridge, left_out_scores, shrunk_shares, sure_of
 
 LEAST_SIGNAL = 0.1  # 1 - rho0 - rho1 is kept above it
 USELESS = 0.15  # below it an action is judged by elimination: its own feedback says next to nothing
@@ -69,7 +69,7 @@ class ActionRates:
         }
 
 
-class ActionRateTracker:
+class ActionRateTracker(PlainState):
     """Keeps a learner's rounds and estimates flip rates for each action, after 500 rounds and every half more.
 
     Examples

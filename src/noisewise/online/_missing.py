@@ -23,7 +23,7 @@ from noisewise.online._answers import (
     silence_tells,
     unexplained_silence,
 )
-from noisewise.online._refits import RidgeFit, RoundLog, fit_ridge, left_out_scores, sure_of
+from noisewise.online._refits import PlainState, RidgeFit, RoundLog, fit_ridge, left_out_scores, sure_of
 
 TURNS = 4
 SAME = 0.8, 1.25  # an answer whose chance is that much alike under right and wrong says nothing
@@ -95,7 +95,7 @@ class MissingReport:
         return columns
 
 
-class MissingTracker:
+class MissingTracker(PlainState):
     """Keeps a learner's rounds, answered or not, and learns what each answer, and silence, is worth.
 
     Refits at ``first`` rounds and each time the log has grown by ``growth``; between, `table` says what to learn.

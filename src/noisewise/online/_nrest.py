@@ -15,11 +15,12 @@ from noisewise._inputs import Floats
 from noisewise.noise import anchor_scores
 from noisewise.noise._moments import RateEstimate, clipped_estimate
 from noisewise.noise._rounds import check_log
+from noisewise.online._refits import PlainState
 
 PRINTED_QUANTILE = 0.89
 
 
-class NREst:
+class NREst(PlainState):
     """Flip rates of right/wrong feedback, by any classifier that learns P(seen as right | x, action).
 
     The best example of each class has a score of 1 - rho1 for its own class and of rho0 for the others. Every action

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from noisewise._inputs import Codes, Floats
-from noisewise.online._refits import RidgeFit, RoundLog, fit_ridge, left_out_scores
+from noisewise.online._refits import PlainState, RidgeFit, RoundLog, fit_ridge, left_out_scores
 
 GRID = np.linspace(0.02, 0.98, 14)
 FALSE_POSITIVE, FALSE_NEGATIVE = (side.ravel() for side in np.meshgrid(GRID, GRID, indexing="ij"))
@@ -44,7 +44,7 @@ class PeopleReport:
         }
 
 
-class PeopleTracker:
+class PeopleTracker(PlainState):
     """Learns who can be believed, and turns each answer into a target and a weight for a regression of each action.
 
     The first rounds count as they are. At ``first`` rounds, and each time the log has grown by ``growth``, all rounds

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,7 +13,20 @@ from noisewise._inputs import Codes, Floats
 MOST_LEVERAGE = 0.95  # a round that alone decides its own score is not taken out in full
 
 
-class RoundLog:
+class PlainState:
+    """A class whose attributes are all there is to it, so that a model file can hold it."""
+
+    def __noisewise_state__(self) -> dict[str, Any]:
+        return dict(vars(self))
+
+    @classmethod
+    def __from_noisewise_state__(cls, state: dict[str, Any]) -> Self:
+        restored = cls.__new__(cls)
+        vars(restored).update(state)
+        return restored
+
+
+class RoundLog(PlainState):
     """All rounds so far, in plain arrays that grow by doubling."""
 
     def __init__(self, n_features: int) -> None:

@@ -10,11 +10,12 @@ from numpy.typing import ArrayLike, NDArray
 from noisewise._inputs import Floats
 from noisewise.noise._moments import ExplorationMoment, RateEstimate, combine, exploration_terms
 from noisewise.noise._rounds import RIDGE, check_log, leave_one_out, narrow
+from noisewise.online._refits import PlainState
 
 BLOCK = 500  # rounds between two looks at the regression: each block is scored by the blocks before it
 
 
-class RateTracker:
+class RateTracker(PlainState):
     """Follow the flip rates of right/wrong feedback from the rounds a learner plays.
 
     It keeps a ridge regression of the feedback per action, the exploration moment of every round seen, and up to
