@@ -54,8 +54,8 @@ def audit_labels(
     >>> y[wrong] = (y[wrong] + 1) % 10
     >>> audit = audit_labels(X, y)
     >>> worst = audit.to_frame().head(100)
-    >>> print(f"{np.isin(worst['row'], wrong).mean():.2f} of the 100 worst rows were changed")
-    0.97 of the 100 worst rows were changed
+    >>> bool(np.isin(worst["row"], wrong).mean() > 0.95)  # of the 100 worst rows nearly all were changed
+    True
     """
     classes, observed = encode_labels(y)
     check_binary_or_more(classes)

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_consistent_length
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from noisewise._inputs import Codes, Floats, check_binary_or_more, encode_labels, find_labels
 from noisewise.noise import FlipMatrix
 
 
-class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
+class NoisyLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
     """A classifier whose `predict_proba` speaks of the true label; after fit it knows the noise, `noise_`."""
 
     classes_: NDArray[Any]
@@ -25,9 +26,9 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return np.asarray(self.classes_[np.argmax(self.predict_proba(X), axis=1)])
 
+    @abstractmethod
     def predict_proba(self, X: Any) -> Floats:
         """Posterior of the true label, one column a class."""
-        raise NotImplementedError
 
     def label_quality(self, X: Any, y: Any) -> Floats:
         """P(true label = observed label | row, observed label), for rows that were not used in fit.
@@ -65,8 +66,18 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator):
 
 
 def check_weights(sample_weight: Any, X: Any) -> Floats:
-    """Weights as an array, none of them negative."""
-    weights = np.asarray(_check_sample_weight(sample_weight, X, dtype=np.float64))
+    """Weights as an array, one for each row, none of them negative, not all zero."""
+    if sample_weight is None:
+        return np.ones(X.shape[0])
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.ndim == 0:
+        weights = np.full(X.shape[0], float(weights))
+    if weights.shape != (X.shape[0],) or not np.isfinite(weights).all():
+        raise ValueError(
+            f"sample_weight has shape {weights.shape}; one finite weight for each of {X.shape[0]} rows is needed"
+        )
     if weights.min(initial=0) < 0:
         raise ValueError("sample_weight holds negative weights; a weight counts rows, so zero is the least")
+    if not weights.any():
+        raise ValueError("sample_weight must contain at least one non-zero number")
     return weights
