@@ -17,7 +17,15 @@ from noisewise.online._action_rates import (
     equal_shares_p_value,
     keep_signal,
 )
-from noisewise.online._refits import RoundLog, fit_ridge, left_out_scores, shrunk_shares, sure_of
+from noisewise.online._refits import (
+    RoundLog,
+    fit_ridge,
+    left_out_scores,
+    load_fit,
+    shrunk_shares,
+    sure_of,
+    weighted_step,
+)
 
 KINDS = {"strong": ((0.5, 0.1), (0.05, 0.6)), "mild": ((0.3, 0.1), (0.1, 0.3)), "equal": ((0.2, 0.2), (0.2, 0.2))}
 
@@ -170,6 +178,19 @@ def test_left_out_scores_are_those_of_a_fit_without_the_round():
             mine = actions == elsewhere
             model = Ridge(alpha=0.7, fit_intercept=False).fit(X[mine], values[mine], importance[mine])
             assert found[t, elsewhere] == pytest.approx(model.predict(X[t : t + 1])[0])
+
+
+def test_weighted_steps_from_a_loaded_fit_give_the_fit_of_all_rounds():
+    rng = np.random.default_rng(25)
+    X, actions, targets, importance = rng.normal(size=(50, 4)), rng.integers(3, size=50), rng.random(50), rng.random(50)
+    importance[45] = 0.0
+    half, whole = (fit_ridge(X[:n], actions[:n], targets[:n], 3, importance=importance[:n]) for n in (25, 50))
+    table, sigma = np.zeros((4, 6)), np.zeros((3, 4, 4))
+    load_fit(table, sigma, half)
+    for t in range(25, 50):
+        weighted_step(table, sigma, X[t], actions[t], targets[t], importance[t])
+    assert table == pytest.approx(np.hstack([whole.weights.T, whole.baseline.T]))
+    assert sigma == pytest.approx(whole.inverses)
 
 
 def test_correction_undoes_the_channel_and_eliminates_useless_actions():

@@ -124,6 +124,25 @@ def left_out_scores(
     return scores, baseline
 
 
+def load_fit(table: NDArray[Any], sigma: Floats, fit: RidgeFit) -> None:
+    """Go on from a regression: fill a learner's mean weights (features by actions, twice) and covariances with it."""
+    n_actions = len(fit.weights)
+    table[:, :n_actions] = fit.weights.T
+    table[:, n_actions : 2 * n_actions] = fit.baseline.T
+    sigma[...] = fit.inverses
+
+
+def weighted_step(table: NDArray[Any], sigma: Floats, x: Floats, action: int, target: float, importance: float) -> None:
+    """Learn one round's target, counted by its importance, in the same arrays; the same as a regression with it."""
+    if importance <= 0:
+        return
+    gain = sigma[action] @ x
+    step = gain / (1 / importance + x @ gain)
+    for column, goal in ((action, target), (len(sigma) + action, 1.0)):
+        table[:, column] += (goal - table[:, column] @ x) * step
+    sigma[action] -= np.outer(step, gain)
+
+
 def sure_of(scores: Floats, actions: Codes) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Which rounds surely played the right action, and which surely a wrong one.
 
