@@ -1,12 +1,17 @@
 """Learning from noisy features: sensors, low doses, data blurred for privacy, values missing at random."""
 
+from noisewise.features._fourier import DeconvolvedFourierClassifier, DeconvolvedFourierRegressor
 from noisewise.features._laws import LaplaceNoise, MaskingNoise, SymmetricNoise
 from noisewise.features._linear import NoisyFeatureClassifier, NoisyFeatureRegressor
+from noisewise.features._online import OnlineNoisyRegressor
 
 __all__ = [
+    "DeconvolvedFourierClassifier",
+    "DeconvolvedFourierRegressor",
     "LaplaceNoise",
     "MaskingNoise",
     "NoisyFeatureClassifier",
     "NoisyFeatureRegressor",
+    "OnlineNoisyRegressor",
     "SymmetricNoise",
 ]

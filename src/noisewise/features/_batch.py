@@ -49,10 +49,12 @@ def squared_loss(coefficients: Floats, sums: Floats) -> Floats:
     return np.asarray(fitted - 2 * np.einsum("...iq,iq->...", coefficients, cross) + np.trace(targets))
 
 
-def guarded_choice(losses: Floats, counts: Floats, standard_errors: float = 2.0) -> Choice:
-    """The candidate whose mean loss plus some standard errors is lowest.
+def guarded_choice(losses: Floats, counts: Floats, standard_errors: float = 2.0, start: int | None = None) -> Choice:
+    """The candidate whose mean loss plus some standard errors is lowest; then those that are better beyond doubt.
 
-    An unbiased loss can be negative, and is wildest for wild candidates: minimised by itself, it picks those.
+    An unbiased loss can be negative, and is wildest for wild candidates: minimised by itself, it picks those. The
+    standard errors favour candidates that are too tame, so the choice moves on while another one's loss is lower by
+    more than half as many standard errors of the difference.
 
     Parameters
     ----------
@@ -62,6 +64,9 @@ def guarded_choice(losses: Floats, counts: Floats, standard_errors: float = 2.0)
         Rows of each fold.
     standard_errors : float, default=2
         How many standard errors, measured over the folds, are added.
+    start : int, optional
+        The candidate to start from, where one is known to be safe; it is left for one that is better by all of the
+        standard errors.
 
     Examples
     --------
@@ -71,11 +76,25 @@ def guarded_choice(losses: Floats, counts: Floats, standard_errors: float = 2.0)
     """
     filled = counts > 0
     losses, counts = losses[:, filled], counts[filled]
-    means = losses.sum(axis=1) / counts.sum()
-    n_folds = len(counts)
-    apart = losses - np.outer(means, counts)
-    errors = np.sqrt((apart**2).sum(axis=1) * n_folds / max(n_folds - 1, 1)) / counts.sum()
-    return Choice(int(np.argmin(means + standard_errors * errors)), means, errors)
+    means, errors = mean_and_error(losses, counts)
+    best, demanded = start, standard_errors
+    if best is None:
+        best, demanded = int(np.argmin(means + standard_errors * errors)), standard_errors / 2
+    for _ in range(len(losses)):
+        difference, doubt = mean_and_error(losses - losses[best], counts)
+        better = int(np.argmin(difference + demanded * doubt))
+        if difference[better] + demanded * doubt[better] >= 0:
+            break
+        best = better
+    return Choice(best, means, errors)
+
+
+def mean_and_error(losses: Floats, counts: Floats) -> tuple[Floats, Floats]:
+    """Mean over all rows and its standard error, from sums over the rows of each fold (last axis)."""
+    n, n_folds = counts.sum(), len(counts)
+    means = losses.sum(axis=-1) / n
+    apart = losses - np.multiply.outer(means, counts)
+    return means, np.sqrt((apart**2).sum(axis=-1) * n_folds / max(n_folds - 1, 1)) / n
 
 
 def centre(sums: Floats, n_targets: int) -> tuple[Floats, Floats, Floats, Floats]:

@@ -8,7 +8,15 @@ import numpy as np
 from scipy.optimize import brentq
 
 from noisewise._inputs import Floats
-from noisewise.features._batch import Choice, add_intercept, centre, guarded_choice, squared_loss, take_away
+from noisewise.features._batch import (
+    Choice,
+    add_intercept,
+    centre,
+    guarded_choice,
+    mean_and_error,
+    squared_loss,
+    take_away,
+)
 
 STRENGTHS = {
     "ridge": 10.0 ** np.arange(-4, 2.5, 0.5),
@@ -28,16 +36,22 @@ class Fitted(NamedTuple):
 
 
 def solve(
-    sums: Floats, correction: Floats, n_targets: int, strengths: Floats, constraint: str = "ridge", floor: float = 0.0
+    sums: Floats,
+    correction: Floats,
+    n_targets: int,
+    strengths: Floats,
+    constraint: str = "ridge",
+    floor: float = 0.0,
+    scale: Floats | None = None,
 ) -> Floats:
     """Coefficients of (1, features) for each strength, of shape (n_strengths, 1 + d, q).
 
-    Columns count in units of their observed standard deviation. A Gram matrix less the noise's share may have negative
-    eigenvalues: those below `floor` are put to it. A strength is the ridge that is added, or the greatest length of the
-    weights, in units of the targets' deviation.
+    Columns count in units of `scale`, by default their observed standard deviation. A Gram matrix less the noise's
+    share may have negative eigenvalues: those below `floor` are put to it. A strength is the ridge that is added, or
+    the greatest length of the weights, in units of the targets' deviation.
     """
     gram, cross, means, targets = centre(sums, n_targets)
-    scale = deviations(gram, means)
+    scale = deviations(gram, means) if scale is None else scale
     values, vectors = np.linalg.eigh((gram - correction / sums[0, 0]) / np.outer(scale, scale))
     values = np.maximum(values, floor)
     turned = vectors.T @ (cross / scale[:, None])
@@ -72,13 +86,13 @@ def solve_guarded(
     return Fitted(coefficients, float(amounts[i]), float(strengths[j]), choice)
 
 
-def eigenvalue_error(sums: Floats, corrections: Floats, n_targets: int) -> float:
-    """Typical standard error of the corrected Gram matrix's eigenvalues, in units of the columns' deviations.
+def eigenvalue_error(sums: Floats, corrections: Floats, n_targets: int, scale: Floats | None = None) -> float:
+    """Typical standard error of the corrected Gram matrix's eigenvalues, in units of `scale` as in `solve`.
 
     Measured as the folds differ along each eigenvector.
     """
     gram, _, means, _ = centre(sums.sum(axis=0), n_targets)
-    scale, counts = deviations(gram, means), sums[:, 0, 0]
+    scale, counts = deviations(gram, means) if scale is None else scale, sums[:, 0, 0]
     vectors = np.linalg.eigh((gram - corrections.sum(axis=0) / counts.sum()) / np.outer(scale, scale))[1]
     inside = slice(1, 1 + len(gram))
     along = vectors / scale[:, None]
@@ -90,7 +104,7 @@ def eigenvalue_error(sums: Floats, corrections: Floats, n_targets: int) -> float
             for total, noise in zip(sums, corrections)
         ]
     )
-    return float(np.sqrt(np.mean(guarded_choice(values.T, counts).errors ** 2)))
+    return float(np.sqrt(np.mean(mean_and_error(values.T, counts)[1] ** 2)))
 
 
 def deviations(gram: Floats, means: Floats) -> Floats:

@@ -1,0 +1,179 @@
+"""Gradient descent on the squared loss of clean rows, of which only noisy ones are seen."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from noisewise._loops.compiled import compiled
+
+CONSTANT, ROOT, ADAGRAD = 0, 1, 2  # steps
+
+
+class Descent(NamedTuple):
+    """What a learner knows; the loop changes all of it.
+
+    `weights`, `squares` (of gradients), `older` and `newer` (sums of weights) have one entry a column; `means` and
+    `spreads` (sums of squared deviations) one more, for the target; `rounds` counts all rounds and those in the sums.
+    """
+
+    weights: Any
+    squares: Any
+    older: Any
+    newer: Any
+    means: Any
+    spreads: Any
+    rounds: Any
+
+
+def begin(d: int) -> Descent:
+    """Nothing is known yet."""
+    zeros, more = np.zeros((4, d)), np.zeros((2, d + 1))
+    return Descent(zeros[0], zeros[1], zeros[2], zeros[3], more[0], more[1], np.zeros(3, dtype=np.int64))
+
+
+@compiled
+def fill_gradient(
+    t: int,
+    weights: Any,
+    left: Any,
+    right: Any,
+    target: float,
+    variances: Any,
+    covariances: Any,
+    deviations: Any,
+    out: Any,
+) -> None:
+    """Write to `out`: 2 (w.left - target) right - 2 C w, C being what noise adds to the products of round t.
+
+    `variances` (r, d) and `covariances` (r, d, d) hold no row, one for all rounds or one for each; `deviations[t]`
+    holds vectors v, whose v v' are summed.
+    """
+    d = len(weights)
+    residual = -target
+    for j in range(d):
+        residual += weights[j] * left[j]
+    for j in range(d):
+        out[j] = 2.0 * residual * right[j]
+    if len(variances):
+        row = variances[min(t, len(variances) - 1)]
+        for j in range(d):
+            out[j] -= 2.0 * row[j] * weights[j]
+    if len(covariances):
+        matrix = covariances[min(t, len(covariances) - 1)]
+        for i in range(d):
+            for j in range(d):
+                out[i] -= 2.0 * matrix[i, j] * weights[j]
+    for a in range(deviations.shape[1]):
+        along = 0.0
+        for j in range(d):
+            along += deviations[t, a, j] * weights[j]
+        for j in range(d):
+            out[j] -= 2.0 * along * deviations[t, a, j]
+
+
+@compiled
+def descend(
+    state: Any,
+    left: Any,
+    right: Any,
+    targets: Any,
+    correction: Any,
+    step: int,
+    rate: float,
+    radius: float,
+    centred: bool,
+    clean: Any,
+    predictions: Any,
+) -> None:
+    """One round for each row, in order; `state` moves on.
+
+    `correction` is (variances, covariances, deviations) as in `fill_gradient`. A `radius` of 0 stands for the ball
+    |w s| <= 2 s_y in units of the columns' and the target's deviations so far. Where `clean` has rows, the prediction
+    for each, made before its round is learnt from, is written to `predictions`.
+    """
+    variances, covariances, deviations = correction
+    d = len(state.weights)
+    gradient, first, second = np.zeros(d), np.zeros(d), np.zeros(d)
+    for t in range(len(targets)):
+        if len(clean):
+            predictions[t] = state.means[d] if centred else 0.0
+            for j in range(d):
+                predictions[t] += state.weights[j] * (clean[t, j] - (state.means[j] if centred else 0.0))
+        past = state.rounds[0]
+        if step == CONSTANT or past > 0:  # other steps, and means, need a past
+            for j in range(d):
+                centre = state.means[j] if centred else 0.0
+                first[j], second[j] = left[t, j] - centre, right[t, j] - centre
+            target = targets[t] - (state.means[d] if centred else 0.0)
+            if not centred or past > 0:
+                fill_gradient(t, state.weights, first, second, target, variances, covariances, deviations, gradient)
+                take_step(state, gradient, step, rate)
+                project(state, radius)
+        look(state, left[t], right[t], targets[t], centred)
+        average(state)
+
+
+@compiled
+def take_step(state: Any, gradient: Any, step: int, rate: float) -> None:
+    """Weights, against the gradient: a constant step, one that shrinks as 1 / sqrt(t), or one a column (AdaGrad)."""
+    d = len(gradient)
+    past = state.rounds[0]
+    length = 0.0
+    for j in range(d):
+        length += state.spreads[j]
+    for j in range(d):
+        if step == CONSTANT:
+            state.weights[j] -= rate * gradient[j]
+        elif step == ROOT:
+            if length > 0.0:
+                state.weights[j] -= rate * past / length / np.sqrt(past) * gradient[j]
+        else:
+            state.squares[j] += gradient[j] * gradient[j]
+            if state.squares[j] > 0.0 and state.spreads[j] > 0.0:
+                unit = np.sqrt(state.spreads[d] / state.spreads[j])
+                state.weights[j] -= rate * unit * gradient[j] / np.sqrt(state.squares[j])
+
+
+@compiled
+def project(state: Any, radius: float) -> None:
+    """Weights outside the ball are shortened."""
+    d = len(state.weights)
+    size = 0.0
+    for j in range(d):
+        unit = state.spreads[j] if radius == 0.0 else 1.0
+        size += state.weights[j] * state.weights[j] * unit
+    most = 4.0 * state.spreads[d] if radius == 0.0 else radius * radius
+    if size > most:
+        shorter = np.sqrt(most / size)
+        for j in range(d):
+            state.weights[j] *= shorter
+
+
+@compiled
+def look(state: Any, left: Any, right: Any, target: float, centred: bool) -> None:
+    """Means and squared deviations, with one more row."""
+    d = len(state.weights)
+    state.rounds[0] += 1
+    for j in range(d + 1):
+        value = target if j == d else 0.5 * (left[j] + right[j])
+        before = value - (state.means[j] if centred else 0.0)
+        state.means[j] += (value - state.means[j]) / state.rounds[0]
+        state.spreads[j] += before * (value - (state.means[j] if centred else 0.0))
+
+
+@compiled
+def average(state: Any) -> None:
+    """Sums of weights: `newer` starts anew at rounds 1, 2, 4, 8, ..., `older` goes on from the start before."""
+    t = state.rounds[0]
+    anew = t & (t - 1) == 0
+    if anew:
+        state.rounds[1], state.rounds[2] = state.rounds[2], 0
+    for j in range(len(state.weights)):
+        if anew:
+            state.older[j], state.newer[j] = state.newer[j], 0.0
+        state.older[j] += state.weights[j]
+        state.newer[j] += state.weights[j]
+    state.rounds[1] += 1
+    state.rounds[2] += 1
