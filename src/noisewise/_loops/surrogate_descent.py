@@ -16,14 +16,21 @@ class Runs(NamedTuple):
     `norm` is the squared norm in the surrogate space, kept up to date by one kernel row a round. `total` is the
     weighted sum of scales so far and `weight` that of the weights. The mark of a coefficient is its product with the
     total at its round; it counts (total * coef - mark) / weight in the average of all predictors.
+    Where a scale gets small, it moves into the coefficients and the total begins anew: coefficients of earlier blocks
+    are then to be multiplied by `shrunk`, after `moved` times each has been taken from its mark.
     """
 
     scale: NDArray[np.float64]
     norm: NDArray[np.float64]
     total: NDArray[np.float64]
     weight: NDArray[np.float64]
+    shrunk: NDArray[np.float64]
+    moved: NDArray[np.float64]
     steps: NDArray[np.float64]
     balls: NDArray[np.float64]
+
+
+SMALL = 1e-3  # scales below cost digits of the average, which is a difference
 
 
 @compiled
@@ -66,3 +73,21 @@ def descend(
             weight = (first + b + 1.0) ** power
             runs.weight[g] += weight
             runs.total[g] += weight * runs.scale[g]
+            if runs.scale[g] < SMALL:
+                rescale(runs, before, g, b, coefs, marks)
+
+
+@compiled
+def rescale(runs: Any, before: Any, g: int, b: int, coefs: Any, marks: Any) -> None:
+    """Move the scale of a run into its coefficients and into what earlier rows say of rounds to come."""
+    total, scale = runs.total[g], runs.scale[g]
+    for i in range(b + 1):
+        marks[g, i] -= total * coefs[g, i]
+        coefs[g, i] *= scale
+    for later in range(b + 1, coefs.shape[1]):
+        for side in (0, 2):
+            before[side + 1, g, later] -= total * before[side, g, later]
+            before[side, g, later] *= scale
+    runs.moved[g] += total * runs.shrunk[g]
+    runs.shrunk[g] *= scale
+    runs.total[g], runs.scale[g] = 0.0, 1.0

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from noisewise._inputs import Chance, Floats, generator
+from noisewise._inputs import Chance, Codes, Floats, generator
 from noisewise.kernels import Kernel
 
 BLOCK = 256
@@ -74,8 +74,9 @@ def descend(
     from noisewise._loops import surrogate_descent as loop
 
     n, n_runs = len(y), len(steps)
-    norm, total, weight = np.zeros((3, n_runs))
-    runs = loop.Runs(np.ones(n_runs), norm, total, weight, np.asarray(steps, float), np.asarray(balls, float))
+    norm, total, weight, moved = np.zeros((4, n_runs))
+    scale, shrunk = np.ones((2, n_runs))
+    runs = loop.Runs(scale, norm, total, weight, shrunk, moved, np.asarray(steps, float), np.asarray(balls, float))
     rows, coefs, marks = copies.stored[:0], np.zeros((n_runs, 0)), np.zeros((n_runs, 0))
     losses = np.empty((n_runs, n))
     for first in range(0, n, BLOCK):
@@ -91,19 +92,22 @@ def descend(
         loss = np.empty((n_runs, len(stored)))
         loop.descend(runs, before, own, y[part], first, 0.0 if power is None else power, new[0], new[1], loss)
         losses[:, part] = loss
+        marks -= moved[:, None] * coefs
+        coefs *= shrunk[:, None]
+        moved[:], shrunk[:] = 0.0, 1.0
         rows = np.concatenate([rows, stored])
         coefs, marks = np.concatenate([coefs, new[0]], axis=1), np.concatenate([marks, new[1]], axis=1)
-        marks -= runs.total[:, None] * coefs  # count anew from here: scales stay numbers of a common size
-        coefs *= runs.scale[:, None]
-        runs.total[:], runs.scale[:] = 0.0, 1.0
+        marks -= total[:, None] * coefs  # begin anew with every block
+        coefs *= scale[:, None]
+        total[:], scale[:] = 0.0, 1.0
         if budget is not None and len(rows) > budget:
-            kept = _forget(kernels[0], runs, rows, coefs, budget)
+            kept = _forget(kernels[0], norm, rows, coefs, budget)
             rows, coefs, marks = rows[kept], coefs[:, kept], marks[:, kept]
-    return Stream(rows, coefs if power is None else -marks / runs.weight[:, None], losses)
+    return Stream(rows, coefs if power is None else -marks / weight[:, None], losses)
 
 
-def _forget(kernel: Kernel, runs: Any, rows: Floats, coefs: Floats, budget: int) -> Floats:
-    """Which rows to keep, largest coefficients first; takes the others out of the norms of `runs`."""
+def _forget(kernel: Kernel, norm: Floats, rows: Floats, coefs: Floats, budget: int) -> Codes:
+    """Which rows to keep, largest coefficients first; takes the others out of the squared norm of each run."""
     sizes = np.abs(coefs)
     importance = np.max(sizes / np.maximum(sizes.max(axis=1, keepdims=True), 1e-300), axis=0)
     order = np.argsort(-importance, kind="stable")
@@ -111,5 +115,5 @@ def _forget(kernel: Kernel, runs: Any, rows: Floats, coefs: Floats, budget: int)
     values = coefs @ kernel.gram(rows, rows[dropped])
     gone = coefs[:, dropped]
     inner = np.einsum("gi,ij,gj->g", gone, kernel.gram(rows[dropped]), gone)
-    runs.norm[:] = np.maximum(runs.norm - 2 * np.sum(gone * values, axis=1) + inner, 0.0)
+    norm[:] = np.maximum(norm - 2 * np.sum(gone * values, axis=1) + inner, 0.0)
     return np.asarray(kept)
