@@ -22,6 +22,9 @@ def move(state: Any, row: Any, moves: Any, gain: Any) -> int:
         return 1
     if state.integers[COVARIANCE] == DIAGONAL:
         shrink, r = state.integers[SHRINK], state.reals[RIDGE]
+        if first >= 0 and second >= 0 and shrink == DROP:
+            move_two(state.table, row, moves)
+            return 1
         if first >= 0:
             move_diagonal(state.table, shrink, r, row, first, alpha, beta)
         if second >= 0:
@@ -64,6 +67,24 @@ def move_diagonal(table: Any, shrink: int, r: float, row: Any, k: int, alpha: fl
         table[j, mean] += np.float64(alpha) * gain
         kept = 1.0 / (1.0 + np.float64(beta) * gain * x)
         table[j, mean + block] = variance * kept if shrink == INVERSE else variance * kept * kept
+
+
+@bare
+def move_two(table: Any, row: Any, moves: Any) -> None:
+    """Two columns at once, as `move_diagonal` would move them one after the other."""
+    first, alpha, beta, second, alpha2, beta2 = moves
+    block = 32 // table.itemsize
+    mean, mean2, zero = column(first, block), column(second, block), table.dtype.type(0.0)
+    a, b, a2, b2 = table.dtype.type(alpha), table.dtype.type(beta), table.dtype.type(alpha2), table.dtype.type(beta2)
+    for t in range(row.start, row.stop):
+        j = row.features[t]
+        x = table.dtype.type(row.values[t])
+        variance, variance2 = table[j, mean + block], table[j, mean2 + block]
+        gain, gain2 = variance * x, variance2 * x
+        table[j, mean] += a * gain
+        table[j, mean2] += a2 * gain2
+        table[j, mean + block] = max(zero, variance - b * (gain * gain))
+        table[j, mean2 + block] = max(zero, variance2 - b2 * (gain2 * gain2))
 
 
 @bare

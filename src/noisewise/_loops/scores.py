@@ -32,7 +32,7 @@ def _sum_blocks(n_blocks: int) -> Any:
 
 
 # made for these widths; others are put together from them, records (means and variances in turn) from the even ones
-_sum1, _sum2, _sum3 = _sum_blocks(1), _sum_blocks(2), _sum_blocks(3)
+_sum1, _sum2, _sum3, _sum4 = _sum_blocks(1), _sum_blocks(2), _sum_blocks(3), _sum_blocks(4)
 _sum5, _sum6, _sum10 = _sum_blocks(5), _sum_blocks(6), _sum_blocks(10)
 
 
@@ -52,10 +52,13 @@ def sum_row(table: Any, record: bool, row: Any, sums: Any) -> None:
         elif left == 5:
             _sum5(table, record, row, column, sums)
             column += 5 * block
+        elif left == 4:
+            _sum4(table, record, row, column, sums)
+            column += 4 * block
         elif left == 3:
             _sum3(table, record, row, column, sums)
             column += 3 * block
-        elif left in (2, 4):
+        elif left == 2:
             _sum2(table, record, row, column, sums)
             column += 2 * block
         else:

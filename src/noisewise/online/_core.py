@@ -33,7 +33,7 @@ def loops() -> ModuleType:
 class RoundLearner(BaseEstimator):
     """Arrays of a learner that goes one round at a time; everything it has learnt is in plain attributes."""
 
-    _not_saved_ = ("_scratch", "_everything")
+    _not_saved_ = ("_scratch", "_everything", "_parts")
 
     def _begin(
         self, n_features: int, dtype: Any, policy: Policy, rule: Rule, signal: int, covariance: str, flip_rates: Floats
@@ -77,7 +77,18 @@ class RoundLearner(BaseEstimator):
         return {name: value for name, value in state.items() if name not in self._not_saved_}
 
     def _state(self) -> State:
-        return State(self.table_, self.sigma_, self.reals_, self.integers_, self.chance_)
+        """The arrays of this moment; made anew only if one of them has been replaced, for speed row by row."""
+        parts: State | None = self.__dict__.get("_parts")
+        if (
+            parts is None
+            or parts.table is not self.table_
+            or parts.sigma is not self.sigma_
+            or parts.reals is not self.reals_
+            or parts.integers is not self.integers_
+            or parts.chance is not self.chance_
+        ):
+            parts = self._parts = State(self.table_, self.sigma_, self.reals_, self.integers_, self.chance_)
+        return parts
 
     def _room(self) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Memory for one row, and leave to play everything: no part of what has been learnt."""
@@ -89,6 +100,7 @@ class RoundLearner(BaseEstimator):
     def _run(self, X: Any, log: Log) -> None:
         """Play or relive all rows; if one is not finite, nothing has happened."""
         state = self._state()
+        X = X.astype(self.table_.dtype, copy=False)  # another type only where a full covariance asks for float64
         if sp.issparse(X):
             loops().play_sparse(state, *csr_parts(X), log, *self._room())
             return
