@@ -1,0 +1,214 @@
+"""Linear learners: coefficients of clean features, from noisy ones."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import train_test_split
+
+from noisewise import GaussianNoise
+from noisewise.datasets import load, make_california_like, make_linear_stream
+from noisewise.features import LaplaceNoise, MaskingNoise, NoisyFeatureClassifier, NoisyFeatureRegressor
+
+TRUE = np.array([2.0, -1.0, 0.5])
+
+
+def correlated(n, rng):
+    X = rng.normal(size=(n, 3)) @ np.array([[1.0, 0.6, 0.0], [0.0, 0.8, 0.3], [0.0, 0.0, 1.0]]) + 3
+    return X, X @ TRUE + 4 + 0.1 * rng.normal(size=n)
+
+
+@pytest.mark.parametrize(
+    ("noise", "told", "m"),
+    [
+        (GaussianNoise([[0.5, 0.2, 0], [0.2, 0.4, 0], [0, 0, 0.1]]), True, 1),
+        (GaussianNoise(0.5), False, 2),
+        (GaussianNoise([0.5, 0.1, 0.0]), True, 2),
+        (LaplaceNoise(0.5), True, 1),
+        (MaskingNoise(0.9), True, 1),
+        (MaskingNoise(0.9), False, 2),
+    ],
+)
+def test_coefficients_are_straightened(noise, told, m, rng):
+    X, y = correlated(40_000, rng)
+    copies = noise.copies(X, m, rng)
+    model = NoisyFeatureRegressor(noise if told else None).fit(copies[:, 0], y, copies=copies)
+    plain = LinearRegression().fit(copies.mean(axis=1), y)
+    assert np.abs(plain.coef_ - TRUE).max() > 0.1
+    assert np.abs(model.coef_ - TRUE).max() < 0.4 * np.abs(plain.coef_ - TRUE).max()
+    np.testing.assert_allclose(model.bent_coef_, plain.coef_, atol=0.2 * np.abs(plain.coef_ - TRUE).max() + 0.02)
+    np.testing.assert_allclose(model.intercept_, 4, atol=0.4 * abs(plain.intercept_ - 4) + 0.05)
+
+
+def test_noise_of_each_row_is_taken_away(rng):
+    X, y = correlated(40_000, rng)
+    variances = rng.exponential(0.5, size=X.shape)
+    noisy = X + rng.normal(size=X.shape) * np.sqrt(variances)
+    model = NoisyFeatureRegressor().fit(noisy, y, row_covariances=variances)
+    np.testing.assert_allclose(model.coef_, TRUE, atol=0.1)
+    np.testing.assert_allclose(np.diag(model.noise_.matrix(3)), variances.mean(axis=0))
+    full = NoisyFeatureRegressor().fit(noisy, y, row_covariances=variances[:, :, None] * np.eye(3))
+    np.testing.assert_allclose(full.coef_, model.coef_, rtol=1e-8)
+
+
+def test_the_report_says_how_much_is_bent(rng):
+    X = rng.normal(size=(50_000, 1))
+    noise = GaussianNoise(3.0)
+    model = NoisyFeatureRegressor(noise).fit(noise.corrupt(X, rng), X[:, 0])
+    np.testing.assert_allclose(model.attenuation_, 0.25, atol=0.02)
+    np.testing.assert_allclose(model.reliability_, [0.25], atol=0.02)
+    quiet = NoisyFeatureRegressor().fit(X, X[:, 0])
+    assert quiet.attenuation_ == pytest.approx(1.0)
+    assert quiet.bent_coef_ == pytest.approx(quiet.coef_)
+
+
+def test_copies_show_their_noise(rng):
+    X, y = correlated(20_000, rng)
+    covariance = np.array([[0.5, 0.2, 0], [0.2, 0.4, 0], [0, 0, 0.1]])
+    copies = GaussianNoise(covariance).copies(X, 3, rng)
+    model = NoisyFeatureRegressor().fit(copies[:, 0], y, copies=copies)
+    np.testing.assert_allclose(model.noise_.matrix(3), covariance, atol=0.02)
+
+
+@pytest.mark.parametrize("constraint", ["ridge", "ball"])
+def test_without_noise_it_is_least_squares(constraint, rng):
+    X, y = correlated(500, rng)
+    model = NoisyFeatureRegressor(constraint=constraint).fit(X, y)
+    np.testing.assert_allclose(model.predict(X), LinearRegression().fit(X, y).predict(X), atol=0.02)
+
+
+@pytest.mark.parametrize("constraint", ["ridge", "ball"])
+def test_pieces_give_what_all_rows_give(constraint, rng):
+    X, y = correlated(230, rng)
+    copies = GaussianNoise(0.3).copies(X, 2, rng)
+    whole = NoisyFeatureRegressor(constraint=constraint).fit(copies[:, 0], y, copies=copies)
+    pieces = NoisyFeatureRegressor(constraint=constraint)
+    for part in (slice(0, 1), slice(1, 8), slice(8, 100), slice(100, 230)):
+        pieces.partial_fit(copies[part, 0], y[part], copies=copies[part])
+    np.testing.assert_allclose(pieces.coef_, whole.coef_, rtol=1e-6)
+    np.testing.assert_allclose(pieces.intercept_, whole.intercept_, rtol=1e-6)
+    assert pieces.n_samples_seen_ == 230
+
+
+def test_units_of_columns_do_not_matter(rng):
+    X, y = correlated(300, rng)
+    units = np.array([1.0, 1000.0, 0.001])
+    model = NoisyFeatureRegressor(GaussianNoise(0.3)).fit(X, y)
+    scaled = NoisyFeatureRegressor(GaussianNoise(0.3 * units**2)).fit(X * units, y)
+    np.testing.assert_allclose(scaled.coef_ * units, model.coef_, rtol=1e-6)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_classes_are_separated_as_in_clean_rows(n_classes, rng):
+    X = rng.normal(size=(20_000, 3)) * [3.0, 1.0, 0.3]
+    scores = X @ rng.normal(size=(3, n_classes)) / [1, 2, 3][:n_classes]
+    y = scores.argmax(axis=1)
+    noise = GaussianNoise([4.0, 0.0, 0.0])
+    noisy = noise.corrupt(X, rng)
+    corrected = NoisyFeatureClassifier(noise).fit(noisy, y)
+    assert corrected.correction_ > 0
+    assert corrected.score(X, y) > NoisyFeatureClassifier().fit(noisy, y).score(X, y)
+
+
+def test_classes_may_come_before_their_rows(rng):
+    X, labels = rng.normal(size=(60, 2)), np.array(["a", "b", "c"])
+    y = labels[np.clip(np.round(X[:, 0] + 1), 0, 2).astype(int)]
+    order = np.argsort(y, kind="stable")
+    model = NoisyFeatureClassifier()
+    for part in (order[:20], order[20:]):
+        model.partial_fit(X[part], y[part], classes=labels)
+    assert model.classes_.tolist() == ["a", "b", "c"]
+    with pytest.raises(ValueError, match="not the same as on last call"):
+        model.partial_fit(X, y, classes=["a", "b"])
+
+
+@pytest.mark.parametrize(
+    ("options", "call", "sentence"),
+    [
+        ({"noise": GaussianNoise(np.ones(2))}, {}, "2 columns, the data have 3"),
+        ({}, {"copies": np.zeros((49, 1, 3))}, r"\(50, m, 3\)"),
+        ({}, {"row_covariances": np.zeros((50, 2))}, r"\(50, 3\)"),
+        ({"constraint": "cone"}, {}, "'ridge' or 'ball'"),
+        ({"strength": -1.0}, {}, "0 or more"),
+        ({"n_folds": 1}, {}, "at least two folds"),
+    ],
+)
+def test_bad_input_is_refused(options, call, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        NoisyFeatureRegressor(**options).fit(np.eye(50, 3), np.arange(50), **call)
+
+
+def diabetes_scores(noise, seeds=20):
+    """R2 on clean test rows: plain and corrected from one copy, plain mean and corrected from two."""
+    X, y = load("diabetes_progression")
+    X = X / X.std(axis=0)
+    scores = []
+    for seed in range(seeds):
+        X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.25, random_state=seed)
+        copies = noise.copies(X_train, 2, np.random.default_rng(seed))
+        models = [
+            LinearRegression().fit(copies[:, 0], y_train),
+            NoisyFeatureRegressor(noise).fit(copies[:, 0], y_train),
+            LinearRegression().fit(copies.mean(axis=1), y_train),
+            NoisyFeatureRegressor().fit(copies[:, 0], y_train, copies=copies),
+        ]
+        scores.append([model.score(X_test, y_test) for model in models])
+    return np.mean(scores, axis=0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "noise",
+    [
+        *(GaussianNoise(level**2) for level in (0.3, 0.6, 1.0)),
+        LaplaceNoise(np.sqrt(0.5)),
+        MaskingNoise(0.5),
+    ],
+    ids=repr,
+)
+def test_correction_does_no_harm_on_diabetes(noise):
+    noisy, one, mean, two = diabetes_scores(noise)
+    assert one > noisy - 0.01
+    assert two > noisy - 0.01
+    assert 1 - two < 1.1 * (1 - mean)
+    if noise == GaussianNoise(1.0):
+        assert one > noisy + 0.01
+        assert two > noisy + 0.02
+
+
+@pytest.mark.slow
+def test_most_of_what_noise_costs_is_won_back_on_california_like_rows():
+    noise, scores = GaussianNoise(1.0), []
+    for seed in range(8):
+        X, y = make_california_like(10_000, random_state=seed)
+        copies = noise.copies(X[:5000], 2, np.random.default_rng(seed))
+        y, X_test, y_test = y[:5000], X[5000:], y[5000:]
+        models = [
+            LinearRegression().fit(X[:5000], y),
+            LinearRegression().fit(copies[:, 0], y),
+            LinearRegression().fit(copies.mean(axis=1), y),
+            NoisyFeatureRegressor(noise).fit(copies[:, 0], y),
+            NoisyFeatureRegressor().fit(copies[:, 0], y, copies=copies),
+        ]
+        scores.append([model.score(X_test, y_test) for model in models])
+    clean, noisy, mean, one, two = np.mean(scores, axis=0)
+    np.testing.assert_allclose([clean, noisy, mean], [0.728, 0.518, 0.606], atol=0.025)
+    np.testing.assert_allclose([one, two], [0.719, 0.723], atol=0.015)
+
+
+@pytest.mark.slow
+def test_guarded_batch_has_the_excess_risk_of_the_best_steps():
+    variances = 0.7 ** np.arange(10) / (0.7 ** np.arange(10)).sum()
+    noise, risks = GaussianNoise(0.09), []
+    for seed in range(10):
+        X, y = make_linear_stream(16_000, random_state=seed)
+        copies = noise.copies(X, 2, np.random.default_rng(seed))
+        models = [
+            LinearRegression().fit(copies[:, 0], y),
+            NoisyFeatureRegressor(noise).fit(copies[:, 0], y),
+            NoisyFeatureRegressor().fit(copies[:, 0], y, copies=copies),
+        ]
+        risks.append([1000 * variances @ (model.coef_ - 10**-0.5) ** 2 for model in models])
+    noisy, one, two = np.mean(risks, axis=0)
+    np.testing.assert_allclose(noisy, 17.8, rtol=0.05)
+    assert one < 0.42 * 1.3
+    assert two < 0.24 * 1.3
