@@ -14,7 +14,7 @@ from noisewise.noise import FlipMatrix
 MOST_COPIES = 1_000_000  # rows that weights may be turned into; heavier weights are scaled down
 
 
-def find_noise(noise: Any, X: Any, codes: Codes, weights: Floats, n_classes: int) -> FlipMatrix:
+def find_noise(noise: Any, X: Any, codes: Codes, weights: Floats) -> FlipMatrix:
     """The flip matrix that a `noise` argument stands for.
 
     Parameters
@@ -25,12 +25,11 @@ def find_noise(noise: Any, X: Any, codes: Codes, weights: Floats, n_classes: int
     codes : array of int
     weights : array
         A row of weight 2 counts as two rows, and one of weight 0 as none.
-    n_classes : int
     """
     if noise is None:
         return read_rows(None, X, codes, weights)[0].noise_
     if isinstance(noise, FlipMatrix):
-        return _fitting(noise, n_classes)
+        return noise
     estimate = getattr(noise, "estimate", noise)
     if not callable(estimate):
         raise ValueError(
@@ -41,7 +40,7 @@ def find_noise(noise: Any, X: Any, codes: Codes, weights: Floats, n_classes: int
     found = estimate(X[copies], codes[copies])
     if not isinstance(found, FlipMatrix):
         raise ValueError(f"the noise estimator returned a {type(found).__name__}; it must return a FlipMatrix")
-    return _fitting(found, n_classes)
+    return found
 
 
 def read_rows(noise: FlipMatrix | None, X: Any, codes: Codes, weights: Floats) -> tuple[RobustRidgeClassifier, Codes]:
@@ -71,9 +70,3 @@ def as_copies(X: Any, codes: Codes, weights: Floats) -> Codes:
     until = np.cumsum(weights if whole else weights * np.count_nonzero(weights) / weights.sum())
     counts = np.diff(np.floor(until + 0.5), prepend=0.0).astype(np.intp)
     return np.asarray(np.repeat(order, counts))
-
-
-def _fitting(noise: FlipMatrix, n_classes: int) -> FlipMatrix:
-    if noise.n_classes != n_classes:
-        raise ValueError(f"the noise is for {noise.n_classes} classes, the labels have {n_classes}")
-    return noise

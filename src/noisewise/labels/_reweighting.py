@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any, Self
 
 import numpy as np
@@ -73,9 +74,9 @@ class _WeightedClassifier(NoisyLabelClassifier):
         self.estimator_ = inner.fit(X, codes, sample_weight=weights)
         return self
 
+    @abstractmethod
     def _correct(self, X: Any, codes: Codes, given: Floats) -> Floats:
         """Sets `noise_`; what each row's weight is to be multiplied by."""
-        raise NotImplementedError
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable true label of each row."""
@@ -149,11 +150,11 @@ class ImportanceReweightedClassifier(_WeightedClassifier):
 
     def _correct(self, X: Any, codes: Codes, given: Floats) -> Floats:
         n_classes = len(self.classes_)
-        known = None if self.noise is None else find_noise(self.noise, X, codes, given, n_classes)
+        known = None if self.noise is None else self._check_noise(find_noise(self.noise, X, codes, given))
         if self.posterior_estimator is None:
             posterior, self.noise_ = _ridge_posterior(known, X, codes, given)
         else:
-            self.noise_ = find_noise(None, X, codes, given, n_classes) if known is None else known
+            self.noise_ = find_noise(known, X, codes, given)
             posterior = _out_of_fold(self.posterior_estimator, X, codes, given, n_classes)
         weights = importance_weights(posterior, codes, self.noise_)
         heaviest = np.zeros(n_classes)
@@ -204,7 +205,7 @@ class LabelDependentClassifier(_WeightedClassifier):
                 "Only binary classification is supported. The type of the target is multiclass: one cost per label "
                 "can't undo the noise of three classes or more; ImportanceReweightedClassifier takes them"
             )
-        self.noise_ = find_noise(self.noise, X, codes, given, 2)
+        self.noise_ = self._check_noise(find_noise(self.noise, X, codes, given))
         self.label_weights_ = label_dependent_weights(self.noise_)
         return np.asarray(2 * self.label_weights_[codes])  # mean one: a penalty keeps its strength
 

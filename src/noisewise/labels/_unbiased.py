@@ -77,7 +77,7 @@ class UnbiasedLogisticRegression(NoisyLabelClassifier):
         X, codes = self._check_training(X, y, accept_sparse="csr", dtype=np.float64)
         self._check_settings()
         weights = check_weights(sample_weight, X)
-        self.noise_ = find_noise(self.noise, X, codes, weights, len(self.classes_))
+        self.noise_ = self._check_noise(find_noise(self.noise, X, codes, weights))
         targets = bounded_targets(self.noise_.unbiased_targets(codes), weights)
         if len(self.classes_) == 2:
             targets = targets[:, 1:]

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from noisewise._inputs import Codes, Floats
-from noisewise.metrics._rows import Rows, read_classes, read_weights
+from noisewise.labels._base import check_weights
+from noisewise.metrics._rows import Rows, read_classes
 from noisewise.metrics._score import Score, noise_covariance, score_of
 from noisewise.noise import FlipMatrix
 
@@ -63,7 +64,7 @@ def corrected_accuracy(
     1.00 (0.91 to 1.00)
     """
     classes, (observed, predicted) = read_classes(classes, noise, y_observed, y_pred)
-    rows, guess = Rows.cells(observed, predicted, read_weights(sample_weight, len(observed)), noise)
+    rows, guess = Rows.cells(observed, predicted, check_weights(sample_weight, observed), noise)
     right = (guess[:, None] == np.arange(noise.n_classes)).astype(np.float64)
     value = float(rows.weights @ (rows.targets * right).sum(axis=1)) / rows.total
     return score_of(
@@ -100,7 +101,7 @@ def corrected_balanced_accuracy(
     0.50
     """
     classes, (observed, predicted) = read_classes(classes, noise, y_observed, y_pred)
-    rows, guess = Rows.cells(observed, predicted, read_weights(sample_weight, len(observed)), noise)
+    rows, guess = Rows.cells(observed, predicted, check_weights(sample_weight, observed), noise)
     rows.class_weights(classes)
     value, influence = _mean_of_ratios(rows, guess, np.arange(noise.n_classes), np.zeros(len(guess)))
     return score_of(
@@ -147,7 +148,7 @@ def corrected_f1(
     True
     """
     known, (observed, predicted) = read_classes(classes, noise, y_observed, y_pred)
-    rows, guess = Rows.cells(observed, predicted, read_weights(sample_weight, len(observed)), noise)
+    rows, guess = Rows.cells(observed, predicted, check_weights(sample_weight, observed), noise)
     wanted = _wanted(known.tolist(), pos_label, average)
     corrected = rows.class_weights(known) if average == "macro" else rows.weights @ rows.targets
     guessed = np.bincount(guess, rows.weights, minlength=noise.n_classes)

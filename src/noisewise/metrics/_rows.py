@@ -90,20 +90,6 @@ def read_classes(classes: Any, noise: FlipMatrix, *labels: Any) -> tuple[NDArray
     ]
 
 
-def read_weights(sample_weight: Any, n: int) -> Floats:
-    """Weights of the rows, ones by default."""
-    if sample_weight is None:
-        return np.ones(n)
-    weights = np.asarray(sample_weight, dtype=np.float64)
-    if weights.shape != (n,):
-        raise ValueError(f"sample_weight has shape {weights.shape}; one weight for each of {n} rows is needed")
-    if not np.isfinite(weights).all() or weights.min(initial=0) < 0:
-        raise ValueError("sample_weight holds negative or missing weights; zero is the least")
-    if not weights.any():
-        raise ValueError("all weights are zero; at least one row must count")
-    return weights
-
-
 def read_scores(y_score: Any, n: int, n_classes: int) -> Floats:
     """Scores of shape (n, n_classes), or (n, 1) for the second of two classes."""
     scores = np.asarray(y_score.to_numpy() if hasattr(y_score, "to_numpy") else y_score, dtype=np.float64)

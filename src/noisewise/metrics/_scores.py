@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from noisewise._inputs import Floats
-from noisewise.metrics._rows import Rows, read_classes, read_scores, read_weights
+from noisewise.labels._base import check_weights
+from noisewise.metrics._rows import Rows, read_classes, read_scores
 from noisewise.metrics._score import Score, noise_covariance, score_of
 from noisewise.noise import FlipMatrix
 
@@ -43,7 +44,7 @@ def corrected_log_loss(
     True
     """
     classes, (observed,) = read_classes(classes, noise, y_observed)
-    rows = Rows.of(observed, read_weights(sample_weight, len(observed)), noise)
+    rows = Rows.of(observed, check_weights(sample_weight, observed), noise)
     losses = -np.log(_probabilities(read_scores(y_prob, len(observed), noise.n_classes)))
     value = float(rows.weights @ (rows.targets * losses).sum(axis=1)) / rows.total
     return score_of(
@@ -94,7 +95,7 @@ def corrected_roc_auc(
     True
     """
     classes, (observed,) = read_classes(classes, noise, y_observed)
-    rows = Rows.of(observed, read_weights(sample_weight, len(observed)), noise)
+    rows = Rows.of(observed, check_weights(sample_weight, observed), noise)
     scores = read_scores(y_score, len(observed), noise.n_classes)
     members = rows.class_weights(classes)
     n_columns = scores.shape[1]
