@@ -20,16 +20,20 @@ TINY = 1e-7  # directions with less than this share of the leading variance are 
 MOST = 150  # directions kept at most; solving is cubic in them
 
 
-def pair_damping(frequencies: Floats, noise: FeatureNoise, n_copies: int) -> tuple[Floats, Floats]:
+def pair_damping(
+    frequencies: Floats, noise: FeatureNoise, n_copies: int, max_inflation: float = np.inf
+) -> tuple[Floats, Floats]:
     """Factors that turn the noisy products cos(a - b) and cos(a + b) into those of clean features, damped.
 
-    They are chi(w) chi(w') / chi(w - w') and chi(w) chi(w') / chi(w + w'), both of shape (D, D).
+    They are chi(w) chi(w') / chi(w - w') and chi(w) chi(w') / chi(w + w'), both of shape (D, D). Some laws' chi have
+    zeros: no product is divided by less than 1 / max_inflation^2.
     """
     single = characteristic_of_mean(noise, frequencies, n_copies)
     minus, plus = np.empty((2, len(single), len(single)))
     for i, w in enumerate(frequencies):  # row by row: all pairs of frequencies at once would fill the memory
-        minus[i] = single[i] * single / characteristic_of_mean(noise, w - frequencies, n_copies)
-        plus[i] = single[i] * single / characteristic_of_mean(noise, w + frequencies, n_copies)
+        for factors, pairs in ((minus, w - frequencies), (plus, w + frequencies)):
+            chi = characteristic_of_mean(noise, pairs, n_copies)
+            factors[i] = single[i] * single / np.copysign(np.maximum(np.abs(chi), max_inflation**-2), chi)
     return minus, plus
 
 
@@ -78,14 +82,14 @@ def solve_deconvolved(
     """
     total, counts = sums.sum(axis=0), sums[:, 0, 0]
     if strength is not None or np.count_nonzero(counts) < 2:
-        ways = leading_ways(total, n_targets, priors[0] / damping)
+        ways = leading_ways(total, n_targets, priors[0] / np.abs(damping))
         ridge = np.array([STRENGTHS[-1] if strength is None else strength])
         path = _path(*turn(total, corrections.sum(axis=0), ways), n_targets, ridge, 0.0)
         return Fitted(_unturned(path, ways)[0], 1.0, float(ridge[0]), None)
     held_out = take_away(sums, corrections)
     families = [(prior, False) for prior in priors]
     if corrections.any():
-        families += [(prior / damping, True) for prior in priors]
+        families += [(prior / np.abs(damping), True) for prior in priors]
     clean, noisy = np.zeros((2, len(families), len(STRENGTHS), len(sums)))  # held-out losses on either kind of rows
     fits = np.zeros((len(families), len(STRENGTHS), 1 + len(damping), n_targets))
     for i, (prior, corrected) in enumerate(families):

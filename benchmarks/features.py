@@ -1,0 +1,110 @@
+"""Noisy features: time as rows grow, and coefficients and time beside orthogonal distance regression, in one run.
+
+    python benchmarks/features.py              both tables
+    python benchmarks/features.py --rows 20000 --doublings 3
+
+odrpack (orthogonal distance regression) is given the true standard deviations of the noise in features and targets.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
+
+from noisewise import GaussianNoise
+from noisewise.datasets import make_friedman_small
+from noisewise.features import DeconvolvedFourierRegressor, NoisyFeatureRegressor, OnlineNoisyRegressor
+
+TRUE = np.array([1.0, -2.0, 0.5, 0.0, 3.0])
+
+
+def seconds(call, repeats=3):
+    best = np.inf
+    for _ in range(repeats):
+        start = time.perf_counter()
+        found = call()
+        best = min(best, time.perf_counter() - start)
+    return best, found
+
+
+def scaling(rows, doublings):
+    print("| rows | DeconvolvedFourierRegressor, s | ratio | NoisyFeatureRegressor, s | ratio |\n|---|---|---|---|---|")
+    noise, before, worst = GaussianNoise(0.04), None, 0.0
+    for n in rows * 2 ** np.arange(doublings + 1):
+        X, y = make_friedman_small(n, 0)
+        copies = noise.copies(X, 2, np.random.default_rng(0))
+        waves = DeconvolvedFourierRegressor(noise, random_state=0)
+        times = [
+            seconds(lambda: waves.fit(copies[:, 0], y, copies=copies))[0],
+            seconds(lambda: NoisyFeatureRegressor(noise).fit(copies[:, 0], y, copies=copies))[0],
+        ]
+        ratios = ["", ""] if before is None else [f"{now / then:.2f}" for now, then in zip(times, before)]
+        worst = worst if before is None else max(worst, times[0] / before[0])
+        print(f"| {n} | {times[0]:.2f} | {ratios[0]} | {times[1]:.3f} | {ratios[1]} |", flush=True)
+        before = times
+    print(f"twice the rows take at most {worst:.2f} of the time\n")
+
+
+def by_odr(noisy, y, feature_deviation, target_deviation):
+    from odrpack import odr_fit
+
+    d = noisy.shape[1]
+    start = np.append(np.linalg.lstsq(np.column_stack([noisy, np.ones(len(y))]), y, rcond=None)[0], [])
+    fit = odr_fit(
+        lambda x, beta: beta[:d] @ x + beta[d],
+        noisy.T,
+        y,
+        start,
+        weight_x=feature_deviation**-2,
+        weight_y=target_deviation**-2,
+        jac_beta=lambda x, beta: np.vstack([x, np.ones(x.shape[1])]),
+        jac_x=lambda x, beta: np.repeat(beta[:d, None], x.shape[1], axis=1),
+    )
+    return fit.beta[:d]
+
+
+def against_odr(sizes):
+    print("| rows | target | learner | coefficients, root mean square error | s |\n|---|---|---|---|---|")
+    for kind in ("linear", "with a remainder"):
+        for n in sizes:
+            errors, times = {}, {}
+            for seed in range(3):
+                rng = np.random.default_rng(seed)
+                X = rng.normal(size=(n, 5)) @ (np.eye(5) + 0.3)
+                noise, noisy = GaussianNoise(0.25), None
+                noisy = noise.corrupt(X, rng)
+                y = X @ TRUE + 0.2 * rng.normal(size=n)
+                if kind != "linear":
+                    y += X[:, 0] ** 2 - X[:, 1] ** 2  # what no line explains, and no measurement error
+                learners = {
+                    "odrpack": lambda noisy=noisy, y=y: by_odr(noisy, y, 0.5, 0.2),
+                    "NoisyFeatureRegressor": lambda noisy=noisy, y=y: NoisyFeatureRegressor(noise).fit(noisy, y).coef_,
+                    "OnlineNoisyRegressor": lambda noisy=noisy, y=y: OnlineNoisyRegressor(noise).fit(noisy, y).coef_,
+                }
+                for name, learner in learners.items():
+                    spent, coef = seconds(learner, repeats=1 if name == "odrpack" else 2)
+                    errors.setdefault(name, []).append(np.sqrt(np.mean((coef - TRUE) ** 2)))
+                    times.setdefault(name, []).append(spent)
+            for name in errors:
+                print(
+                    f"| {n} | {kind} | {name} | {np.mean(errors[name]):.4f} | {np.mean(times[name]):.3f} |", flush=True
+                )
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", type=int, default=20_000)
+    parser.add_argument("--doublings", type=int, default=3)
+    parser.add_argument("--sizes", nargs="+", type=int, default=[1_000, 10_000, 40_000])
+    options = parser.parse_args()
+    scaling(options.rows, options.doublings)
+    against_odr(options.sizes)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,206 @@
+"""Deconvolved Fourier features: products of clean waves, and functions learnt through noise."""
+
+import numpy as np
+import pytest
+
+from helpers import assert_biased, assert_unbiased
+from noisewise import GaussianNoise
+from noisewise.datasets import make_friedman_small, make_noisy_moons, make_sine
+from noisewise.features import (
+    DeconvolvedFourierClassifier,
+    DeconvolvedFourierRegressor,
+    LaplaceNoise,
+    MaskingNoise,
+    SymmetricNoise,
+)
+from noisewise.features._deconvolution import excess_products, leading_ways, pair_damping, turn
+from noisewise.features._noise import characteristic_of_mean
+from noisewise.kernels import Gaussian, Laplacian, Linear
+
+ROW = np.array([0.4, -0.8])
+LAWS = [GaussianNoise([[0.3, 0.1], [0.1, 0.2]]), LaplaceNoise([0.3, 0.2])]
+
+
+@pytest.mark.parametrize("noise", LAWS)
+@pytest.mark.parametrize("m", [1, 2])
+def test_products_of_waves_are_those_of_clean_waves_damped(noise, m, rng):
+    frequencies, phases = 0.7 * rng.normal(size=(5, 2)), rng.uniform(0, 2 * np.pi, 5)
+    angles = noise.copies(np.tile(ROW, (100_000, 1)), m, rng).mean(axis=1) @ frequencies.T + phases
+    cosines, sines = ((f(angles)[:, :, None] * f(angles)[:, None, :]) for f in (np.cos, np.sin))
+    damping = characteristic_of_mean(noise, frequencies, m)
+    clean = damping * np.cos(frequencies @ ROW + phases)
+    corrected = cosines - excess_products(cosines, sines, *pair_damping(frequencies, noise, m))
+    assert_unbiased(corrected.reshape(-1, 25), np.outer(clean, clean).ravel())
+    assert_unbiased(np.cos(angles), clean)
+    assert_biased(cosines.reshape(-1, 25), np.outer(clean, clean).ravel())
+
+
+def test_the_mean_of_two_copies_has_less_variance_than_their_product(rng):
+    noise, frequencies = GaussianNoise(0.3), rng.normal(size=(4, 2))
+    copies = noise.copies(np.tile(ROW, (20_000, 1)), 2, rng)
+    single = characteristic_of_mean(noise, frequencies, 1)
+    first, second = (np.cos(copies[:, a] @ frequencies.T) / single for a in (0, 1))
+    product = (first[:, :, None] * second[:, None, :] + second[:, :, None] * first[:, None, :]) / 2
+    angles = copies.mean(axis=1) @ frequencies.T
+    cosines, sines = ((f(angles)[:, :, None] * f(angles)[:, None, :]) for f in (np.cos, np.sin))
+    damping = characteristic_of_mean(noise, frequencies, 2)
+    ours = cosines - excess_products(cosines, sines, *pair_damping(frequencies, noise, 2))
+    ours /= np.outer(damping, damping)
+    assert_unbiased((ours - product).reshape(-1, 16), 0.0)
+    assert (ours.var(axis=0) < product.var(axis=0)).all()
+
+
+def test_turned_sums_are_sums_of_turned_features(rng):
+    Z, by = rng.normal(size=(30, 6)), rng.normal(size=(4, 3))
+    sums = Z.T @ Z
+    turned, noise = turn(sums, np.eye(4), by)
+    Z_turned = np.column_stack([Z[:, 0], Z[:, 1:5] @ by, Z[:, 5]])
+    np.testing.assert_allclose(turned, Z_turned.T @ Z_turned)
+    np.testing.assert_allclose(noise, by.T @ by)
+
+
+def test_leading_ways_make_the_prior_a_plain_ridge(rng):
+    Z = np.column_stack([np.ones(50), rng.normal(size=(50, 5))])
+    prior = np.array([1.0, 2.0, 0.5, 3.0])
+    ways = leading_ways(Z.T @ Z, 1, prior)
+    np.testing.assert_allclose(ways.T @ (ways / prior[:, None]), np.eye(4), atol=1e-10)
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [GaussianNoise(0.09), LaplaceNoise(0.2), SymmetricNoise(lambda w: np.sinc(0.5 * w / np.pi).prod(axis=-1))],
+)
+def test_a_wave_is_straightened(noise, rng):
+    X, y = make_sine(3000, rng)
+    noisy = noise.corrupt(X, rng) if hasattr(noise, "corrupt") else X + rng.uniform(-0.5, 0.5, X.shape)
+    X_test, y_test = make_sine(2000, rng)
+    plain = DeconvolvedFourierRegressor(random_state=0).fit(noisy, y)
+    model = DeconvolvedFourierRegressor(noise, random_state=0).fit(noisy, y)
+    assert model.correction_ == 1
+    errors = [np.mean((y_test - fitted.predict(X_test)) ** 2) - 0.01 for fitted in (plain, model)]
+    assert errors[1] < 0.5 * errors[0]
+
+
+def test_copies_show_their_noise(rng):
+    X, y = make_sine(2000, rng)
+    copies = GaussianNoise(0.09).copies(X, 2, rng)
+    told = DeconvolvedFourierRegressor(GaussianNoise(0.09), random_state=0).fit(copies[:, 0], y, copies=copies)
+    found = DeconvolvedFourierRegressor(random_state=0).fit(copies[:, 0], y, copies=copies)
+    np.testing.assert_allclose(found.noise_.matrix(1), 0.09, rtol=0.1)
+    np.testing.assert_allclose(found.predict(X), told.predict(X), atol=0.05)
+
+
+def test_pieces_give_what_all_rows_give(rng):
+    X, y = make_sine(300, rng)
+    copies = GaussianNoise(0.04).copies(X, 2, rng)
+    options = {"kernel": Gaussian(1.5), "n_components": 40, "random_state": 0}
+    whole = DeconvolvedFourierRegressor(**options).fit(copies[:, 0], y, copies=copies)
+    pieces = DeconvolvedFourierRegressor(**options)
+    for part in (slice(0, 1), slice(1, 17), slice(17, 300)):
+        pieces.partial_fit(copies[part, 0], y[part], copies=copies[part])
+    np.testing.assert_allclose(pieces.predict(X), whole.predict(X), atol=1e-5)
+    with pytest.raises(ValueError, match="all need as many"):
+        pieces.partial_fit(X, y)
+
+
+def test_moons_are_told_apart_through_noise(rng):
+    X, y, copies = make_noisy_moons(1000, noise=0.3, random_state=1)
+    model = DeconvolvedFourierClassifier(GaussianNoise(0.09), random_state=0)
+    assert model.fit(copies[:, 0], y, copies=copies).score(X, y) > 0.99
+
+
+def test_three_classes(rng):
+    X = rng.uniform(-3, 3, (1500, 1))
+    y = np.array(["low", "middle", "high"])[(X[:, 0] > -1).astype(int) + (X[:, 0] > 1)]
+    noise = GaussianNoise(0.04)
+    model = DeconvolvedFourierClassifier(noise, n_components=60, random_state=0).fit(noise.corrupt(X, rng), y)
+    assert model.score(X, y) > 0.95
+    assert model.decision_function(X).shape == (1500, 3)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"noise": MaskingNoise(0.5)}, "no additive noise"),
+        ({"kernel": Linear()}, "Gaussian, Laplacian"),
+        ({"n_components": 0}, "at least one"),
+        ({"n_folds": 1}, "at least two folds"),
+        ({"max_inflation": 0.5}, "1 or more"),
+        ({"strength": -1.0}, "0 or more"),
+        ({"noise": GaussianNoise(1e6), "kernel": Laplacian(0.001)}, "hides all frequencies"),
+        ({"noise": GaussianNoise([1.0, 1.0])}, "2 columns, the data have 1"),
+    ],
+)
+def test_bad_settings_are_refused(options, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        DeconvolvedFourierRegressor(random_state=0, **options).fit(np.arange(10.0)[:, None], np.arange(10.0))
+
+
+def tuned(noise, copies, y, validation, test, error):
+    """Test error of the width and ridge that are best on clean validation rows."""
+    fits = [
+        DeconvolvedFourierRegressor(noise, kernel=Gaussian(width), strength=strength, random_state=0).fit(
+            copies[:, 0], y, copies=copies
+        )
+        for width in (0.75, 1.0, 1.5, 2.0)
+        for strength in 10.0 ** np.arange(-4, -1.4, 0.5)
+    ]
+    best = min(fits, key=lambda model: error(model.predict(validation[0]), validation[1]))
+    return error(best.predict(test[0]), test[1])
+
+
+def squared(predicted, y):
+    return np.mean((predicted - y) ** 2)
+
+
+def misclassified(predicted, y):
+    return np.mean(np.sign(predicted) != y)
+
+
+@pytest.mark.slow
+def test_tuned_on_clean_rows_a_sine_is_learnt_as_if_it_were_clean():
+    noise, errors = GaussianNoise(0.09), []
+    for seed in range(3):
+        X, y = make_sine(1000, seed)
+        copies = noise.copies(X, 2, np.random.default_rng(seed))
+        errors.append(tuned(noise, copies, y, make_sine(3000, seed + 10), make_sine(3000, seed + 20), squared))
+    assert np.mean(errors) < 0.0109 * 1.15
+
+
+@pytest.mark.slow
+def test_tuned_on_clean_rows_moons_are_told_apart():
+    noise, errors = GaussianNoise(0.16), []
+    for seed in range(3):
+        _, y, copies = make_noisy_moons(1000, 0.4, seed)
+        validation, test = (make_noisy_moons(3000, 0.4, seed + more)[:2] for more in (10, 20))
+        errors.append(tuned(noise, copies, y, validation, test, misclassified))
+    assert np.mean(errors) <= 0.003
+
+
+def moons(n, seed):
+    return make_noisy_moons(n, 0.4, seed)[:2]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("make", "deviation", "error"),
+    [
+        (make_sine, 0.3, squared),
+        (make_sine, 0.5, squared),
+        (moons, 0.3, misclassified),
+        (moons, 0.4, misclassified),
+        (make_friedman_small, 0.3, squared),
+    ],
+)
+def test_by_default_never_a_tenth_worse_than_averaging_the_copies(make, deviation, error):
+    noise, errors = GaussianNoise(deviation**2), []
+    for seed in range(8):
+        X, y = make(1000, seed)
+        copies = noise.copies(X, 2, np.random.default_rng(seed))
+        test = make(3000, seed + 100)
+        averaged = DeconvolvedFourierRegressor(random_state=0).fit(copies.mean(axis=1), y)
+        model = DeconvolvedFourierRegressor(random_state=0).fit(copies[:, 0], y, copies=copies)
+        errors.append([error(fitted.predict(test[0]), test[1]) for fitted in (averaged, model)])
+    plain, ours = np.mean(errors, axis=0)
+    print(make.__name__, deviation, plain, ours)
+    assert ours <= 1.1 * plain
