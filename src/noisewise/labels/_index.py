@@ -17,7 +17,7 @@ from noisewise._inputs import Codes
 
 MANY_ROWS = 50_000  # below, exact search takes seconds
 FEW_COLUMNS = 8  # up to here trees make exact search fast
-ROWS_PER_CELL, MOST_CELLS = 200, 4096
+ROWS_PER_CELL, MOST_CELLS = 128, 4096
 MANY_CELLS = 2000  # from here the cells themselves are searched by a graph
 ROWS_JUDGED = 200  # recall is measured on so many
 WANTED_RECALL = 0.97
@@ -107,7 +107,7 @@ class ApproximateIndex:
         n, d = X.shape
         n_cells = max(1, min(n // ROWS_PER_CELL, MOST_CELLS))
         self._cells = faiss.index_factory(d, f"IVF{n_cells}{'_HNSW16' if n_cells >= MANY_CELLS else ''},Flat")
-        self._cells.cp.niter = 4
+        self._cells.cp.niter = 8
         self._cells.cp.min_points_per_centroid, self._cells.cp.max_points_per_centroid = 1, 30
         rows = self._prepare(X)
         self._numbers = np.arange(n)  # faiss knows a row by its number, which stays when others go
@@ -161,7 +161,7 @@ class ApproximateIndex:
         while (recall := overlap(self.nearest(sample, truth.shape[1]), truth)) < WANTED_RECALL:
             if self._cells.nprobe == self._cells.nlist:
                 break
-            self._cells.nprobe = min(3 * self._cells.nprobe // 2, self._cells.nlist)
+            self._cells.nprobe = min(5 * self._cells.nprobe // 4, self._cells.nlist)
         return recall
 
     @contextmanager

@@ -18,7 +18,7 @@ from noisewise.labels._votes import ROUNDING, choose, shares, tally
 from noisewise.noise import FlipMatrix
 
 ROWS: dict[str, Any] = {"accept_sparse": "csr", "dtype": (np.float64, np.float32)}
-ROWS_AT_ONCE = 4096  # neighbours of so many rows are held in memory
+ROWS_AT_ONCE = 16_384  # neighbours of so many rows are held in memory
 
 
 class KeptRowsClassifier(NoisyLabelClassifier):
