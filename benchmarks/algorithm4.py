@@ -75,9 +75,8 @@ def algorithm_4(n_rounds, n_literal):
     slow_time, slow = seconds(lambda: literal(n_literal, Exponential(), "roulette"))
     fast_time, quick = seconds(lambda: fast(n_literal, Exponential(), "roulette"))
     apart = np.abs(slow - quick).max() / np.abs(slow).max()
-    print(
-        f"Algorithm 4, {n_literal} rounds: literal / fast = {slow_time / fast_time:.0f}, coefficients within {apart:.1e}"
-    )
+    ratio = slow_time / fast_time
+    print(f"Algorithm 4, {n_literal} rounds: literal / fast = {ratio:.0f}, coefficients within {apart:.1e}")
     for kernel, estimator in (
         (Polynomial(2), "auto"),
         (Exponential(), "roulette"),
