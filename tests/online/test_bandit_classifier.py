@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from noisewise import FlipMatrix
-from noisewise.online import BanditClassifier, Confidence, UpperConfidence, recipes, sign_signal
+from noisewise.online import BanditClassifier, Confidence, LeastSquares, UpperConfidence, recipes, sign_signal
 
 K, D = 4, 6
 
@@ -297,6 +297,33 @@ def test_blocks_reach_the_tracker_whole_and_in_order(as_rows, stream):
     assert np.array_equal(seen[0][2][250:399], histories[1].probabilities)
     assert np.array_equal(seen[0][3][:250], histories[0].feedback)
     assert learner.tracker.seen == []  # the parameter stays as given
+
+
+class FirstActionSaysNothing(KnownRates):
+    """A tracker with blocks of its own that finds the first action's feedback useless."""
+
+    next_refit = 50
+
+    def estimate(self):
+        self.next_refit = 100_000
+        return self
+
+    @property
+    def useless(self):
+        return np.arange(K) == 0
+
+
+def test_an_action_whose_feedback_says_nothing_is_judged_by_the_others(stream):
+    X, y = stream
+    learner = BanditClassifier(
+        UpperConfidence(0.0), LeastSquares(), "value", K, covariance="full", tracker=FirstActionSaysNothing(None)
+    )
+    history = learner.play(X, y)
+    assert len(learner.tracker_.seen[0][1]) == 50 == learner.n_tracked_
+    scores = learner.decision_function(X)
+    np.testing.assert_allclose(scores[:, 0], 1 - np.maximum(scores[:, 1:], 0).sum(axis=1))
+    assert history.mistakes[-500:].mean() < 0.25
+    assert learner.decide(X[0]).action == scores[0].argmax()
 
 
 def test_exploration_is_wider_until_the_noise_is_known(stream):

@@ -127,8 +127,35 @@ def test_rates_that_differ_by_action_are_where_correction_decides():
     X, y = digits(30_000)
     kinds = np.random.default_rng(0).permutation([0] * 5 + [1] * 5)
     noises = [FlipMatrix.binary(*((0.5, 0.1), (0.05, 0.6))[kind]) for kind in kinds]
-    raw, told = recipes.linucb(10), recipes.linucb(10, noise=noises)
-    for learner in (raw, told):
+    raw, told, found = (
+        recipes.linucb(10),
+        recipes.linucb(10, noise=noises),
+        recipes.linucb(10, rates="action", random_state=0),
+    )
+    for learner in (raw, told, found):
         learner.play(X, y, noise=noises, rng=3)
     assert (raw.predict(X) != y).mean() > 0.4
     assert (told.predict(X) != y).mean() < 0.05
+    assert (found.predict(X) != y).mean() < 0.05
+    assert found.tracker_.report.on
+
+
+@pytest.mark.slow
+def test_equal_rates_cost_nothing_where_they_are_estimated():
+    X, y = digits(30_000)
+    noise = FlipMatrix.binary(0.2, 0.2)
+    raw, found = recipes.linucb(10), recipes.linucb(10, rates="action", random_state=0)
+    for learner in (raw, found):
+        learner.play(X, y, noise=noise, rng=3)
+    assert (found.predict(X) != y).mean() < (raw.predict(X) != y).mean() + 0.005
+    assert not found.tracker_.report.on
+
+
+@pytest.mark.slow
+def test_an_action_that_is_always_praised_does_not_take_over():
+    X, y = digits(20_000)
+    noises = [FlipMatrix.binary(0.95, 0.04)] + [FlipMatrix.binary(0.1, 0.1)] * 9
+    learner = recipes.linucb(10, rates="action", random_state=0)
+    learner.play(X, y, noise=noises, rng=3)
+    assert (learner.predict(X) != y).mean() < 0.06
+    assert learner.tracker_.report.useless[0]

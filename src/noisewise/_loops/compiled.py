@@ -3,10 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from numba import njit
 
+
+def forget_outdated(folder: Path) -> None:
+    """Remove compiled code older than any source file of a folder: numba looks at one file, but code is inlined."""
+    newest = max(source.stat().st_mtime for source in folder.glob("*.py"))
+    for index in (folder / "__pycache__").glob("*.nbi"):
+        try:
+            if index.stat().st_mtime < newest:
+                index.unlink()
+        except OSError:  # another process was quicker, or the folder is not ours to change
+            continue
+
+
+forget_outdated(Path(__file__).parent)
 compiled = njit(cache=True, nogil=True, error_model="numpy")
 
 # Loops that allocate nothing: without numba's counting of references (_nrt), a round takes half the time.

@@ -8,7 +8,7 @@ import numpy as np
 
 from noisewise._loops.chance import uniform
 from noisewise._loops.compiled import bare
-from noisewise._loops.state import BETA, CLASSES, PROJECT, RATES, RHO0, SHARE, SIGNAL, VALUE, WIDTH
+from noisewise._loops.state import BETA, CLASSES, PER_ACTION, PROJECT, RATES, RHO0, SHARE, SIGNAL, USELESS, VALUE, WIDTH
 
 
 @bare
@@ -16,23 +16,41 @@ def belief(integers: Any, reals: Any, means: Any, k: int) -> Any:
     """Score of class k without exploration: corrected for its rates, projected where the rule asks for it."""
     if integers[SIGNAL] == VALUE:
         baseline = means[integers[CLASSES] + k]
-        return (means[k] - reals[RATES + 4 * k + RHO0] * baseline) / reals[RATES + 4 * k + BETA]
+        return (means[k] - reals[RATES + PER_ACTION * k + RHO0] * baseline) / reals[RATES + PER_ACTION * k + BETA]
     if integers[PROJECT]:
         return min(1.0, max(-1.0, means[k]))
     return means[k]
 
 
 @bare
+def left_over(integers: Any, reals: Any, means: Any) -> Any:
+    """What the other classes leave of a probability of one to each class whose feedback says too little."""
+    n_useless, left = 0, 1.0
+    for k in range(integers[CLASSES]):
+        if reals[RATES + PER_ACTION * k + USELESS]:
+            n_useless += 1
+    if n_useless:
+        for k in range(integers[CLASSES]):
+            if not reals[RATES + PER_ACTION * k + USELESS]:
+                left -= max(0.0, belief(integers, reals, means, k))
+        left /= n_useless
+    return left
+
+
+@bare
 def best_class(integers: Any, reals: Any, means: Any, variances: Any, allowed: Any) -> int:
     """The allowed class with the highest upper bound; the first of equals."""
-    width = reals[WIDTH]
+    width, regressed = reals[WIDTH], integers[SIGNAL] == VALUE
+    left = left_over(integers, reals, means) if regressed else 0.0
     best, top = -1, -np.inf
     for k in range(integers[CLASSES]):
         if allowed[k]:
             upper = belief(integers, reals, means, k)
             if width > 0.0:
                 spread = width * np.sqrt(max(0.0, variances[k]))
-                upper += spread / reals[RATES + 4 * k + BETA] if integers[SIGNAL] == VALUE else spread
+                upper += spread / reals[RATES + PER_ACTION * k + BETA] if regressed else spread
+            if regressed and reals[RATES + PER_ACTION * k + USELESS]:
+                upper = left
             if best < 0 or upper > top:
                 best, top = k, upper
     return best

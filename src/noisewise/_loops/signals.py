@@ -18,6 +18,7 @@ from noisewise._loops.state import (
     H1,
     IMPORTANCE,
     LABEL,
+    PER_ACTION,
     PROJECT,
     RATES,
     RIDGE,
@@ -53,11 +54,11 @@ def plan(
         if other == true:
             return -1, 0.0, 0.0, -1, 0.0, 0.0
         return plan_pair(integers, reals, means, variances, true, 1.0, other, -1.0)
-    h = reals[RATES + 4 * action + H1] if observed else reals[RATES + 4 * action + H0]
+    h = reals[RATES + PER_ACTION * action + H1] if observed else reals[RATES + PER_ACTION * action + H0]
     if signal == IMPORTANCE:
         return plan_pair(integers, reals, means, variances, action, h / probability, best, -1.0)
     if signal == SIGN:
-        C = reals[STEP] * reals[RATES + 4 * action + BETA] if reals[SCALED] else reals[STEP]
+        C = reals[STEP] * reals[RATES + PER_ACTION * action + BETA] if reals[SCALED] else reals[STEP]
         return plan_sign(integers, reals, C, means[action], variances[action], action, h, observed)
     if signal == VALUE:
         column = integers[CLASSES] + action

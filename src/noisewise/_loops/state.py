@@ -9,9 +9,11 @@ from numpy.typing import NDArray
 
 # integers: what the learner is, and what it has counted
 CLASSES, COLUMNS, SIGNAL, RULE, VARIANT, COVARIANCE, SHRINK, PROJECT, ROUNDS, UPDATES, MISTAKES = range(11)
-# reals: settings, a running sum, and from RATES on four numbers for each action: h(0), h(1), rho0 and beta
+# reals: settings, a running sum, and from RATES on some numbers for each action: h(0), h(1), rho0, beta, and whether
+# its feedback says too little, so that it is judged by what the others leave over
 WIDTH, SHARE, STEP, PHI, RIDGE, SCALED, RUNNING, RATES = range(8)
-H0, H1, RHO0, BETA = range(4)
+H0, H1, RHO0, BETA, USELESS = range(5)
+PER_ACTION = 5
 
 # signals
 LABEL, RIVAL, IMPORTANCE, SIGN, VALUE, IMPORTANCE_RIVAL = range(6)

@@ -20,15 +20,23 @@ def start(learner: Any, policy: Policy) -> None:
     if not isinstance(learner.block, int | np.integer) or learner.block < 1:
         raise ValueError(f"block is {learner.block!r}; it is a number of rounds, 1 or more")
     learner.tracker_ = deepcopy(learner.tracker)
-    learner.log_ = _log.new_log(int(learner.block), learner.table_.dtype)
+    learner.n_tracked_ = 0
+    learner.log_ = _next_block(learner)
     learner.reals_[codes.SHARE] = policy.first_share
+
+
+def _next_block(learner: Any) -> dict[str, Any]:
+    """An empty block, as long as the tracker wants it or else as the learner says."""
+    due = getattr(learner.tracker_, "next_refit", None)
+    size = learner.block if due is None else max(1, due - learner.n_tracked_)
+    return _log.new_log(int(size), learner.table_.dtype)
 
 
 def run(learner: Any, rows: Any, log: Log) -> None:
     """Play or relive the rows block by block, with the rates of each block."""
     first, n = 0, rows.shape[0]
     while first < n:
-        last = min(n, first + int(learner.block) - learner.log_["n"])
+        last = min(n, first + len(learner.log_["actions"]) - learner.log_["n"])
         part = Log(
             log.true[first:last],
             log.noise,
@@ -45,18 +53,24 @@ def run(learner: Any, rows: Any, log: Log) -> None:
 
 def remember(learner: Any, rows: Any, actions: Any, feedback: Any, probabilities: Any) -> None:
     """Add rounds to the block; a full block goes to the tracker, whose estimate is used from then on."""
-    if learner.log_["n"] == 0 and rows.shape[0] == learner.block:
+    size = len(learner.log_["actions"])
+    if learner.log_["n"] == 0 and rows.shape[0] == size:
         block = rows, actions, feedback, probabilities
     else:
         _log.append(learner.log_, rows, actions, feedback, probabilities)
-        if learner.log_["n"] < learner.block:
+        if learner.log_["n"] < size:
             return
         block = _log.take(learner.log_, learner.n_features_in_, dense=not sp.issparse(rows))
     X, played, seen, chances = block
+    if sp.issparse(X) and learner.kinds_[codes.COVARIANCE] == codes.FULL:
+        X = X.toarray()  # few features, or there would be no full covariance
     learner.tracker_.observe(X, actions=played, probabilities=chances, feedback=seen)
     estimate = learner.tracker_.estimate()
-    learner._use_rates(flip_rates(getattr(estimate, "noise", estimate), len(learner.classes_)))
+    rates = flip_rates(getattr(estimate, "noise", estimate), len(learner.classes_))
+    learner._use_rates(rates, getattr(estimate, "useless", False))
     learner.reals_[codes.SHARE] = learner.policy.share
+    learner.n_tracked_ += size
+    learner.log_ = _next_block(learner)
 
 
 def as_rows(row: Any, n_features: int) -> Any:

@@ -52,7 +52,7 @@ class RoundLearner(BaseEstimator):
             dtype = np.float64  # differences of nearly equal numbers
         kinds = [n_classes, n_columns, signal, numbers.rule, numbers.variant, kind, shrink, numbers.project]
         self.integers_ = np.array([*kinds, 0, 0, 0], dtype=np.int64)
-        self.reals_ = np.zeros(codes.RATES + 4 * n_classes)
+        self.reals_ = np.zeros(codes.RATES + codes.PER_ACTION * n_classes)
         settings = [policy.width_in_std, policy.share, numbers.step, numbers.phi, numbers.ridge]
         self.reals_[: len(settings)] = settings
         self.table_ = codes.new_table(n_features, n_columns, kind, dtype, numbers.variance)
@@ -60,13 +60,17 @@ class RoundLearner(BaseEstimator):
         self.__dict__.pop("_scratch", None)
         self._use_rates(flip_rates)
 
-    def _use_rates(self, flip_rates: Floats) -> None:
-        """Correct for these flip rates (rho0, rho1 of each class) from now on."""
+    def _use_rates(self, flip_rates: Floats, useless: Any = False) -> None:
+        """Correct for these flip rates (rho0, rho1 of each class) from now on; useless feedback is not looked at."""
         rho0, rho1 = flip_rates.T
         beta = 1 - rho0 - rho1
+        judged_by_others = np.broadcast_to(np.asarray(useless) & ~np.all(useless), beta.shape)
         self.flip_rates_ = flip_rates
-        corrections = np.column_stack([-rho0 / beta, (1 - rho0) / beta, rho0, beta])
-        self.reals_[codes.RATES :] = corrections.ravel()
+        self._rates()[...] = np.column_stack([-rho0 / beta, (1 - rho0) / beta, rho0, beta, judged_by_others])
+
+    def _rates(self) -> Floats:
+        """Numbers for each class that follow from its flip rates, a view of what the loops read."""
+        return self.reals_[codes.RATES :].reshape(-1, codes.PER_ACTION)
 
     def _check_started(self) -> None:
         if not hasattr(self, "table_"):
@@ -126,9 +130,12 @@ class RoundLearner(BaseEstimator):
         scores = np.asarray(rows @ self._weights(), dtype=np.float64)
         n_classes = int(self.integers_[codes.CLASSES])
         if self.integers_[codes.SIGNAL] == codes.VALUE:
-            rates = self.reals_[codes.RATES :].reshape(n_classes, 4)
-            rho0, beta = rates[:, codes.RHO0], rates[:, codes.BETA]
-            return np.asarray((scores[:, :n_classes] - rho0 * scores[:, n_classes:]) / beta)
+            rates = self._rates()
+            rho0, beta, useless = rates[:, codes.RHO0], rates[:, codes.BETA], rates[:, codes.USELESS] > 0
+            scores = (scores[:, :n_classes] - rho0 * scores[:, n_classes:]) / beta
+            if useless.any():
+                left = 1 - np.maximum(scores[:, ~useless], 0).sum(axis=1, keepdims=True)
+                scores[:, useless] = left / useless.sum()
         return scores
 
     @property

@@ -13,6 +13,7 @@ from math import inf
 from typing import Any
 
 from noisewise._inputs import Chance
+from noisewise.online._action_rates import ActionRateTracker
 from noisewise.online._bandit import BanditClassifier
 from noisewise.online._labels import OnlineClassifier
 from noisewise.online._policies import Policy, UniformExploration, UpperConfidence
@@ -181,15 +182,24 @@ def linucb(
     ridge: float = 1.0,
     covariance: str = "full",
     noise: Noise = None,
+    rates: str | None = None,
+    exploration: float | None = None,
     random_state: Chance = None,
 ) -> BanditClassifier:
     """LinUCB: least squares of the feedback for each class, full covariance, upper confidence.
 
     Noise that is the same for all classes does not move its best class. For rates that differ by class, `noise` (one
     `FlipMatrix` each) corrects the scores afterwards, so that the rates may change at any time (`use_noise`).
+    ``rates="action"`` estimates them on line, uses them only where they surely differ, and judges a class whose
+    feedback says too little by what the others leave over; ``tracker_.report`` has what it believes. A share
+    `exploration` of the rounds is then played uniformly (0.01, else 0): praise for everything can't be seen otherwise.
     """
-    rule = LeastSquares(ridge)
-    return _feedback(UpperConfidence(width_in_std), rule, "value", n_classes, classes, noise, random_state, covariance)
+    if rates not in (None, "action"):
+        raise ValueError(f"rates is {rates!r}; it is 'action' (estimated for each class) or None")
+    tracker = ActionRateTracker(len(known_classes(n_classes, classes)), ridge) if rates else None
+    share = (0.01 if rates else 0.0) if exploration is None else exploration
+    policy, rule = UpperConfidence(width_in_std, share), LeastSquares(ridge)
+    return _feedback(policy, rule, "value", n_classes, classes, noise, random_state, covariance, tracker=tracker)
 
 
 def ucwl(
