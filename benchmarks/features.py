@@ -23,11 +23,11 @@ from noisewise.features import DeconvolvedFourierRegressor, NoisyFeatureRegresso
 TRUE = np.array([1.0, -2.0, 0.5, 0.0, 3.0])
 
 
-def seconds(call, repeats=3):
+def seconds(call, *args, repeats=3, **options):
     best = np.inf
     for _ in range(repeats):
         start = time.perf_counter()
-        found = call()
+        found = call(*args, **options)
         best = min(best, time.perf_counter() - start)
     return best, found
 
@@ -40,8 +40,7 @@ def scaling(rows, doublings):
         copies = noise.copies(X, 2, np.random.default_rng(0))
         waves = DeconvolvedFourierRegressor(noise, random_state=0)
         times = [
-            seconds(lambda: waves.fit(copies[:, 0], y, copies=copies))[0],
-            seconds(lambda: NoisyFeatureRegressor(noise).fit(copies[:, 0], y, copies=copies))[0],
+            seconds(learner.fit, copies[:, 0], y, copies=copies)[0] for learner in (waves, NoisyFeatureRegressor(noise))
         ]
         ratios = ["", ""] if before is None else [f"{now / then:.2f}" for now, then in zip(times, before)]
         worst = worst if before is None else max(worst, times[0] / before[0])
@@ -54,7 +53,7 @@ def by_odr(noisy, y, feature_deviation, target_deviation):
     from odrpack import odr_fit
 
     d = noisy.shape[1]
-    start = np.append(np.linalg.lstsq(np.column_stack([noisy, np.ones(len(y))]), y, rcond=None)[0], [])
+    start = np.linalg.lstsq(np.column_stack([noisy, np.ones(len(y))]), y, rcond=None)[0]
     fit = odr_fit(
         lambda x, beta: beta[:d] @ x + beta[d],
         noisy.T,
@@ -68,6 +67,17 @@ def by_odr(noisy, y, feature_deviation, target_deviation):
     return fit.beta[:d]
 
 
+def by(learner):
+    return lambda noisy, y: learner(GaussianNoise(0.25)).fit(noisy, y).coef_
+
+
+LEARNERS = {
+    "odrpack": lambda noisy, y: by_odr(noisy, y, 0.5, 0.2),
+    "NoisyFeatureRegressor": by(NoisyFeatureRegressor),
+    "OnlineNoisyRegressor": by(OnlineNoisyRegressor),
+}
+
+
 def against_odr(sizes):
     print("| rows | target | learner | coefficients, root mean square error | s |\n|---|---|---|---|---|")
     for kind in ("linear", "with a remainder"):
@@ -76,18 +86,12 @@ def against_odr(sizes):
             for seed in range(3):
                 rng = np.random.default_rng(seed)
                 X = rng.normal(size=(n, 5)) @ (np.eye(5) + 0.3)
-                noise, noisy = GaussianNoise(0.25), None
-                noisy = noise.corrupt(X, rng)
+                noisy = GaussianNoise(0.25).corrupt(X, rng)
                 y = X @ TRUE + 0.2 * rng.normal(size=n)
                 if kind != "linear":
                     y += X[:, 0] ** 2 - X[:, 1] ** 2  # what no line explains, and no measurement error
-                learners = {
-                    "odrpack": lambda noisy=noisy, y=y: by_odr(noisy, y, 0.5, 0.2),
-                    "NoisyFeatureRegressor": lambda noisy=noisy, y=y: NoisyFeatureRegressor(noise).fit(noisy, y).coef_,
-                    "OnlineNoisyRegressor": lambda noisy=noisy, y=y: OnlineNoisyRegressor(noise).fit(noisy, y).coef_,
-                }
-                for name, learner in learners.items():
-                    spent, coef = seconds(learner, repeats=1 if name == "odrpack" else 2)
+                for name, learner in LEARNERS.items():
+                    spent, coef = seconds(learner, noisy, y, repeats=1 if name == "odrpack" else 2)
                     errors.setdefault(name, []).append(np.sqrt(np.mean((coef - TRUE) ** 2)))
                     times.setdefault(name, []).append(spent)
             for name in errors:
