@@ -315,20 +315,20 @@ def test_sixteen_thousand_rounds_take_seconds(rng):
     assert time.process_time() - start < 5
 
 
-STEPS = 0.3 ** np.arange(2, 11)
+STEPS = {"geometric": [3e-5, 1e-4, 3e-4], "roulette": [1e-4, 3e-4, 1e-3], "auto": [1e-3, 3e-3, 1e-2]}
 
 
 def excess_risks(estimator, n, seeds, noise):
     """Protocol P5: excess risk on clean rows with the best step of a grid, mean over repetitions."""
-    risks = np.zeros((len(seeds), len(STEPS)))
+    risks = np.zeros((len(seeds), 3))
     for i, seed in enumerate(seeds):
         rng = np.random.default_rng(seed)
         X, y = p5(n, rng)
         test, truth = p5(4000, rng)
-        for j, step in enumerate(STEPS):
+        for j, step in enumerate(STEPS[estimator]):
             oracle = CopyOracle(X, y, GaussianNoise(noise**2), rng=seed)
             model = UnknownNoiseKernelRegressor(
-                Polynomial(2), None, estimator, 2.0, step=step, ball=10.0, random_state=seed
+                Polynomial(2), None, estimator, 2.0, step=step, ball=2.0, random_state=seed
             )
             with np.errstate(all="ignore"):
                 risks[i, j] = np.mean((model.partial_fit(oracle).predict(test) - truth) ** 2)
@@ -338,7 +338,7 @@ def excess_risks(estimator, n, seeds, noise):
 def p5(n, rng):
     X = rng.uniform(-1, 1, (n, 3))
     y = 1.5 * X[:, 0] * X[:, 1] + X[:, 2] ** 2 + 0.8 * X[:, 0] - 0.4 * X[:, 1]
-    return X, y
+    return X, 0.882 * y  # variance 0.47
 
 
 def least_squares_risk(n, m, seeds, noise):
@@ -360,10 +360,9 @@ def least_squares_risk(n, m, seeds, noise):
 
 @pytest.mark.slow
 def test_protocol_5_comes_out_in_order():
-    n, seeds, noise = 20_000, range(3), 0.5
-    mean_2, mean_4 = (least_squares_risk(n, m, seeds, noise) for m in (2, 4))
+    n, seeds, noise = 20_000, range(2), 0.5
+    naive, mean_2, mean_4 = (least_squares_risk(n, m, seeds, noise) for m in (1, 2, 4))
+    np.testing.assert_allclose([naive, mean_2, mean_4], [0.187, 0.095, 0.040], rtol=0.1)
     literal, roulette, full = (excess_risks(e, n, seeds, noise) for e in ("geometric", "roulette", "auto"))
-    assert full < roulette < min(literal, mean_4)
-    assert mean_4 < mean_2
-    assert full < 0.0012 * 1.4
-    assert roulette < 0.018 * 1.4
+    assert full < roulette < mean_4 < min(literal, mean_2)
+    np.testing.assert_allclose([literal, full], [0.10, 0.0012], rtol=0.4)
