@@ -2,6 +2,7 @@
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
   $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 BIN := .venv/bin
+ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1  # two test processes, not four threads on two cores
 DATA ?=
 LABEL ?=
 
@@ -14,7 +15,7 @@ run: .venv/ready-run    ## audit labels: a demonstration, or your file with DATA
 	$(BIN)/noisewise audit $(if $(DATA),"$(DATA)" --label "$(or $(LABEL),$(error give the label column too: make run DATA=$(DATA) LABEL=name))",--demo)
 
 test: .venv/ready-test    ## the test suite
-	$(BIN)/python -m pytest -n 2 -q
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 -q
 
 check: .venv/ready-check    ## lint, format, types, import layers, doctests
 	$(BIN)/ruff check .
@@ -24,7 +25,7 @@ check: .venv/ready-check    ## lint, format, types, import layers, doctests
 	$(BIN)/python -m pytest -q -p no:cacheprovider src
 
 slow: .venv/ready-test    ## the tests that take minutes
-	$(BIN)/python -m pytest -n 2 -q -m slow
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 -q -m slow
 
 bench: .venv/ready-bench    ## speed and accuracy as ratios to peers, in one run
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
