@@ -10,9 +10,9 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from noisewise._frames import frame_like
 from noisewise._inputs import Codes, Floats, check_binary_or_more, encode_labels, find_labels
 from noisewise.audit._exports import write_label_studio, write_patch
-from noisewise.audit._frames import frame_like
 from noisewise.audit._posterior import judge_rows
 from noisewise.audit._summaries import columns_by_annotator, columns_by_class, columns_of_rows, small_classes
 from noisewise.datasets import TableEncoder
