@@ -16,7 +16,15 @@ from noisewise._loops.state import Log
 from noisewise.noise import FlipMatrix
 from noisewise.online import _blocks
 from noisewise.online._core import RoundLearner, blank_log, chance_state, loops
-from noisewise.online._decision import Decision, History, check_feedback, check_feedbacks, check_probabilities
+from noisewise.online._decision import (
+    Decision,
+    History,
+    check_feedback,
+    check_feedbacks,
+    check_probabilities,
+    mark_learnt,
+    was_learnt,
+)
 from noisewise.online._policies import Policy, UpperConfidence
 from noisewise.online._rates import Noise, flip_rates, known_classes, rates_as_noise
 from noisewise.online._rows import NOT_FINITE, check_kept_row, check_rows, one_row
@@ -121,7 +129,7 @@ class BanditClassifier(RoundLearner):
         learn = loops().learn_sparse if isinstance(row, tuple) else loops().learn_dense
         if not learn(self._state(), *parts, self._room()[0], code, decision.best, probability, observed):
             raise ValueError(NOT_FINITE.format(row=0))
-        self._remember_learnt(decision.id)
+        self.learnt_ = mark_learnt(self.learnt_, decision.id, self.n_decisions_)
         if self.tracker is not None:
             _blocks.remember(self, _blocks.as_rows(row, self.n_features_in_), [code], [observed], [probability])
         return self
@@ -246,16 +254,8 @@ class BanditClassifier(RoundLearner):
         if not 0 < decision.probability <= 1:
             check_probabilities(decision.probability)
         check_kept_row(decision.features, self.n_features_in_)
-        if number // 8 < len(self.learnt_) and self.learnt_[number // 8] >> number % 8 & 1:
+        if was_learnt(self.learnt_, number):
             raise ValueError(f"decision {number} has been learnt from already; each counts once")
-
-    def _remember_learnt(self, number: int) -> None:
-        """One bit a decision, in an array that doubles, so that a long stream stays cheap."""
-        if number // 8 >= len(self.learnt_):
-            room = np.zeros(max(64, self.n_decisions_ // 4), dtype=np.uint8)
-            room[: len(self.learnt_)] = self.learnt_
-            self.learnt_ = room
-        self.learnt_[number // 8] |= 1 << number % 8
 
     def _go(self, rows: Any, log: Log) -> None:
         if self.tracker is None:

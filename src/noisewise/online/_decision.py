@@ -51,6 +51,21 @@ class History:
         return len(self.mistakes)
 
 
+def was_learnt(learnt: NDArray[np.uint8], number: int) -> bool:
+    """Whether a decision is marked in an array of bits."""
+    return number // 8 < len(learnt) and bool(learnt[number // 8] >> number % 8 & 1)
+
+
+def mark_learnt(learnt: NDArray[np.uint8], number: int, n_decisions: int) -> NDArray[np.uint8]:
+    """Mark a decision; the array, or one twice as long if it was too short."""
+    if number // 8 >= len(learnt):
+        longer = np.zeros(max(64, n_decisions // 4), dtype=np.uint8)
+        longer[: len(learnt)] = learnt
+        learnt = longer
+    learnt[number // 8] |= 1 << number % 8
+    return learnt
+
+
 def check_feedback(feedback: Any) -> int:
     """Right or wrong as 1 or 0; anything else is refused."""
     if type(feedback) in (bool, int) and 0 <= feedback <= 1:  # the common case, quickly
