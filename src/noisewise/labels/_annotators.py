@@ -1,0 +1,127 @@
+"""What is known about each annotator: answers, accuracy with an interval, flip rates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betaincinv
+
+from noisewise._inputs import Floats
+from noisewise.labels._crowd_em import count_answers, flip_rows
+from noisewise.noise._estimate import Estimate
+from noisewise.noise._flip import FlipMatrix
+
+COVERAGE = 0.9  # of the intervals
+
+
+@dataclass(frozen=True, eq=False)
+class Annotator:
+    """One annotator.
+
+    Attributes
+    ----------
+    name : object
+    n_answers : int
+    accuracy : Estimate
+        Probability that an answer is right, over all items; `accuracy.interval` covers it with 90 % probability.
+    flips : array of shape (n_classes, n_classes)
+        ``flips[true, called]``. A plain array: the matrix of someone who guesses can't be inverted, and says so here.
+    """
+
+    name: Any
+    n_answers: int
+    accuracy: Estimate
+    flips: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Annotators:
+    """All annotators, in order of their names: a sequence of `Annotator`, and arrays of what is known about them.
+
+    Attributes
+    ----------
+    names, n_answers, accuracy, accuracy_low, accuracy_high : arrays of shape (n_annotators,)
+    flips : array of shape (n_annotators, n_classes, n_classes)
+    pooled : array of shape (n_classes, n_classes)
+        Flip rates of all answers together.
+    """
+
+    names: NDArray[Any]
+    n_answers: NDArray[np.intp]
+    accuracy: Floats
+    accuracy_low: Floats
+    accuracy_high: Floats
+    flips: Floats
+    pooled: Floats
+
+    @classmethod
+    def from_posterior(
+        cls, names: NDArray[Any], table: Any, posterior: Floats, prior: Floats, prevalence: Floats
+    ) -> Annotators:
+        """From the table of answers, what is known of the items, and the pseudo-answers everybody starts with."""
+        answers, n_classes = table.T.tocsr(), len(prevalence)
+        counts = count_answers(answers, posterior)
+        known = counts + (prior if prior.any() else 1 / n_classes)
+        rows, right = known.sum(axis=2), np.diagonal(flip_rows(known), axis1=1, axis2=2)
+        doubt = count_answers(answers, posterior * (1 - posterior))  # variances of the items' true classes
+        doubt_where_right = np.diagonal(doubt, axis1=1, axis2=2)
+        doubt_of_rows = (1 - 2 * right) * doubt_where_right + right**2 * doubt.sum(axis=2)
+        variance = (right * (1 - right) / (rows + 1) + doubt_of_rows / rows**2) @ prevalence**2
+        low, high = beta_interval(right @ prevalence, variance)
+        n_answers = np.rint(counts.sum(axis=(1, 2))).astype(np.intp)
+        flips, pooled = flip_rows(counts + prior), flip_rows(counts.sum(axis=0) + prior)
+        return cls(names, n_answers, right @ prevalence, low, high, flips, pooled)
+
+    @property
+    def noise(self) -> FlipMatrix:
+        """The mean flip matrix over all answers."""
+        return FlipMatrix.estimated(self.pooled)
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """Columns for a frame: name, n_answers, accuracy, accuracy_low, accuracy_high."""
+        numbers = {name: getattr(self, name) for name in ("n_answers", "accuracy", "accuracy_low", "accuracy_high")}
+        return {"name": self.names, **numbers}
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __getitem__(self, place: int) -> Annotator:
+        accuracy = Estimate(self.accuracy[place], self.accuracy_low[place], self.accuracy_high[place])
+        return Annotator(self.names.tolist()[place], int(self.n_answers[place]), accuracy, self.flips[place])
+
+    def __iter__(self) -> Iterator[Annotator]:
+        for place, name in enumerate(self.names.tolist()):
+            accuracy = Estimate(self.accuracy[place], self.accuracy_low[place], self.accuracy_high[place])
+            yield Annotator(name, int(self.n_answers[place]), accuracy, self.flips[place])
+
+    def named(self, name: Any) -> Annotator:
+        """The annotator of this name."""
+        try:
+            return self[self.names.tolist().index(name)]
+        except ValueError:
+            raise KeyError(f"no annotator is called {name!r}") from None
+
+    def __repr__(self) -> str:
+        worst = np.argsort(self.accuracy)[:3]
+        shown = "; ".join(f"{self.names.tolist()[place]!r} {self[int(place)].accuracy}" for place in worst)
+        return f"<{len(self)} annotators, {self.n_answers.sum()} answers; least accurate: {shown}>"
+
+
+def beta_interval(mean: Floats, variance: Floats) -> tuple[Floats, Floats]:
+    """Ends of the central interval of the beta distributions with these means and variances.
+
+    >>> low, high = beta_interval(np.array([0.5]), np.array([1 / 12]))  # the uniform distribution
+    >>> low.round(3), high.round(3)
+    (array([0.05]), array([0.95]))
+    """
+    certain = (variance <= 0) | (mean <= 0) | (mean >= 1)
+    size = np.where(certain, 1.0, mean * (1 - mean) / np.where(certain, 1.0, variance) - 1)
+    first, second = np.where(certain, 1.0, mean * size), np.where(certain, 1.0, (1 - mean) * size)
+    ends = [
+        np.where(certain, mean, betaincinv(first, second, level)) for level in ((1 - COVERAGE) / 2, (1 + COVERAGE) / 2)
+    ]
+    return ends[0], ends[1]
