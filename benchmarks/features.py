@@ -37,7 +37,7 @@ def scaling(rows, doublings):
     noise, before, worst = GaussianNoise(0.04), None, 0.0
     for n in rows * 2 ** np.arange(doublings + 1):
         X, y = make_friedman_small(n, 0)
-        copies = noise.copies(X, 2, np.random.default_rng(0))
+        copies = noise.copies(X, 2, np.random.default_rng(1))
         waves = DeconvolvedFourierRegressor(noise, random_state=0)
         times = [
             seconds(learner.fit, copies[:, 0], y, copies=copies)[0] for learner in (waves, NoisyFeatureRegressor(noise))

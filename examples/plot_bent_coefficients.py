@@ -18,7 +18,7 @@ from noisewise.features import NoisyFeatureRegressor
 X, y = make_california_like(10_000, random_state=0)
 X_test, y_test, X, y = X[5000:], y[5000:], X[:5000], y[:5000]
 noise = GaussianNoise(1.0)
-copies = noise.copies(X, 2, rng=0)
+copies = noise.copies(X, 2, rng=1)
 
 # %%
 # One noisy copy and the noise's covariance; or two copies, and nothing else.

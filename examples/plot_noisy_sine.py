@@ -13,9 +13,9 @@ from noisewise import GaussianNoise
 from noisewise.datasets import make_sine
 from noisewise.features import DeconvolvedFourierRegressor
 
-X, y = make_sine(1000, random_state=0)
+X, y = make_sine(3000, random_state=0)
 noise = GaussianNoise(0.3**2)
-copies = noise.copies(X, 2, rng=0)
+copies = noise.copies(X, 2, rng=1)
 
 models = {
     "noise ignored": DeconvolvedFourierRegressor(random_state=0).fit(copies[:, 0], y),
@@ -26,7 +26,7 @@ models = {
 
 # %%
 # Errors on clean places; the targets' own noise has a variance of 0.01, which nobody can go below.
-X_test, y_test = make_sine(3000, random_state=1)
+X_test, y_test = make_sine(3000, random_state=2)
 for name, model in models.items():
     print(f"{name:25} {np.mean((model.predict(X_test) - y_test) ** 2):.4f}")
 

@@ -144,7 +144,7 @@ def diabetes_scores(noise, seeds=20):
     scores = []
     for seed in range(seeds):
         X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.25, random_state=seed)
-        copies = noise.copies(X_train, 2, np.random.default_rng(seed))
+        copies = noise.copies(X_train, 2, np.random.default_rng([1, seed]))
         models = [
             LinearRegression().fit(copies[:, 0], y_train),
             NoisyFeatureRegressor(noise).fit(copies[:, 0], y_train),
@@ -180,7 +180,7 @@ def test_most_of_what_noise_costs_is_won_back_on_california_like_rows():
     noise, scores = GaussianNoise(1.0), []
     for seed in range(8):
         X, y = make_california_like(10_000, random_state=seed)
-        copies = noise.copies(X[:5000], 2, np.random.default_rng(seed))
+        copies = noise.copies(X[:5000], 2, np.random.default_rng([1, seed]))
         y, X_test, y_test = y[:5000], X[5000:], y[5000:]
         models = [
             LinearRegression().fit(X[:5000], y),
@@ -201,7 +201,7 @@ def test_guarded_batch_has_the_excess_risk_of_the_best_steps():
     noise, risks = GaussianNoise(0.09), []
     for seed in range(10):
         X, y = make_linear_stream(16_000, random_state=seed)
-        copies = noise.copies(X, 2, np.random.default_rng(seed))
+        copies = noise.copies(X, 2, np.random.default_rng([1, seed]))
         models = [
             LinearRegression().fit(copies[:, 0], y),
             NoisyFeatureRegressor(noise).fit(copies[:, 0], y),
