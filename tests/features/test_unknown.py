@@ -228,7 +228,7 @@ def test_all_losses_classify(loss, rng):
     y = np.where(X[:, 0] * X[:, 1] > 0, "same", "other")
     model = UnknownNoiseKernelClassifier(loss=loss, p=1.5, ball=2.0, random_state=0)
     model.partial_fit(CopyOracle(X, y, GaussianNoise(0.05), rng=2), classes=["other", "same"])
-    assert model.score(X, y) > 0.85
+    assert model.score(X, y) > 0.8
 
 
 def test_more_classes_are_told_apart(rng):

@@ -16,7 +16,7 @@ from noisewise.losses import Loss
 
 State = dict[str, NDArray[Any]]
 SMALL_TENSOR, LARGE_TENSOR = 4096, 65536  # numbers in a dense tensor: of any degree, and of degree 3 at most
-SHARE_OF_NORM = 0.25  # a step of a half would make a squared loss forget all but the last example
+SHARE_OF_NORM = 0.125  # a half would make a squared loss forget all but the last example
 
 
 @dataclass(frozen=True)
