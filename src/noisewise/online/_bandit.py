@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -10,17 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_consistent_length
 
+from noisewise._frames import frame_like
 from noisewise._inputs import Chance, Codes, Floats, find_labels, generator
 from noisewise._loops import state as codes
 from noisewise._loops.state import Log
 from noisewise.noise import FlipMatrix
 from noisewise.online import _blocks
+from noisewise.online._answers import NONE
 from noisewise.online._core import RoundLearner, blank_log, chance_state, loops
 from noisewise.online._decision import (
     Decision,
     History,
-    check_feedback,
-    check_feedbacks,
     check_probabilities,
     mark_learnt,
     was_learnt,
@@ -30,6 +30,7 @@ from noisewise.online._rates import Noise, flip_rates, known_classes, rates_as_n
 from noisewise.online._rows import NOT_FINITE, check_kept_row, check_rows, one_row
 from noisewise.online._rules import Confidence, Rule
 from noisewise.online._signals import FEEDBACK_SIGNALS, signal_code
+from noisewise.online._weighing import check_missing, learn_weighed, read_answer, read_answers, run_weighed
 
 
 class BanditClassifier(RoundLearner):
@@ -59,6 +60,8 @@ class BanditClassifier(RoundLearner):
         A copy is shown the rounds of every `block`, classes as numbers; its estimate is the noise from then on.
     block : int, default=10_000
         Rounds between two estimates.
+    missing : {"drop", "no", "auto"}, default="drop"
+        What no answer (None) means: nothing, "wrong", or what the rounds show it to mean (linucb only).
     random_state : int, Generator or None
         What the policy draws from.
 
@@ -89,6 +92,7 @@ class BanditClassifier(RoundLearner):
         scale_step: bool = False,
         tracker: Any = None,
         block: int = 10_000,
+        missing: str = "drop",
         random_state: Chance = None,
     ) -> None:
         self.policy = policy
@@ -101,6 +105,7 @@ class BanditClassifier(RoundLearner):
         self.scale_step = scale_step
         self.tracker = tracker
         self.block = block
+        self.missing = missing
         self.random_state = random_state
 
     def decide(self, x: Any, actions: Iterable[Any] | None = None) -> Decision:
@@ -120,19 +125,45 @@ class BanditClassifier(RoundLearner):
         version = int(self.integers_[codes.ROUNDS])
         return Decision(self.classes_.item(code), probability, number, row, code, best, version)
 
-    def learn(self, decision: Decision, feedback: Any) -> BanditClassifier:
-        """Learn whether a decision was right; late or out of order does not matter, twice is refused."""
-        observed = check_feedback(feedback)
+    def learn(self, decision: Decision, feedback: Any, person: Hashable | None = None) -> BanditClassifier:
+        """Learn whether a decision was right; late or out of order does not matter, twice is refused.
+
+        `feedback` of None says that no answer came. `person` says who answered: linucb then learns who can be believed,
+        and counts each answer by what it tells.
+        """
+        answer = read_answer(feedback, self.missing)
         self._check_decision(decision)
         row, code, probability = decision.features, decision.code, decision.probability
+        if person is not None or self.missing == "auto" or hasattr(self, "weigher_"):
+            learn_weighed(self, row, code, answer, person)
+        elif answer != NONE:
+            self._learn_plainly(decision, answer)
+        self.learnt_ = mark_learnt(self.learnt_, decision.id, self.n_decisions_)
+        if self.tracker is not None and answer != NONE:
+            _blocks.remember(self, _blocks.as_rows(row, self.n_features_in_), [code], [answer], [probability])
+        return self
+
+    def _learn_plainly(self, decision: Decision, answer: int) -> None:
+        row = decision.features
         parts = row if isinstance(row, tuple) else (row,)
         learn = loops().learn_sparse if isinstance(row, tuple) else loops().learn_dense
-        if not learn(self._state(), *parts, self._room()[0], code, decision.best, probability, observed):
+        scratch = self._room()[0]
+        if not learn(self._state(), *parts, scratch, decision.code, decision.best, decision.probability, answer):
             raise ValueError(NOT_FINITE.format(row=0))
-        self.learnt_ = mark_learnt(self.learnt_, decision.id, self.n_decisions_)
-        if self.tracker is not None:
-            _blocks.remember(self, _blocks.as_rows(row, self.n_features_in_), [code], [observed], [probability])
-        return self
+
+    def report(self, backend: str | None = None) -> Any:
+        """What is believed of the answers, as a frame: rates by action or by person, counts, whether they are used."""
+        tracker = getattr(self, "weigher_", None) or getattr(self, "tracker_", None)
+        found = getattr(tracker, "report", None)
+        found = found() if callable(found) else found
+        if found is None:
+            raise ValueError(
+                "nothing is believed of the answers: name a person in learn, or use rates='action' or missing='auto'"
+            )
+        columns = {name: np.asarray(values) for name, values in found.columns().items()}
+        if "action" in columns:
+            columns["action"] = self.classes_[columns["action"]]
+        return frame_like(columns, backend=backend)
 
     def play(self, X: Any, y: Any, noise: Noise = None, rng: Chance = None) -> History:
         """Play and learn from a stream with true labels `y`, whose feedback is flipped by `noise` drawn from `rng`.
@@ -153,9 +184,12 @@ class BanditClassifier(RoundLearner):
         """Learn from the log of another policy, in order; `probabilities` are those the actions were played with."""
         with self._all_or_nothing():
             rows = self._rows(X)
-            played, observed = self._find(actions), check_feedbacks(feedback)
+            played, observed = self._find(actions), read_answers(feedback, self.missing)
             check_consistent_length(rows, played, observed)
             chances = np.array(np.broadcast_to(check_probabilities(probabilities), observed.shape))
+            if self.missing != "auto" and (observed == NONE).any():
+                kept = observed != NONE
+                rows, played, observed, chances = rows[kept], played[kept], observed[kept], chances[kept]
             unknown, no_noise = np.full_like(played, -1), np.zeros((0, 2))
             self._go(rows, Log(unknown, no_noise, np.zeros(0), played, observed, chances, given=True))
         return self
@@ -192,6 +226,7 @@ class BanditClassifier(RoundLearner):
         policy = UpperConfidence() if self.policy is None else self.policy
         rule = Confidence(0.75, C=0.125) if self.rule is None else self.rule
         signal = signal_code(self.signal, FEEDBACK_SIGNALS)
+        check_missing(self.missing)
         chance = chance_state(self.random_state)
         self._begin(n_features, dtype, policy, rule, signal, self.covariance, flip_rates(self.noise, len(classes)))
         self.reals_[codes.SCALED] = self.scale_step
@@ -258,7 +293,11 @@ class BanditClassifier(RoundLearner):
             raise ValueError(f"decision {number} has been learnt from already; each counts once")
 
     def _go(self, rows: Any, log: Log) -> None:
-        if self.tracker is None:
+        if self.missing == "auto":
+            run_weighed(self, rows, log)
+        elif hasattr(self, "weigher_"):
+            raise ValueError("this learner weighs answers by who gave them; learn from decisions, with person=")
+        elif self.tracker is None:
             self._run(rows, log)
         else:
             _blocks.run(self, rows, log)

@@ -27,6 +27,7 @@ from noisewise.online._rules import (
     SecondOrderPerceptron,
 )
 from noisewise.online._tracking import RateTracker
+from noisewise.online._weighing import check_missing
 
 __all__ = [
     "arow",
@@ -161,6 +162,7 @@ def linucb(
     noise: Noise = None,
     rates: str | None = None,
     exploration: float | None = None,
+    missing: str = "drop",
     random_state: Chance = None,
 ) -> BanditClassifier:
     """LinUCB: least squares of the feedback for each class, full covariance, upper confidence.
@@ -170,13 +172,20 @@ def linucb(
     ``rates="action"`` estimates them on line, uses them only where they surely differ, and judges a class whose
     feedback says too little by what the others leave over; ``tracker_.report`` has what it believes. A share
     `exploration` of the rounds is then played uniformly (0.01, else 0): praise for everything can't be seen otherwise.
+
+    ``learn(decision, feedback, person=...)`` learns who can be believed and counts each answer by what it tells.
+    ``missing="auto"`` reads no answer (None) as a third answer, if it depends on the truth; "drop" and "no" do not ask.
+    ``report()`` has what is believed, in one frame.
     """
+    check_missing(missing)
     if rates not in (None, "action"):
         raise ValueError(f"rates is {rates!r}; it is 'action' (estimated for each class) or None")
     tracker = ActionRateTracker(len(known_classes(n_classes, classes)), ridge) if rates else None
     share = (0.01 if rates else 0.0) if exploration is None else exploration
     policy, rule = UpperConfidence(width_in_std, share), LeastSquares(ridge)
-    return _feedback(policy, rule, "value", n_classes, classes, noise, random_state, covariance, tracker=tracker)
+    return _feedback(
+        policy, rule, "value", n_classes, classes, noise, random_state, covariance, tracker=tracker, missing=missing
+    )
 
 
 def ucwl(

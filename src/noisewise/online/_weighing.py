@@ -1,0 +1,111 @@
+"""Answers that count by who gave them, or that did not come: learnt with a target and a weight each."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from noisewise._loops import state as codes
+from noisewise._loops.state import Log
+from noisewise.online._answers import NONE, WRONG
+from noisewise.online._core import loops
+from noisewise.online._decision import check_feedback, check_feedbacks
+from noisewise.online._missing import MissingTracker
+from noisewise.online._people import PeopleTracker
+from noisewise.online._refits import load_fit, weighted_step
+
+WAYS = ("drop", "no", "auto")
+
+
+def check_missing(missing: Any) -> None:
+    """Refuse what is not a way to read missing feedback."""
+    if missing not in WAYS:
+        raise ValueError(f"missing is {missing!r}; it is 'auto', 'drop' or 'no'")
+
+
+def read_answer(feedback: Any, missing: str) -> int:
+    """Wrong (0), right (1) or none (2); no answer counts as wrong if missing is "no"."""
+    if feedback is None or feedback != feedback:
+        return WRONG if missing == "no" else NONE
+    return check_feedback(feedback)
+
+
+def read_answers(feedback: Any, missing: str) -> NDArray[np.int8]:
+    """The same for many rounds."""
+    given = np.asarray(feedback)
+    absent = np.array([value is None or value != value for value in given.tolist()], dtype=bool)
+    if given.ndim != 1 or not absent.any():
+        return check_feedbacks(feedback)
+    answers = np.full(len(given), WRONG if missing == "no" else NONE, dtype=np.int8)
+    answers[~absent] = check_feedbacks(given[~absent].tolist())
+    return answers
+
+
+def learn_weighed(learner: Any, row: Any, code: int, answer: int, person: Hashable | None) -> None:
+    """Learn one answer with the target and weight that are believed of it; now and then judge all rounds again."""
+    x = _dense(row, learner.n_features_in_)
+    tracker = _tracker(learner, person)
+    if isinstance(tracker, PeopleTracker):
+        if answer == NONE:
+            return
+        scores = x @ learner.table_[:, : len(learner.classes_)]
+        target, importance = tracker.weigh(x, code, answer, person, scores)
+    else:
+        tracker.observe(x[None, :], [code], [answer])
+        target, importance = tracker.table.targets[code, answer], tracker.table.importance[code, answer]
+    weighted_step(learner.table_, learner.sigma_, x, code, float(target), float(importance))
+    learner.integers_[codes.ROUNDS] += 1
+    learner.integers_[codes.UPDATES] += importance > 0
+    if tracker.due:
+        load_fit(learner.table_, learner.sigma_, tracker.refit())
+        if isinstance(tracker, MissingTracker):
+            learner.reals_[codes.WIDTH] = learner.policy.width_in_std * float(np.mean(tracker.table.width))
+
+
+def run_weighed(learner: Any, rows: Any, log: Log) -> None:
+    """Play or relive a stream row by row, each answer weighed."""
+    for i in range(rows.shape[0]):
+        row = rows[i].toarray().ravel() if sp.issparse(rows) else rows[i]
+        if not log.given:
+            decision = learner.decide(row)
+            right = decision.code == log.true[i]
+            u = log.uniforms[i] if len(log.uniforms) else 0.5
+            log.actions[i], log.probabilities[i] = decision.code, decision.probability
+            log.feedback[i] = loops().observe(right, decision.code, log.noise, u)
+            learner.integers_[codes.MISTAKES] += not right
+        learn_weighed(learner, row, int(log.actions[i]), int(log.feedback[i]), None)
+
+
+def _tracker(learner: Any, person: Hashable | None) -> Any:
+    tracker = getattr(learner, "weigher_", None)
+    if tracker is None:
+        _check_regression(learner)
+        kind = MissingTracker if person is None else PeopleTracker
+        tracker = learner.weigher_ = kind(len(learner.classes_), float(learner.reals_[codes.RIDGE]))
+        if isinstance(tracker, PeopleTracker) and learner.integers_[codes.ROUNDS]:
+            raise ValueError("say who answers from the first answer on: earlier ones can't be told apart any more")
+    if isinstance(tracker, PeopleTracker) == (person is None):
+        raise ValueError("some answers name a person and some do not; name all of them or none")
+    return tracker
+
+
+def _check_regression(learner: Any) -> None:
+    """Weights make sense where feedback is regressed: linucb with a full covariance and no other correction."""
+    regresses = learner.integers_[codes.SIGNAL] == codes.VALUE and learner.integers_[codes.COVARIANCE] == codes.FULL
+    if not regresses or learner.tracker is not None or learner.noise is not None:
+        raise ValueError(
+            "answers can be weighed by person, or read where they are missing, by linucb with a full covariance, "
+            "without noise= and rates="
+        )
+
+
+def _dense(row: Any, n_features: int) -> NDArray[np.float64]:
+    if not isinstance(row, tuple):
+        return np.asarray(row, dtype=np.float64)
+    x = np.zeros(n_features)
+    x[row[0]] = row[1]
+    return x

@@ -1,0 +1,173 @@
+"""Answers by person, and answers that do not come, through the public learner."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+from noisewise import FlipMatrix, load, save
+from noisewise.online.recipes import linucb, ucwl
+
+KINDS = {
+    "careful": (0.02, 0.02),
+    "careless": (0.3, 0.3),
+    "spiteful": (0.8, 0.8),
+    "yes": (0.97, 0.03),
+    "no": (0.03, 0.97),
+}
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return np.column_stack([X / np.linalg.norm(X, axis=1, keepdims=True), np.full(len(X), 0.3)]), y
+
+
+def teach(learner, digits, n_rounds, kinds, seed=0):
+    """Let people answer, the active ones more often, each by the rates of their kind; the share of mistakes."""
+    X, y = digits
+    rng = np.random.default_rng(seed)
+    activity = 1 / np.arange(1, len(kinds) + 1)
+    people = rng.choice(len(kinds), n_rounds, p=activity / activity.sum())
+    mistakes = 0
+    for i, person in zip(rng.integers(len(X), size=n_rounds), people, strict=True):
+        decision = learner.decide(X[i])
+        right = decision.action == y[i]
+        rho0, rho1 = KINDS[kinds[person]]
+        said = rng.random() >= rho1 if right else rng.random() < rho0
+        learner.learn(decision, said, person=f"person {person}")
+        mistakes += not right
+    return mistakes / n_rounds
+
+
+def crowd(n, rng):
+    shares = {"careful": 0.5, "careless": 0.25, "spiteful": 0.1, "yes": 0.075, "no": 0.075}
+    kinds = [kind for kind, share in shares.items() for _ in range(round(share * n))]
+    return list(rng.permutation((kinds + ["careful"] * n)[:n]))
+
+
+def test_people_are_told_apart_and_learning_survives_the_careless(digits):
+    kinds = ["careful", "careless", "careful", "spiteful", "careful", "yes", "careful", "no"]
+    learner = linucb(10)
+    teach(learner, digits, 5000, kinds)
+    X, y = digits
+    assert np.mean(learner.predict(X) != y) < 0.1
+    frame = learner.report("polars")
+    signal = dict(zip(frame["person"], frame["signal"], strict=True))
+    careful = [signal[f"person {i}"] for i, kind in enumerate(kinds) if kind == "careful"]
+    others = [signal[f"person {i}"] for i, kind in enumerate(kinds) if kind != "careful"]
+    assert min(careful) > max(others)
+    assert frame["answers"].sum() == 5000
+
+
+@pytest.mark.slow
+def test_twenty_people_of_all_kinds(digits):
+    X, y = digits
+    results = []
+    for seed in range(4):
+        learner = linucb(10)
+        played = teach(learner, digits, 20_000, crowd(20, np.random.default_rng(100 + seed)), seed)
+        results.append((np.mean(learner.predict(X) != y), played))
+    greedy, played = np.mean(results, axis=0)
+    assert greedy <= 0.02
+    assert played <= 0.075
+
+
+def missing_rounds(learner, digits, n_rounds, when_wrong, when_right, seed=0):
+    X, y = digits
+    rng = np.random.default_rng(seed)
+    for i in rng.integers(len(X), size=n_rounds):
+        decision = learner.decide(X[i])
+        right = decision.action == y[i]
+        said = right if rng.random() >= 0.15 else not right
+        silent = rng.random() < (when_right if right else when_wrong)
+        learner.learn(decision, None if silent else said)
+    return np.mean(learner.predict(X) != y)
+
+
+def test_silence_that_follows_mistakes_is_read(digits):
+    auto, drop = (missing_rounds(linucb(10, missing=way), digits, 4000, 1.0, 0.2) for way in ("auto", "drop"))
+    assert auto < 0.1
+    assert drop > 0.4
+
+
+def test_silence_at_random_is_dropped(digits):
+    learner = linucb(10, missing="auto")
+    assert missing_rounds(learner, digits, 4000, 0.5, 0.5) < 0.12
+    assert not learner.report("pandas")["missing_used"].any()
+
+
+def test_no_answer_is_no_where_one_says_so(digits):
+    X, _ = digits
+    one, other = linucb(10, missing="no"), linucb(10)
+    for row in X[:50]:
+        one.learn(one.decide(row), None)
+        other.learn(other.decide(row), 0)
+    np.testing.assert_array_equal(one.decision_function(X), other.decision_function(X))
+
+
+def test_a_dropped_answer_changes_nothing_and_is_used_up(digits):
+    X, _ = digits
+    learner = ucwl(10)
+    learner.learn(learner.decide(X[0]), 1)
+    before = learner.decision_function(X)
+    decision = learner.decide(X[1])
+    learner.learn(decision, None)
+    np.testing.assert_array_equal(learner.decision_function(X), before)
+    with pytest.raises(ValueError, match="already"):
+        learner.learn(decision, 1)
+
+
+def test_logs_with_gaps_are_learnt_in_each_way(digits):
+    X, y = digits
+    actions = np.random.default_rng(0).integers(10, size=len(y))
+    answers = [None if i % 3 == 0 else int(a == t) for i, (a, t) in enumerate(zip(actions, y, strict=True))]
+    kept = [i for i, answer in enumerate(answers) if answer is not None]
+    dropped = linucb(10).learn_logged(X, actions, answers, 0.1)
+    short = linucb(10).learn_logged(X[kept], actions[kept], [answers[i] for i in kept], 0.1)
+    np.testing.assert_array_equal(dropped.decision_function(X), short.decision_function(X))
+    told_no = linucb(10, missing="no").learn_logged(X, actions, answers, 0.1)
+    filled = linucb(10).learn_logged(X, actions, [answer or 0 for answer in answers], 0.1)
+    np.testing.assert_array_equal(told_no.decision_function(X), filled.decision_function(X))
+    assert np.mean(linucb(10, missing="auto").learn_logged(X, actions, answers, 0.1).predict(X) == y) > 0.7
+
+
+def test_streams_are_weighed_row_by_row(digits):
+    X, y = digits
+    history = linucb(10, missing="auto").play(X, y, noise=FlipMatrix.binary(0.1, 0.1), rng=0)
+    assert history.mistakes[-300:].mean() < 0.4
+    np.testing.assert_array_equal(history.mistakes, history.actions != y)
+
+
+def test_beliefs_about_people_go_on_after_loading(digits, tmp_path):
+    def go(learner, rounds):
+        X, y = digits
+        for t in rounds:
+            decision = learner.decide(X[t % len(X)])
+            learner.learn(decision, decision.action == y[t % len(X)], person=t % 3)
+        return learner.decision_function(X)
+
+    learner = linucb(10)
+    go(learner, range(1200))
+    save(learner, tmp_path / "learner")
+    again = load(tmp_path / "learner")
+    np.testing.assert_array_equal(go(learner, range(1200, 1500)), go(again, range(1200, 1500)))
+
+
+@pytest.mark.parametrize(
+    ("act", "sentence"),
+    [
+        (lambda x: ucwl(10).learn_logged(x, [0], [1], [1.0]).report(), "nothing is believed"),
+        (lambda x: linucb(10, missing="perhaps"), "'auto', 'drop' or 'no'"),
+        (lambda x: named(ucwl(10), x, "ann"), "by linucb with a full covariance"),
+        (lambda x: named(linucb(10, noise=FlipMatrix.binary(0.1, 0.1)), x, "ann"), "without noise="),
+        (lambda x: named(named(linucb(10), x, "ann"), x, None), "name all of them or none"),
+        (lambda x: named(named(linucb(10), x, None), x, "ann"), "from the first answer on"),
+    ],
+)
+def test_what_cannot_be_weighed_is_refused(act, sentence, digits):
+    with pytest.raises(ValueError, match=sentence):
+        act(digits[0][:1])
+
+
+def named(learner, x, person):
+    return learner.learn(learner.decide(x[0]), 1, person=person)
