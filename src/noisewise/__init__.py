@@ -21,7 +21,18 @@ _HOMES = {
     "load": "noisewise.persistence",
     "save": "noisewise.persistence",
 }
-_PACKAGES = ("audit", "datasets", "kernels", "labels", "losses", "noise", "online", "persistence")
+_PACKAGES = (
+    "audit",
+    "datasets",
+    "features",
+    "kernels",
+    "labels",
+    "losses",
+    "metrics",
+    "noise",
+    "online",
+    "persistence",
+)
 
 
 def __getattr__(name: str) -> Any:  # names are looked up when first used, so that importing noisewise is quick

@@ -6,9 +6,11 @@ from noisewise.kernels._fourier import FourierFeatures, draw_frequencies, fourie
 from noisewise.kernels._lowrank import NystroemFeatures, nystroem
 from noisewise.kernels._radial import Gaussian, Laplacian, Radial, RationalQuadratic, median_width
 from noisewise.kernels._rows import squared_distances
+from noisewise.kernels._surrogate import Blurred, Surrogate, blurred, surrogate
 
 __all__ = [
     "Binomial",
+    "Blurred",
     "ConicSum",
     "DotProduct",
     "Exponential",
@@ -22,9 +24,12 @@ __all__ = [
     "Polynomial",
     "Radial",
     "RationalQuadratic",
+    "Surrogate",
+    "blurred",
     "draw_frequencies",
     "fourier_features",
     "median_width",
     "nystroem",
     "squared_distances",
+    "surrogate",
 ]
