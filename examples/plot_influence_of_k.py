@@ -12,8 +12,7 @@ import numpy as np
 from sklearn.datasets import make_moons
 
 from noisewise import FlipMatrix
-from noisewise.labels import RobustKNeighborsClassifier
-from noisewise.labels._neighbors_cv import RobustKNeighborsClassifierCV
+from noisewise.labels import RobustKNeighborsClassifier, RobustKNeighborsClassifierCV
 
 noise = FlipMatrix.binary(false_positive=0.1, false_negative=0.4)
 X, y = make_moons(600, noise=0.35, random_state=0)

@@ -70,5 +70,7 @@ for rate, color in zip([0.1, 0.2, 0.3], colors, strict=True):
     axes[2].semilogx(sizes, found, color=color, label=f"flipped: {rate}")
     axes[2].axhline(rate + (1 - 2 * rate) * spread, color=color, linestyle="--")
 axes[2].set(title="(c) one neighbour", xlabel="rows")
+axes[2].set_xticks(sizes, sizes)
+axes[2].minorticks_off()
 axes[2].legend()
 plt.show()

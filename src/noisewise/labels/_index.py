@@ -17,8 +17,7 @@ from noisewise._inputs import Codes
 
 MANY_ROWS = 50_000  # below, exact search takes seconds
 FEW_COLUMNS = 8  # up to here trees make exact search fast
-ROWS_PER_CELL, MOST_CELLS = 128, 4096
-MANY_CELLS = 2000  # from here the cells themselves are searched by a graph
+ROWS_PER_CELL, MOST_CELLS = 128, 2048
 ROWS_JUDGED = 200  # recall is measured on so many
 WANTED_RECALL = 0.97
 MOST_CELLS_VISITED = 0.25  # of all; beyond, exact search is as fast
@@ -98,7 +97,9 @@ class ApproximateIndex:
 
     name = "approximate"
 
-    def __init__(self, X: Any, metric: Any = "euclidean", n_jobs: int | None = None, reach: int = 20) -> None:
+    def __init__(
+        self, X: Any, metric: Any = "euclidean", n_jobs: int | None = None, reach: int = 20, most_visited: float = 1.0
+    ) -> None:
         faiss = _import_faiss()
         _check_approximate(X, metric)
         self._unit = metric == "cosine"
@@ -106,7 +107,7 @@ class ApproximateIndex:
         self._X = X
         n, d = X.shape
         n_cells = max(1, min(n // ROWS_PER_CELL, MOST_CELLS))
-        self._cells = faiss.index_factory(d, f"IVF{n_cells}{'_HNSW16' if n_cells >= MANY_CELLS else ''},Flat")
+        self._cells = faiss.index_factory(d, f"IVF{n_cells},Flat")
         self._cells.cp.niter = 8
         self._cells.cp.min_points_per_centroid, self._cells.cp.max_points_per_centroid = 1, 30
         rows = self._prepare(X)
@@ -114,7 +115,7 @@ class ApproximateIndex:
         with self._threads():
             self._cells.train(rows)
             self._cells.add_with_ids(rows, self._numbers)
-        self.recall = self._visit_enough(reach, metric)
+        self.recall = self._visit_enough(reach, metric, most_visited)
 
     @property
     def share_visited(self) -> float:
@@ -154,12 +155,12 @@ class ApproximateIndex:
             return np.asarray(rows / np.where(length > 0, length, 1))
         return rows
 
-    def _visit_enough(self, reach: int, metric: Any) -> float:
-        """Visit more cells until the recall is as wanted; returns it."""
+    def _visit_enough(self, reach: int, metric: Any, most_visited: float) -> float:
+        """Visit more cells until the recall is as wanted, or too many are visited; returns the recall."""
         sample, truth = true_neighbors(self._X, reach, metric)
         self._cells.nprobe = min(4, self._cells.nlist)
         while (recall := overlap(self.nearest(sample, truth.shape[1]), truth)) < WANTED_RECALL:
-            if self._cells.nprobe == self._cells.nlist:
+            if self._cells.nprobe == self._cells.nlist or self.share_visited > most_visited:
                 break
             self._cells.nprobe = min(5 * self._cells.nprobe // 4, self._cells.nlist)
         return recall
@@ -188,7 +189,7 @@ def make_index(kind: Any, X: Any, metric: Any, n_jobs: int | None, reach: int) -
         return found, found.recall
     if kind == "auto":
         if _is_large(X, metric) and find_spec("faiss") is not None:
-            found = ApproximateIndex(X, metric, n_jobs, reach)
+            found = ApproximateIndex(X, metric, n_jobs, reach, MOST_CELLS_VISITED)
             if found.share_visited <= MOST_CELLS_VISITED:
                 return found, found.recall
         return ExactIndex(X, metric, n_jobs), 1.0

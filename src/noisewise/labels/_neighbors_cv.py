@@ -11,7 +11,7 @@ from sklearn.model_selection import check_cv
 
 from noisewise._inputs import Chance, Codes, Floats
 from noisewise.labels._kept_rows import KeptRowsClassifier, check_voters, without_one
-from noisewise.labels._selection import Held, asymmetry_kept, brier_table, grid_table, pick, scaled
+from noisewise.labels._selection import Held, brier_table, grid_table, pick, scaled, supported_amount
 from noisewise.labels._votes import noise_from_votes
 from noisewise.noise import FlipMatrix
 
@@ -37,8 +37,8 @@ class RobustKNeighborsClassifierCV(KeptRowsClassifier):
         "noisy": the pair with the best accuracy on the observed labels (the paper); of those within half a standard
         error the largest number of voters. "corrected": the same with the accuracy corrected for the noise.
         "brier": no pair but an average. The posteriors of all numbers of voters are weighted by their Brier score on
-        the observed labels, the estimated flip matrices are averaged, and of what makes the flips unequal as much is
-        kept as the observed labels support. More accurate than the others, most of all under much noise.
+        the observed labels, the estimated flip matrices are averaged, and what makes the flips unequal is corrected
+        as far as the observed labels support it. More accurate than the others, most of all under much noise.
     cv : None, int, splitter or list of (train, test), default=None
         None leaves one row out at a time. In a list, rows are numbered as given to `fit`.
     quantile, metric, index, max_judged, n_jobs, random_state
@@ -54,8 +54,8 @@ class RobustKNeighborsClassifierCV(KeptRowsClassifier):
         The number of voters that counts most.
     n_anchor_neighbors_ : int
         The chosen number, for the criteria "noisy" and "corrected" with estimated noise.
-    asymmetry_kept_ : float
-        For the criterion "brier" with estimated noise: 0 corrects nothing, 1 as much as the anchors say.
+    correction_ : float
+        For the criterion "brier" with estimated noise: 0 corrects nothing, 1 what the anchors say; at most 1.5.
     best_score_ : float
     cv_results_ : dict of arrays
         The score of each candidate, its standard error and rank; the Brier scores are negative (greater is better).
@@ -131,15 +131,15 @@ class RobustKNeighborsClassifierCV(KeptRowsClassifier):
 
     def _decide(self, held: list[Held], sizes: Codes, anchors: Codes | None, matrices: Floats) -> None:
         """Choose from what is held out; the noise comes from all rows."""
-        self.n_anchor_neighbors_, self.asymmetry_kept_ = None, None
+        self.n_anchor_neighbors_, self.correction_ = None, None
         matrix = matrices.mean(axis=0)
         if self.criterion == "brier":
             table = brier_table(held, sizes)
             best = int(np.argmax(table["weight"]))
             self.voters_, self.voter_weights_ = sizes, table["weight"]
             if anchors is not None:
-                self.asymmetry_kept_ = asymmetry_kept(held, self.voter_weights_)
-                matrix = scaled(matrix, self.asymmetry_kept_)
+                self.correction_ = supported_amount(held, self.voter_weights_)
+                matrix = scaled(matrix, self.correction_)
         else:
             table = grid_table(held, sizes, anchors, corrected=self.criterion == "corrected")
             best = pick(table)

@@ -12,7 +12,7 @@ from noisewise._inputs import Codes, Floats
 from noisewise.labels._votes import choose
 from noisewise.noise import FlipMatrix
 
-AMOUNTS = np.linspace(0, 1, 11)  # of asymmetry to keep
+AMOUNTS = np.linspace(0, 1.5, 16)  # of the asymmetry that the anchors show; often they show too little
 CAUTION = 0.5  # each right row is half a piece of evidence: neighbours' votes are not independent
 
 
@@ -43,7 +43,7 @@ def silent_noise(matrix: Floats) -> FlipMatrix:
 
 
 def scaled(matrix: Floats, amount: float) -> Floats:
-    """A flip matrix with a part only of what makes it unequal: at 0 all errors are alike, at 1 it is unchanged.
+    """A flip matrix with less or more of what makes it unequal: at 0 all errors are alike, at 1 it is unchanged.
 
     >>> scaled(np.array([[0.9, 0.1], [0.3, 0.7]]), 0.5)
     array([[0.85, 0.15],
@@ -53,7 +53,8 @@ def scaled(matrix: Floats, amount: float) -> Floats:
     kept = np.trace(matrix) / n_classes
     even = np.full((n_classes, n_classes), (1 - kept) / (n_classes - 1))
     np.fill_diagonal(even, kept)
-    return np.asarray(even + amount * (matrix - even))
+    moved = np.maximum(even + amount * (matrix - even), 0)
+    return np.asarray(moved / moved.sum(axis=1, keepdims=True))
 
 
 def grid_table(held: list[Held], sizes: Codes, anchors: Codes | None, corrected: bool) -> dict[str, Any]:
@@ -110,8 +111,8 @@ def brier_table(held: list[Held], sizes: Codes) -> dict[str, Any]:
     return {**table, "weight": weight / weight.sum()}
 
 
-def asymmetry_kept(held: list[Held], size_weights: Floats) -> float:
-    """How much of the estimated asymmetry the held-out observed labels support, from 0 to 1.
+def supported_amount(held: list[Held], size_weights: Floats) -> float:
+    """How much of the estimated asymmetry the held-out observed labels support, from 0 to 1.5.
 
     A mean over amounts, each weighted by how many labels it gets right.
     """
