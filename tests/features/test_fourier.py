@@ -202,5 +202,4 @@ def test_by_default_never_a_tenth_worse_than_averaging_the_copies(make, deviatio
         model = DeconvolvedFourierRegressor(random_state=0).fit(copies[:, 0], y, copies=copies)
         errors.append([error(fitted.predict(test[0]), test[1]) for fitted in (averaged, model)])
     plain, ours = np.mean(errors, axis=0)
-    print(make.__name__, deviation, plain, ours)
     assert ours <= 1.1 * plain
