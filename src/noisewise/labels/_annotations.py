@@ -92,19 +92,30 @@ def read_annotations(items: Any, annotators: Any = None, labels: Any = None, mis
         return _from_columns(items, annotators, labels, missing)
     frame = nw.from_native(items, pass_through=True, eager_only=True)
     if not isinstance(frame, nw.DataFrame):
-        return _from_wide(_table(items), None, None, missing)
+        return read_wide(items, missing)
     long = _long_columns(frame.columns)
     if long is not None:
         return _from_columns(*(frame[name] for name in long), missing)
-    named = next((name for name in LONG_COLUMNS["item"] if name in frame.columns), None)
-    names = frame[named].to_list() if named else _index(items)
+    return read_wide(items, missing)
+
+
+def read_wide(table: Any, missing: Any = None, numbered: bool = False) -> Annotations:
+    """Answers from a frame or array with a row for each item and a column for each annotator.
+
+    With `numbered`, items are called 0, 1, ... whatever the frame calls them, and each column is an annotator's.
+    """
+    frame = nw.from_native(table, pass_through=True, eager_only=True)
+    if not isinstance(frame, nw.DataFrame):
+        return _from_wide(_table(table), None, None, missing)
+    named = None if numbered else next((name for name in LONG_COLUMNS["item"] if name in frame.columns), None)
+    index = table.index.tolist() if hasattr(table, "index") and not numbered else None
     people = [name for name in frame.columns if name != named]
     if not people:
         raise ValueError("the frame has no column of answers; a wide frame has one column for each annotator")
     columns = np.empty((len(frame), len(people)), dtype=object)
     for place, name in enumerate(people):
         columns[:, place] = frame[name].to_list()
-    return _from_wide(columns, names, people, missing)
+    return _from_wide(columns, frame[named].to_list() if named else index, people, missing)
 
 
 def encode_names(values: Any) -> tuple[NDArray[Any], Codes]:
@@ -143,7 +154,7 @@ def is_missing(labels: NDArray[Any], missing: Any = None) -> NDArray[np.bool_]:
         gaps = np.isnan(labels)
     elif labels.dtype.kind in "mM":
         gaps = np.isnat(labels)
-    elif labels.dtype == object:
+    elif labels.dtype == object and not set(map(type, labels.tolist())) <= {str, int, bool, tuple}:
         gaps = np.fromiter(map(_is_gap, labels.tolist()), dtype=np.bool_, count=len(labels))
     else:
         gaps = np.zeros(len(labels), dtype=np.bool_)
@@ -223,10 +234,6 @@ def _table(values: Any) -> NDArray[Any]:
     if table.ndim != 2 or not table.size:
         raise ValueError(f"a wide table has one row an item and one column an annotator; its shape is {table.shape}")
     return table
-
-
-def _index(frame: Any) -> Any:
-    return frame.index.tolist() if hasattr(frame, "index") else None
 
 
 def _long_columns(columns: list[str]) -> list[str] | None:

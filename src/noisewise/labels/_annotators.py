@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import betaincinv
 
 from noisewise._inputs import Floats
-from noisewise.labels._crowd_em import count_answers, flip_rows
+from noisewise.labels._crowd_em import PRIOR_ACCURACY, PRIOR_ANSWERS, count_answers, flip_rows, raise_prior
 from noisewise.noise._estimate import Estimate
 from noisewise.noise._flip import FlipMatrix
 
@@ -27,7 +27,7 @@ class Annotator:
     name : object
     n_answers : int
     accuracy : Estimate
-        Probability that an answer is right, over all items; `accuracy.interval` covers it with 90 % probability.
+        Probability that an answer is right, for items such as were answered; `accuracy.interval` covers it with 90 % probability.
     flips : array of shape (n_classes, n_classes)
         ``flips[true, called]``. A plain array: the matrix of someone who guesses can't be inverted, and says so here.
     """
@@ -59,22 +59,17 @@ class Annotators:
     pooled: Floats
 
     @classmethod
-    def from_posterior(
-        cls, names: NDArray[Any], table: Any, posterior: Floats, prior: Floats, prevalence: Floats
-    ) -> Annotators:
+    def from_posterior(cls, names: NDArray[Any], table: Any, posterior: Floats, prior: Floats) -> Annotators:
         """From the table of answers, what is known of the items, and the pseudo-answers everybody starts with."""
-        answers, n_classes = table.T.tocsr(), len(prevalence)
+        answers = table.T.tocsr()
         counts = count_answers(answers, posterior)
-        known = counts + (prior if prior.any() else 1 / n_classes)
-        rows, right = known.sum(axis=2), np.diagonal(flip_rows(known), axis1=1, axis2=2)
-        doubt = count_answers(answers, posterior * (1 - posterior))  # variances of the items' true classes
-        doubt_where_right = np.diagonal(doubt, axis1=1, axis2=2)
-        doubt_of_rows = (1 - 2 * right) * doubt_where_right + right**2 * doubt.sum(axis=2)
-        variance = (right * (1 - right) / (rows + 1) + doubt_of_rows / rows**2) @ prevalence**2
-        low, high = beta_interval(right @ prevalence, variance)
-        n_answers = np.rint(counts.sum(axis=(1, 2))).astype(np.intp)
+        n_answers = np.rint(counts.sum(axis=(1, 2)))
+        right = np.trace(counts, axis1=1, axis2=2)
+        doubt = np.trace(count_answers(answers, posterior * (1 - posterior)), axis1=1, axis2=2)
+        accuracy, variance = _accuracy(right, n_answers, doubt, pooled=bool(prior.any()))
+        low, high = beta_interval(accuracy, variance)
         flips, pooled = flip_rows(counts + prior), flip_rows(counts.sum(axis=0) + prior)
-        return cls(names, n_answers, right @ prevalence, low, high, flips, pooled)
+        return cls(names, n_answers.astype(np.intp), accuracy, low, high, flips, pooled)
 
     @property
     def noise(self) -> FlipMatrix:
@@ -111,6 +106,22 @@ class Annotators:
         return f"<{len(self)} annotators, {self.n_answers.sum()} answers; least accurate: {shown}>"
 
 
+def _accuracy(right: Floats, n_answers: Floats, doubt: Floats, pooled: bool) -> tuple[Floats, Floats]:
+    """Mean and variance of everybody's probability to be right, given how often they were, with some doubt, right.
+
+    With `pooled`, everybody starts with what annotators are like, found from all of them.
+    """
+    counts = np.stack([right, n_answers - right], axis=1)[:, None]
+    start = np.array([[0.5, 0.5]])
+    if pooled:
+        hyper = PRIOR_ANSWERS * np.array([[PRIOR_ACCURACY, 1 - PRIOR_ACCURACY]])
+        start = raise_prior(hyper, np.maximum(counts, 0), hyper, steps=200)
+    known = (np.maximum(counts, 0) + start)[:, 0]
+    total = known.sum(axis=1)
+    mean = known[:, 0] / total
+    return mean, mean * (1 - mean) / (total + 1) + doubt / total**2
+
+
 def beta_interval(mean: Floats, variance: Floats) -> tuple[Floats, Floats]:
     """Ends of the central interval of the beta distributions with these means and variances.
 
@@ -118,10 +129,6 @@ def beta_interval(mean: Floats, variance: Floats) -> tuple[Floats, Floats]:
     >>> low.round(3), high.round(3)
     (array([0.05]), array([0.95]))
     """
-    certain = (variance <= 0) | (mean <= 0) | (mean >= 1)
-    size = np.where(certain, 1.0, mean * (1 - mean) / np.where(certain, 1.0, variance) - 1)
-    first, second = np.where(certain, 1.0, mean * size), np.where(certain, 1.0, (1 - mean) * size)
-    ends = [
-        np.where(certain, mean, betaincinv(first, second, level)) for level in ((1 - COVERAGE) / 2, (1 + COVERAGE) / 2)
-    ]
-    return ends[0], ends[1]
+    size = np.maximum(mean * (1 - mean) / variance - 1, 1e-3)
+    first, second, tail = mean * size, (1 - mean) * size, (1 - COVERAGE) / 2
+    return betaincinv(first, second, tail), betaincinv(first, second, 1 - tail)

@@ -116,7 +116,7 @@ def dawid_skene(
         Without the prior, it is maximum likelihood as published in 1979.
     max_iter : int, default=1000
     tol : float, default=1e-4
-        The turns end when no probability moves by more.
+        The turns end when probabilities move by no more, as a root mean square over the items.
 
     Examples
     --------
@@ -208,7 +208,7 @@ def _labelling(
     objective: Floats,
     method: Any,
 ) -> CrowdLabelling:
-    people = Annotators.from_posterior(annotations.annotators, annotations.counts(), known, prior, prevalence)
+    people = Annotators.from_posterior(annotations.annotators, annotations.counts(), known, prior)
     labels = annotations.classes[codes]
     return CrowdLabelling(
         annotations.items,

@@ -43,7 +43,7 @@ class CrowdFit:
 def fit_crowd(
     table: Any, start: Floats, prior: Floats | None, pooled: bool = True, max_iter: int = 1000, tol: float = 1e-4
 ) -> CrowdFit:
-    """Turns from a start until no posterior moves by more than `tol`.
+    """Turns from a start until posteriors move by no more than `tol` (root mean square).
 
     With `pooled` the posterior of the flip rates is kept, not only its top, and the objective is a lower bound on the
     evidence; without, the likelihood of the answers is what rises. It never falls.
@@ -52,12 +52,13 @@ def fit_crowd(
     posterior, moved = start, np.inf
     for state in (pooled_turns if pooled else plain_turns)(table, start, prior):
         objective.append(state.objective[0])
-        moved, posterior = float(np.abs(state.posterior - posterior).max()), state.posterior
+        moved = float(np.linalg.norm(state.posterior - posterior) / np.sqrt(len(posterior)))
+        posterior = state.posterior
         if moved <= tol or len(objective) == max_iter:
             break
     if moved > tol:
         warnings.warn(
-            f"the answers' true classes still move by {moved:.1g} after {len(objective)} turns; "
+            f"the items' true classes still move by {moved:.1g} after {len(objective)} turns; "
             "raise max_iter, or tol if that is close enough",
             ConvergenceWarning,
             stacklevel=4,
