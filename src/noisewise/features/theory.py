@@ -85,7 +85,7 @@ def two_copies_guarantee(rounds: int, ball: float, row_bound: float, target_boun
     ball : float
         Bound of the weights' norm [B_w].
     row_bound, target_bound : float
-        Roots of bounds of E |x~|^2 and E y~^2 [B_x, B_y].
+        Roots of bounds of E ``|x~|^2`` and E y~^2 [B_x, B_y].
 
     Examples
     --------
@@ -100,7 +100,7 @@ def known_covariance_guarantee(
 ) -> Guarantee:
     """Linear predictors from one copy of each row and the noise's covariance (Algorithm 2, Theorem 2).
 
-    As `two_copies_guarantee`; `row_bound` bounds the fourth root of E |x~|^4 too, and `covariance_bound` the largest
+    As `two_copies_guarantee`; `row_bound` bounds the fourth root of E ``|x~|^4`` too, and `covariance_bound` the largest
     eigenvalue of the covariance [B_Sigma].
     """
     squares = 8 * ball**2 * row_bound**4 + 8 * target_bound**2 * row_bound**2
@@ -146,13 +146,13 @@ def radial_height(variance: float, limit: float) -> float:
 def map_bound(
     kernel: Kernel, row_bound: float, p: float = 2.0, estimator: Literal["full", "roulette", "geometric"] = "geometric"
 ) -> float:
-    """Bound of E |Psi~|^2, the mean squared norm of a random map (Lemmas 12 and 14).
+    """Bound of E ``|Psi~|^2``, the mean squared norm of a random map (Lemmas 12 and 14).
 
     Parameters
     ----------
     kernel : kernel of the inner product, or Gaussian
     row_bound : float
-        Root of a bound of E |x~|^2. (The paper's B_x in this place is its square.)
+        Root of a bound of E ``|x~|^2``. (The paper's B_x in this place is its square.)
     p : float
     estimator : {"geometric", "roulette", "full"}
         The paper's; all terms up to a random one; all terms of a polynomial kernel.

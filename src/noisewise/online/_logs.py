@@ -55,7 +55,7 @@ class FeedbackLog:
     probabilities : with which each action was drawn when it was played, above 0
     classes : the labels to choose from; by default those that were played, in order
     feature_names : a name for each column of X; by default "0", "1", ...
-    offered : for each round the `Choice`s there were, in order, or None if every label could be played
+    offered : for each round every `Choice` there was, in order, or None if every label could be played
     ids : a name for each round
     extra : what else came with the log, to be given back by `to_open_bandit`
 
