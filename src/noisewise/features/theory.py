@@ -100,8 +100,8 @@ def known_covariance_guarantee(
 ) -> Guarantee:
     """Linear predictors from one copy of each row and the noise's covariance (Algorithm 2, Theorem 2).
 
-    As `two_copies_guarantee`; `row_bound` bounds the fourth root of E ``|x~|^4`` too, and `covariance_bound` the largest
-    eigenvalue of the covariance [B_Sigma].
+    As `two_copies_guarantee`; `row_bound` bounds the fourth root of E ``|x~|^4`` too, and `covariance_bound` the
+    largest eigenvalue of the covariance [B_Sigma].
     """
     squares = 8 * ball**2 * row_bound**4 + 8 * target_bound**2 * row_bound**2
     cross = 8 * ball * covariance_bound * (ball * row_bound + target_bound) * row_bound
