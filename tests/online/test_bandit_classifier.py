@@ -137,7 +137,6 @@ def test_wrong_input_is_refused_and_changes_nothing(stream):
     refused = [
         (lambda: learner.learn(decision, 2), "feedback is 2"),
         (lambda: learner.learn(decision, "yes"), "feedback is 'yes'"),
-        (lambda: learner.learn(decision, None), "feedback is None"),
         (lambda: learner.learn(decision, 0.5), "feedback is 0.5"),
         (lambda: learner.learn(decision, np.nan), "feedback is nan"),
         (lambda: learner.learn(decision._replace(probability=0.0), 1), "a probability is 0.0"),

@@ -29,13 +29,13 @@ def check_missing(missing: Any) -> None:
 
 def read_answer(feedback: Any, missing: str) -> int:
     """Wrong (0), right (1) or none (2); no answer counts as wrong if missing is "no"."""
-    if feedback is None or feedback != feedback:
+    if feedback is None:
         return WRONG if missing == "no" else NONE
     return check_feedback(feedback)
 
 
 def read_answers(feedback: Any, missing: str) -> NDArray[np.int8]:
-    """The same for many rounds."""
+    """The same for many rounds, where NaN is no answer too."""
     given = np.asarray(feedback)
     absent = np.array([value is None or value != value for value in given.tolist()], dtype=bool)
     if given.ndim != 1 or not absent.any():
