@@ -56,9 +56,9 @@ def check_binary_or_more(classes: NDArray[Any]) -> None:
 def _one_column(y: Any) -> NDArray[Any]:
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
-    if isinstance(y, list | tuple) and y and isinstance(y[0], tuple):
+    if isinstance(y, list | tuple) and any(isinstance(label, tuple) for label in y):
         labels = np.empty(len(y), dtype=object)
-        labels[:] = y
+        labels[:] = y  # numpy would take tuples for rows
         return labels
     labels = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
     if (

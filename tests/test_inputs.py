@@ -1,0 +1,55 @@
+"""Labels of any kind become codes; missing ones are refused."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from noisewise._inputs import encode_labels, find_labels, generator
+
+
+@pytest.mark.parametrize(
+    ("labels", "classes"),
+    [
+        (["b", "a", "b"], ["a", "b"]),
+        ([3, 1, 3], [1, 3]),
+        ([True, False, True], [False, True]),
+        ([("x", 1), "y", ("x", 1)], ["y", ("x", 1)]),
+        ([1, "a", 1], [1, "a"]),
+        (np.array([2.0, 0.0, 2.0]), [0.0, 2.0]),
+        (pd.Series(["b", "a", "b"], dtype="category"), ["a", "b"]),
+        (pd.Series(["b", "a", "b"], dtype="string"), ["a", "b"]),
+        (pl.Series(["b", "a", "b"]), ["a", "b"]),
+        (np.array(["b", "a", "b"], dtype=object), ["a", "b"]),
+        ([frozenset({1}), frozenset({2}), frozenset({1})], [frozenset({1}), frozenset({2})]),
+    ],
+)
+def test_labels_are_numbered_by_their_classes(labels, classes):
+    found, codes = encode_labels(labels)
+    assert sorted(map(repr, found.tolist())) == sorted(map(repr, classes))
+    assert [found.tolist()[code] for code in codes] == list(labels)
+    np.testing.assert_array_equal(find_labels(labels, found), codes)
+
+
+@pytest.mark.parametrize(
+    "labels", [["a", None], [1.0, np.nan], [np.inf, 1.0], pd.Series(["a", pd.NA]), pl.Series(["a", None])]
+)
+def test_missing_labels_are_refused(labels):
+    with pytest.raises(ValueError, match="1 of 2 labels are missing"):
+        encode_labels(labels)
+
+
+def test_what_is_no_label_is_refused():
+    with pytest.raises(ValueError, match="must be hashable"):
+        encode_labels(np.array([["a"], {"b": 1}, 3], dtype=object)[1:])
+    with pytest.raises(ValueError, match="Unknown label type"):
+        encode_labels(np.linspace(0, 1, 7))
+    with pytest.raises(ValueError, match="'c' was not seen"):
+        find_labels(["c"], np.array(["a", "b"]))
+
+
+def test_seeds_generators_and_old_states_are_sources_of_chance():
+    assert generator(5).random() == np.random.default_rng(5).random()
+    own = np.random.default_rng(0)
+    assert generator(own) is own
+    assert generator(np.random.RandomState(1)).random() == generator(np.random.RandomState(1)).random()
