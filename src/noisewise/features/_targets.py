@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,12 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, v
 from noisewise._inputs import Codes, Floats, check_binary_or_more, encode_labels, find_labels
 
 
-class Scored(BaseEstimator):
+class Scored(BaseEstimator, ABC):
     """A learner with one score, or one for each class, for every row."""
 
+    @abstractmethod
     def _scores(self, X: Floats) -> Floats:
-        raise NotImplementedError
+        """One column of scores, or one for each class."""
 
     def _check_and_score(self, X: Any) -> Floats:
         check_is_fitted(self)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -72,9 +73,9 @@ class _Reshaped(Kernel):
     noise: Noise
     sign: float
 
+    @abstractmethod
     def rates(self) -> tuple[Floats, Floats]:
         """Rates u of the mixture, and their weights."""
-        raise NotImplementedError
 
     def gram(self, X: Any, Z: Any = None) -> Floats:
         """Values for all pairs of rows, of shape (rows of X, rows of Z); `Z` None means X again."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator
 from typing import Any, Self
 
@@ -101,13 +102,13 @@ class KeptRowsClassifier(NoisyLabelClassifier):
         check_is_fitted(self)
         return self.noise_.pull(self._noisy_posterior(self.X_, np.arange(self.X_.shape[0])))
 
+    @abstractmethod
     def _learn(self) -> None:
         """Find everything that depends on the kept rows."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _noisy_posterior(self, X: Any, own: Codes | None = None) -> Floats:
         """Posterior of the observed label; of kept rows at the places `own`, without their own labels."""
-        raise NotImplementedError
 
     def _take_in(self, X: Any, codes: Codes, weights: Floats) -> Self:
         used = np.flatnonzero(weights)
