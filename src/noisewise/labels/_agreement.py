@@ -32,7 +32,7 @@ def krippendorff_alpha(
     Examples
     --------
     >>> print(krippendorff_alpha([["a", "a"], ["a", "b"], ["b", "b"], ["b", "b"]]))
-    0.5333 (-0.2371 to 1)
+    0.5333 (-0.477 to 1)
     """
     if scale not in SCALES:
         raise ValueError(f"scale is {scale!r}; it must be one of {', '.join(SCALES)}")

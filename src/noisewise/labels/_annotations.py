@@ -95,7 +95,7 @@ def read_annotations(items: Any, annotators: Any = None, labels: Any = None, mis
         return read_wide(items, missing)
     long = _long_columns(frame.columns)
     if long is not None:
-        return _from_columns(*(frame[name] for name in long), missing)
+        return _from_columns(frame[long[0]], frame[long[1]], frame[long[2]], missing)
     return read_wide(items, missing)
 
 

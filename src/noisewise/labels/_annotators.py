@@ -27,7 +27,7 @@ class Annotator:
     name : object
     n_answers : int
     accuracy : Estimate
-        Probability that an answer is right, for items such as were answered; `accuracy.interval` covers it with 90 % probability.
+        Probability that an answer is right, for items such as were answered; in `accuracy.interval` with 90 %.
     flips : array of shape (n_classes, n_classes)
         ``flips[true, called]``. A plain array: the matrix of someone who guesses can't be inverted, and says so here.
     """

@@ -7,11 +7,7 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-from scipy.sparse import issparse
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -29,9 +25,12 @@ from noisewise.labels._crowd_em import (
     normalised,
     raise_prior,
 )
-from noisewise.labels._soft_fit import check_soft, fit_soft, probabilities
+from noisewise.labels._soft_fit import HonestScores, check_soft, fit_soft
+from noisewise.labels._soft_logistic import SoftLogisticRegression
 
 DOUBT = 1e-3  # share of rows about which the classifier is taken to know nothing: no answer is impossible
+LEAP_EVERY = 3  # turns
+CALM = 50  # from this turn on steps are shortened, so that classifiers whose fits jump settle too
 ANONYMOUS = "anonymous"
 
 
@@ -51,7 +50,7 @@ class CrowdClassifier(NoisyLabelClassifier):
     missing : label, optional
         A label that means "no answer", besides None and NaN.
     max_iter : int, default=100
-    tol : float, default=1e-3
+    tol : float, default=2e-3
         The turns end when probabilities move by no more, as a root mean square over the rows.
     random_state : int, RandomState, Generator or None
         Draws the folds. None gives the same draw every time.
@@ -78,8 +77,8 @@ class CrowdClassifier(NoisyLabelClassifier):
     >>> answers = np.where(rng.random((300, 3)) < [0.05, 0.3, 0.45], 1 - y[:, None], y[:, None])
     >>> answers[rng.random((300, 3)) < 0.5] = -1  # half of the answers were never given
     >>> model = CrowdClassifier(missing=-1).fit(X, answers)
-    >>> model.annotators_.accuracy.round(2)
-    array([0.94, 0.7 , 0.55])
+    >>> [f"{annotator.accuracy:.1f}" for annotator in model.annotators_]
+    ['0.9', '0.7', '0.6']
     """
 
     def __init__(
@@ -88,7 +87,7 @@ class CrowdClassifier(NoisyLabelClassifier):
         cv: int | None = 5,
         missing: Any = None,
         max_iter: int = 100,
-        tol: float = 1e-3,
+        tol: float = 2e-3,
         random_state: Chance = None,
     ) -> None:
         self.estimator = estimator
@@ -119,14 +118,14 @@ class CrowdClassifier(NoisyLabelClassifier):
         self.posterior_, self.labels_ = posterior, self.classes_[posterior.argmax(axis=1)]
         self.annotators_ = Annotators.from_posterior(annotations.annotators, annotations.counts(), posterior, prior)
         self.noise_ = self.annotators_.noise
-        self.estimator_ = fit_soft(self._base(X), X, posterior)
+        self.estimator_ = fit_soft(self._base(), X, posterior)
         return self
 
     def predict_proba(self, X: Any) -> Floats:
         """Probability of each *true* class."""
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
-        return probabilities(self.estimator_, X)
+        return np.asarray(self.estimator_.predict_proba(X), dtype=np.float64)
 
     def label_quality(self, X: Any, y: Any, annotators: Any = None) -> Floats:
         """P(true label = observed label | row, observed label), for rows that were not used in fit.
@@ -147,22 +146,26 @@ class CrowdClassifier(NoisyLabelClassifier):
 
     def _take_turns(self, X: Any, annotations: Annotations) -> tuple[Floats, Floats, int]:
         table, n_classes = annotations.counts(), len(self.classes_)
-        answers, hyper, folds = table.T.tocsr(), first_prior(n_classes), self._folds(X.shape[0])
-        base, prior = self._base(X), hyper
+        answers, hyper = table.T.tocsr(), first_prior(n_classes)
+        prior, scores = hyper, HonestScores(self._base(tol=self.tol / 4), X, self._folds(X.shape[0]))
         # everybody is as good as the prior at first: answers counted against themselves alone would show no flips
         same = np.repeat(np.log(flip_rows(hyper))[None], len(annotations.annotators), axis=0)
         of_answers = table @ by_answer(same)
-        posterior = normalised(of_answers.copy())[0]
-        for turn in range(1, self.max_iter + 1):
-            before = posterior
-            posterior = normalised(of_answers + np.log(self._scores(base, X, posterior, folds)))[0]
+        posterior, moved, turn = normalised(of_answers.copy())[0], np.inf, 0
+        steps: list[Floats] = []
+        while moved > self.tol and turn < self.max_iter:
+            turn, before = turn + 1, posterior
+            of_rows = (1 - DOUBT) * scores(posterior) + DOUBT / n_classes
+            posterior = normalised(of_answers + np.log(of_rows))[0]
+            posterior += (1 - min(1.0, CALM / turn)) * (before - posterior)
             posterior, counts = in_order(posterior, count_answers(answers, posterior))
-            moved = float(np.linalg.norm(posterior - before) / np.sqrt(len(posterior)))
-            if moved <= self.tol:
-                break
-            prior = raise_prior(prior, counts, hyper, steps=20)
+            steps.append(posterior - before)
+            moved = float(np.linalg.norm(steps[-1]) / np.sqrt(len(posterior)))
+            if moved > self.tol and len(steps) == LEAP_EVERY and turn < CALM:
+                posterior, steps = leap(posterior, steps[-2], steps[-1]), []
+            prior = raise_prior(prior, counts, hyper, steps=5)
             of_answers = table @ by_answer(integrated(counts, prior)[0])
-        else:
+        if moved > self.tol:
             warnings.warn(
                 f"the rows' true classes still move by {moved:.1g} after {turn} turns; raise max_iter, or tol if that "
                 "is close enough",
@@ -170,18 +173,6 @@ class CrowdClassifier(NoisyLabelClassifier):
                 stacklevel=3,
             )
         return posterior, prior, turn
-
-    def _scores(self, base: Any, X: Any, posterior: Floats, folds: Codes | None) -> Floats:
-        """What the classifier says about every row, without having seen its answers if there are folds."""
-        n_classes = posterior.shape[1]
-        if folds is None:
-            scores = probabilities(fit_soft(base, X, posterior), X)
-        else:
-            scores = np.empty_like(posterior)
-            for fold in range(folds.max() + 1):
-                model = fit_soft(base, X[folds != fold], posterior[folds != fold])
-                scores[folds == fold] = probabilities(model, X[folds == fold])
-        return (1 - DOUBT) * scores + DOUBT / n_classes
 
     def _read(self, X: Any, y: Any, annotators: Any, items: Any) -> tuple[Any, Annotations]:
         options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
@@ -204,11 +195,11 @@ class CrowdClassifier(NoisyLabelClassifier):
         check_binary_or_more(self.classes_)
         return X, replace(told, items=np.arange(X.shape[0]), what=told.items[told.what])
 
-    def _base(self, X: Any) -> Any:
-        if self.estimator is not None:
-            check_soft(self.estimator)
-            return self.estimator
-        return make_pipeline(StandardScaler(with_mean=not issparse(X)), LogisticRegression(max_iter=1000))
+    def _base(self, tol: float = 1e-6) -> Any:
+        if self.estimator is None:
+            return SoftLogisticRegression(tol=tol)
+        check_soft(self.estimator)
+        return self.estimator
 
     def _folds(self, n_rows: int) -> Codes | None:
         if self.cv is None:
@@ -232,5 +223,16 @@ def _is_wide(y: Any) -> bool:
     """Whether there are columns of annotators; one column alone is plain labels."""
     if isinstance(y, list | tuple):
         return bool(y) and isinstance(y[0], list | np.ndarray) and len(y[0]) > 1
-    shape = getattr(y, "shape", ())
+    shape: tuple[int, ...] = getattr(y, "shape", ())
     return len(shape) == 2 and shape[1] > 1
+
+
+def leap(posterior: Floats, last_step: Floats, step: Floats) -> Floats:
+    """Where steps that shrink evenly would lead in the end (Aitken), kept among probabilities.
+
+    >>> leap(np.array([[0.75, 0.25]]), np.array([[0.5, -0.5]]), np.array([[0.25, -0.25]]))
+    array([[1., 0.]])
+    """
+    shrinkage = np.clip(np.sum(last_step * step) / np.sum(last_step**2), 0, 0.9)
+    ahead = np.clip(posterior + shrinkage / (1 - shrinkage) * step, 0, 1)
+    return np.asarray(ahead / ahead.sum(axis=1, keepdims=True))
