@@ -7,7 +7,9 @@ from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -114,6 +116,8 @@ class CrowdClassifier(NoisyLabelClassifier):
         """
         self._check_settings()
         X, annotations = self._read(X, y, annotators, items)
+        self.scaler_ = StandardScaler(with_mean=not issparse(X)).fit(X) if self.estimator is None else None
+        X = self._scaled(X)
         posterior, prior, self.n_iter_ = self._take_turns(X, annotations)
         self.posterior_, self.labels_ = posterior, self.classes_[posterior.argmax(axis=1)]
         self.annotators_ = Annotators.from_posterior(annotations.annotators, annotations.counts(), posterior, prior)
@@ -125,7 +129,7 @@ class CrowdClassifier(NoisyLabelClassifier):
         """Probability of each *true* class."""
         check_is_fitted(self)
         X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
-        return np.asarray(self.estimator_.predict_proba(X), dtype=np.float64)
+        return np.asarray(self.estimator_.predict_proba(self._scaled(X)), dtype=np.float64)
 
     def label_quality(self, X: Any, y: Any, annotators: Any = None) -> Floats:
         """P(true label = observed label | row, observed label), for rows that were not used in fit.
@@ -147,7 +151,7 @@ class CrowdClassifier(NoisyLabelClassifier):
     def _take_turns(self, X: Any, annotations: Annotations) -> tuple[Floats, Floats, int]:
         table, n_classes = annotations.counts(), len(self.classes_)
         answers, hyper = table.T.tocsr(), first_prior(n_classes)
-        prior, scores = hyper, HonestScores(self._base(tol=self.tol / 4), X, self._folds(X.shape[0]))
+        prior, scores = hyper, HonestScores(self._base(in_turns=True), X, self._folds(X.shape[0]))
         # everybody is as good as the prior at first: answers counted against themselves alone would show no flips
         same = np.repeat(np.log(flip_rows(hyper))[None], len(annotations.annotators), axis=0)
         of_answers = table @ by_answer(same)
@@ -195,11 +199,14 @@ class CrowdClassifier(NoisyLabelClassifier):
         check_binary_or_more(self.classes_)
         return X, replace(told, items=np.arange(X.shape[0]), what=told.items[told.what])
 
-    def _base(self, tol: float = 1e-6) -> Any:
-        if self.estimator is None:
-            return SoftLogisticRegression(tol=tol)
+    def _base(self, in_turns: bool = False) -> Any:
+        if self.estimator is None:  # half-way in a turn is enough: the next one goes on from there
+            return SoftLogisticRegression(tol=self.tol / 4, max_iter=5) if in_turns else SoftLogisticRegression()
         check_soft(self.estimator)
         return self.estimator
+
+    def _scaled(self, X: Any) -> Any:
+        return X if self.scaler_ is None else self.scaler_.transform(X)
 
     def _folds(self, n_rows: int) -> Codes | None:
         if self.cv is None:

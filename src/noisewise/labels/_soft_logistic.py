@@ -6,9 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils.extmath import safe_sparse_dot
 
 from noisewise._inputs import Floats
@@ -17,10 +15,10 @@ from noisewise.labels._unbiased import even_coordinates
 
 
 class SoftLogisticRegression(BaseEstimator):
-    """Logistic regression on standardised columns, with a ridge penalty, whose targets are posteriors.
+    """Logistic regression with a ridge penalty, whose targets are posteriors.
 
     Fitting again starts from where it was, so that a further fit to nearly the same targets costs a few steps. On
-    one-hot targets it is scikit-learn's LogisticRegression after StandardScaler.
+    one-hot targets it is scikit-learn's LogisticRegression.
 
     Parameters
     ----------
@@ -28,40 +26,43 @@ class SoftLogisticRegression(BaseEstimator):
         Inverse strength of the penalty.
     tol : float, default=1e-6
         Largest gradient of the mean loss, in coordinates of equal curvature, at which a fit ends.
+    max_iter : int, default=1000
+        Most steps of one fit.
     """
 
-    def __init__(self, C: float = 1.0, tol: float = 1e-6) -> None:
+    def __init__(self, C: float = 1.0, tol: float = 1e-6, max_iter: int = 1000) -> None:
         self.C = C
         self.tol = tol
+        self.max_iter = max_iter
 
     def fit_soft(self, X: Any, posterior: Floats) -> Self:
         """Fit to the posteriors of the true class of each row; X is the same in every call."""
         n_scores = 1 if posterior.shape[1] == 2 else posterior.shape[1]
         targets, shape = posterior[:, -n_scores:], (X.shape[1] + 1, n_scores)
         if not hasattr(self, "columns_"):
-            self.scaler_ = StandardScaler(with_mean=not issparse(X)).fit(X)
-            self.evened_ = even_coordinates(self.scaler_.transform(X), np.ones(X.shape[0]), 1 / self.C)
-            self.columns_ = np.zeros(shape)
-        rows, change = self.scaler_.transform(X), self.evened_
+            self.evened_, self.columns_ = even_coordinates(X, np.ones(X.shape[0]), 1 / self.C), np.zeros(shape)
+        transposed, change = X.T, self.evened_
 
         def mean_loss(parameters: Floats) -> tuple[float, Floats]:
             columns = _times(change, parameters.reshape(shape))
-            scores = _scores(rows, columns)
+            scores = _scores(X, columns)
             probabilities, evidence = normalised(_of_all_classes(scores))
             penalised = np.vstack([columns[:-1] / self.C, np.zeros((1, n_scores))])
             residual = probabilities[:, -n_scores:] - targets
-            fall = np.vstack([safe_sparse_dot(rows.T, residual, dense_output=True), residual.sum(axis=0)]) + penalised
+            fall = (
+                np.vstack([safe_sparse_dot(transposed, residual, dense_output=True), residual.sum(axis=0)]) + penalised
+            )
             value = evidence - np.sum(targets * scores) + np.sum(penalised * columns) / 2
             return value / len(posterior), _times(change.T, fall).ravel() / len(posterior)
 
-        options = {"maxiter": 1000, "gtol": self.tol, "ftol": 1e-15}
+        options = {"maxiter": self.max_iter, "gtol": self.tol, "ftol": 1e-15}
         found = minimize(mean_loss, self.columns_.ravel(), jac=True, method="L-BFGS-B", options=options)
         self.columns_ = found.x.reshape(shape)
         return self
 
     def predict_proba(self, X: Any) -> Floats:
         """Probability of each class 0, 1, ..."""
-        scores = _scores(self.scaler_.transform(X), _times(self.evened_, self.columns_))
+        scores = _scores(X, _times(self.evened_, self.columns_))
         return normalised(_of_all_classes(scores))[0]
 
 
