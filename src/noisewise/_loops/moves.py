@@ -31,14 +31,15 @@ def move(state: Any, row: Any, moves: Any, gain: Any) -> int:
             move_diagonal(state.table, shrink, r, row, second, alpha2, beta2)
     elif first < 0 or second < 0:
         k, a = (first, state.table.dtype.type(alpha)) if first >= 0 else (second, state.table.dtype.type(alpha2))
-        for t in range(row.start, row.stop):
+        for t in range(np.uint64(row.start), np.uint64(row.stop)):
             state.table[row.features[t], k] += a * state.table.dtype.type(row.values[t])
     else:
         a, a2 = state.table.dtype.type(alpha), state.table.dtype.type(alpha2)
-        for t in range(row.start, row.stop):
+        for t in range(np.uint64(row.start), np.uint64(row.stop)):
             x = state.table.dtype.type(row.values[t])
-            state.table[row.features[t], first] += a * x
-            state.table[row.features[t], second] += a2 * x
+            j = row.features[t]
+            state.table[j, first] += a * x
+            state.table[j, second] += a2 * x
     return 1
 
 
@@ -52,14 +53,14 @@ def move_diagonal(table: Any, shrink: int, r: float, row: Any, k: int, alpha: fl
         return
     if shrink == DROP:
         a, b, zero = table.dtype.type(alpha), table.dtype.type(beta), table.dtype.type(0.0)
-        for t in range(row.start, row.stop):
+        for t in range(np.uint64(row.start), np.uint64(row.stop)):
             j = row.features[t]
             variance = table[j, mean + block]
             gain = variance * table.dtype.type(row.values[t])
             table[j, mean] += a * gain
             table[j, mean + block] = max(zero, variance - b * (gain * gain))  # rounding must not make it negative
         return
-    for t in range(row.start, row.stop):
+    for t in range(np.uint64(row.start), np.uint64(row.stop)):
         j = row.features[t]
         x = np.float64(row.values[t])
         variance = np.float64(table[j, mean + block])
@@ -76,7 +77,7 @@ def move_two(table: Any, row: Any, moves: Any) -> None:
     block = 32 // table.itemsize
     mean, mean2, zero = column(first, block), column(second, block), table.dtype.type(0.0)
     a, b, a2, b2 = table.dtype.type(alpha), table.dtype.type(beta), table.dtype.type(alpha2), table.dtype.type(beta2)
-    for t in range(row.start, row.stop):
+    for t in range(np.uint64(row.start), np.uint64(row.stop)):
         j = row.features[t]
         x = table.dtype.type(row.values[t])
         variance, variance2 = table[j, mean + block], table[j, mean2 + block]
@@ -91,7 +92,7 @@ def move_two(table: Any, row: Any, moves: Any) -> None:
 def move_alone(table: Any, r: float, row: Any, mean: int, alpha: float, target: float) -> None:
     """Least squares of each feature by itself: A += x^2 / r, A w += target x / r, after a shift by alpha Sigma x."""
     block = 32 // table.itemsize
-    for t in range(row.start, row.stop):
+    for t in range(np.uint64(row.start), np.uint64(row.stop)):
         j = row.features[t]
         x = np.float64(row.values[t])
         variance = np.float64(table[j, mean + block])
@@ -123,7 +124,7 @@ def move_full(table: Any, sigma: Any, n_classes: int, row: Any, moves: Any, gain
 def fill_gain(sigma: Any, row: Any, gain: Any) -> None:
     """Sigma x, for a full covariance."""
     gain[:] = 0.0
-    for t in range(row.start, row.stop):
+    for t in range(np.uint64(row.start), np.uint64(row.stop)):
         x = np.float64(row.values[t])
         for i in range(sigma.shape[0]):
             gain[i] += sigma[row.features[t], i] * x

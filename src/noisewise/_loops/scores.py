@@ -6,64 +6,86 @@ from typing import Any
 
 import numpy as np
 
-from noisewise._loops.compiled import bare, inlined
+from noisewise._loops.compiled import bare
 from noisewise._loops.lanes import load, muladd, prefetch, store, zeros
 from noisewise._loops.state import CLASSES, COLUMNS, COVARIANCE, DIAGONAL, FULL, PASSIVE_AGGRESSIVE, RULE
 
-AHEAD = 16  # rows of the table asked for before they are needed
+AHEAD = np.uint64(16)  # rows of the table asked for before they are needed
 IN_CACHE = 1 << 19  # bytes: a smaller table stays near by itself
 
 
-def _sum_blocks(n_blocks: int) -> Any:
+def _sum_blocks(n_blocks: int, record: bool) -> Any:
     @bare
-    def sum_blocks(table: Any, record: bool, row: Any, column: int, sums: Any) -> None:
+    def sum_blocks(table: Any, row: Any, column: int, sums: Any) -> None:
         """``sums[column:] = sum of x times the table's row``, feature by feature; variances take x squared."""
+        features, values = row.features, row.values
         total = zeros(table, n_blocks)
-        last = row.features.shape[0] - AHEAD if table.nbytes > IN_CACHE else 0
-        for t in range(row.start, row.stop):
-            if t < last:
+        t, stop = np.uint64(row.start), np.uint64(row.stop)  # unsigned: no test for places counted from the end
+        if table.nbytes > IN_CACHE:
+            while t < stop and t + AHEAD < np.uint64(features.shape[0]):
                 for byte in range(0, 32 * n_blocks, 64):
-                    prefetch(table, row.features[t + AHEAD], column + byte // table.itemsize)
-            x = table.dtype.type(row.values[t])
-            total = muladd(x, x * x if record else x, load(table, row.features[t], column, total), total)
+                    prefetch(table, features[t + AHEAD], column + byte // table.itemsize)
+                x = table.dtype.type(values[t])
+                total = muladd(x, x * x if record else x, load(table, features[t], column, total), total)
+                t += np.uint64(1)
+        while t < stop:
+            x = table.dtype.type(values[t])
+            total = muladd(x, x * x if record else x, load(table, features[t], column, total), total)
+            t += np.uint64(1)
         store(sums, column, total)
 
     return sum_blocks
 
 
-# made for these widths; others are put together from them, records (means and variances in turn) from the even ones
-_sum1, _sum2, _sum3, _sum4 = _sum_blocks(1), _sum_blocks(2), _sum_blocks(3), _sum_blocks(4)
-_sum5, _sum6, _sum10 = _sum_blocks(5), _sum_blocks(6), _sum_blocks(10)
+# made for these widths, others are put together from them; records are means and variances in turn
+_means1, _means2, _means3 = _sum_blocks(1, False), _sum_blocks(2, False), _sum_blocks(3, False)
+_means4, _means5 = _sum_blocks(4, False), _sum_blocks(5, False)
+_record2, _record4, _record6, _record10 = (_sum_blocks(n, True) for n in (2, 4, 6, 10))
 
 
-@inlined
-def sum_row(table: Any, record: bool, row: Any, sums: Any) -> None:
+@bare
+def sum_means(table: Any, row: Any, sums: Any) -> None:
     """Fill `sums`, in the layout of the table's rows, with the row's sums over its features."""
     block = 32 // table.itemsize
     column = np.int64(0)  # a literal would be compiled for by itself
     while column < table.shape[1]:
         left = (table.shape[1] - column) // block
-        if left >= 10:
-            _sum10(table, record, row, column, sums)
-            column += 10 * block
-        elif left >= 6:
-            _sum6(table, record, row, column, sums)
-            column += 6 * block
-        elif left == 5:
-            _sum5(table, record, row, column, sums)
+        if left >= 5:
+            _means5(table, row, column, sums)
             column += 5 * block
         elif left == 4:
-            _sum4(table, record, row, column, sums)
+            _means4(table, row, column, sums)
             column += 4 * block
         elif left == 3:
-            _sum3(table, record, row, column, sums)
+            _means3(table, row, column, sums)
             column += 3 * block
         elif left == 2:
-            _sum2(table, record, row, column, sums)
+            _means2(table, row, column, sums)
             column += 2 * block
         else:
-            _sum1(table, record, row, column, sums)
+            _means1(table, row, column, sums)
             column += block
+
+
+@bare
+def sum_records(table: Any, row: Any, sums: Any) -> None:
+    """The same for means and variances in turn."""
+    block = 32 // table.itemsize
+    column = np.int64(0)
+    while column < table.shape[1]:
+        left = (table.shape[1] - column) // block
+        if left >= 10:
+            _record10(table, row, column, sums)
+            column += 10 * block
+        elif left >= 6:
+            _record6(table, row, column, sums)
+            column += 6 * block
+        elif left >= 4:
+            _record4(table, row, column, sums)
+            column += 4 * block
+        else:
+            _record2(table, row, column, sums)
+            column += 2 * block
 
 
 @bare
@@ -76,7 +98,10 @@ def column(k: int, block: int) -> int:
 def score(state: Any, row: Any, work: Any) -> Any:
     """Fill the means (a column each) and variances (a class each) for a row; false if the row is not finite."""
     covariance = state.integers[COVARIANCE]
-    sum_row(state.table, covariance == DIAGONAL, row, work.sums)
+    if covariance == DIAGONAL:
+        sum_records(state.table, row, work.sums)
+    else:
+        sum_means(state.table, row, work.sums)
     block = 32 // state.table.itemsize
     for k in range(state.integers[COLUMNS]):
         work.means[k] = work.sums[column(k, block) if covariance == DIAGONAL else k]
