@@ -15,7 +15,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from noisewise import FlipMatrix
 from noisewise.datasets import load_crowd
@@ -277,12 +276,6 @@ def test_the_pooled_prior_is_never_worse_than_the_vote_and_best_from_41_annotato
 
 
 quiet = pytest.mark.filterwarnings("ignore:the estimated flip matrix", "ignore::sklearn.exceptions.SkipTestWarning")
-
-
-@quiet
-@parametrize_with_checks([CrowdClassifier()])
-def test_scikit_learn_finds_nothing_amiss(estimator, check):
-    check(estimator)
 
 
 def annotated(rng, y, rates, share=1.0):

@@ -1,6 +1,10 @@
 """Batch learning from noisy labels: scikit-learn classifiers that know what happened to the labels."""
 
 from noisewise.labels import theory
+from noisewise.labels._agreement import krippendorff_alpha
+from noisewise.labels._annotators import Annotators
+from noisewise.labels._crowd import CrowdLabelling, dawid_skene, majority_vote, shared_flips
+from noisewise.labels._crowd_classifier import CrowdClassifier
 from noisewise.labels._leave_one_out import LeftOut, PooledRidge, View
 from noisewise.labels._neighbors import RobustKNeighborsClassifier
 from noisewise.labels._neighbors_cv import RobustKNeighborsClassifierCV
@@ -12,17 +16,26 @@ from noisewise.labels._reweighting import (
     label_dependent_weights,
 )
 from noisewise.labels._ridge import RobustRidgeClassifier
+from noisewise.labels._soft_logistic import SoftLogisticRegression
 from noisewise.labels._unbiased import UnbiasedLogisticRegression
 
 __all__ = [
+    "CrowdClassifier",
+    "CrowdLabelling",
     "ImportanceReweightedClassifier",
     "LabelDependentClassifier",
     "RobustKNeighborsClassifier",
     "RobustKNeighborsClassifierCV",
     "RobustRidgeClassifier",
     "UnbiasedLogisticRegression",
+    "dawid_skene",
     "importance_weights",
+    "krippendorff_alpha",
     "label_dependent_weights",
+    "majority_vote",
+    "shared_flips",
     "theory",
 ]
-__model_parts__ = [part.__name__ for part in (Landmarks, LeftOut, PooledRidge, Standardizer, View)]
+__model_parts__ = [
+    part.__name__ for part in (Annotators, Landmarks, LeftOut, PooledRidge, SoftLogisticRegression, Standardizer, View)
+]
