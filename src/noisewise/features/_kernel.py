@@ -1,4 +1,4 @@
-"""Kernel regression on features with Gaussian noise of a known covariance: Algorithm 3, tuned by its own stream."""
+"""Kernel regression on features with Gaussian noise of a known covariance: Algorithm 3, guarded by kernel ridge."""
 
 from __future__ import annotations
 
@@ -10,27 +10,34 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from noisewise._inputs import Chance, Floats, generator
+from noisewise.features._batch import guarded_choice
+from noisewise.features._kernel_ridge import LANDMARKS, KernelRidge, fit_kernel_ridge
 from noisewise.features._noise import gather_copies, noise_matrix
-from noisewise.features._surrogate_descent import Copies, descend, two_copies
+from noisewise.features._surrogate_descent import Copies, Stream, descend, two_copies
 from noisewise.features.theory import surrogate_descent_guarantee
 from noisewise.kernels import Gaussian, Radial, median_width
-from noisewise.kernels._surrogate import largest_variance, surrogate
+from noisewise.kernels._surrogate import Surrogate, largest_variance, surrogate
 from noisewise.noise import GaussianNoise
 
 WIDTHS = (0.35, 0.7, 1.4)  # candidates, in median distances between clean rows
 STEPS = (1.0, 0.3, 0.1, 0.03, 0.01)  # candidates, as shares of the step that makes a predictor right at one row
 
+Pair = tuple[Surrogate, Surrogate]
+
 
 class NoisyKernelRegressor(RegressorMixin, BaseEstimator):
     """Kernel regression on features blurred by Gaussian noise of known covariance.
 
-    Learns in a surrogate space whose noisy inner products are the clean ones on average (Algorithm 3 of Cesa-Bianchi et
-    al.), in one pass over the rows. Quadratic in rows; `DeconvolvedFourierRegressor` is linear and does the same job.
+    Learns in a surrogate space whose noisy inner products are the clean ones on average (Cesa-Bianchi et al.). By
+    default it starts from kernel ridge on the averaged copies, and leaves it for ridge in the surrogate space or for
+    descent in one pass over the rows (Algorithm 3) only where that is better on clean rows beyond chance: by two
+    standard errors of the unbiased loss. With a `step` or a `ball` it is Algorithm 3 alone.
+    Quadratic in rows; `DeconvolvedFourierRegressor` is linear and does the same job.
 
     Parameters
     ----------
     kernel : Gaussian, Laplacian, RationalQuadratic or None
-        None tries Gaussian kernels of three widths around the median distance. A Gaussian kernel needs a width above
+        None tries Gaussian kernels of three widths around the median distance, none below what is advised. A Gaussian kernel needs a width above
         the limit of `noisewise.kernels.surrogate`; others are cut at the rates that the noise allows.
     noise : GaussianNoise or None
         Noise of one copy. None takes it from the differences of `copies`, or is no noise if there are none.
@@ -53,8 +60,9 @@ class NoisyKernelRegressor(RegressorMixin, BaseEstimator):
     support_rows_ : stored noisy rows
     dual_coef_ : their coefficients [alpha]
     intercept_ : float
-    step_ : float
-    loss_ : float, mean of the unbiased loss over the second half of the stream
+    correction_ : 1 if the noise was corrected for, 0 if the guard preferred to average the copies
+    step_ : float, NaN for kernel ridge
+    loss_ : float, mean of the unbiased loss over the second half of the rows
 
     Examples
     --------
@@ -97,11 +105,18 @@ class NoisyKernelRegressor(RegressorMixin, BaseEstimator):
         self.noise_ = self._noise_of(every)
         covariance = noise_matrix(self.noise_, rows.shape[1])
         pair = two_copies(every, covariance, generator(self.random_state))
-        self.intercept_ = float(targets.mean())
-        y_centred = targets - self.intercept_
-        best = np.inf
-        for kernel in self._candidates(pair, covariance):
-            best = self._try(kernel, pair, covariance, y_centred, best)
+        kernels = self._candidates(pair, covariance)
+        hats = [self._surrogates(kernel, pair, covariance) for kernel in kernels]
+        centre = float(targets.mean())
+        y_centred = targets - centre
+        ridge = None
+        if self.step is None and self.ball is None and len(targets) > 1:
+            ridge = fit_kernel_ridge(every.mean(axis=1), pair, y_centred, hats, self.budget or LANDMARKS)
+            kernels, hats = [kernels[ridge.kernel]], [hats[ridge.kernel]]
+        streams = [self._play(pair, y_centred, hat) for hat in hats]
+        place = self._choose(streams, ridge)
+        self.kernel_, self.highest_rate_ = kernels[place], hats[place][0].highest_rate
+        self.intercept_ += centre
         return self
 
     def predict(self, X: Any, noisy: bool = False) -> Floats:
@@ -120,27 +135,41 @@ class NoisyKernelRegressor(RegressorMixin, BaseEstimator):
             values[part] = kernel.gram(rows[part], self.support_rows_) @ self.dual_coef_ if n_kept else 0.0
         return values + self.intercept_
 
-    def _try(self, kernel: Radial, pair: Copies, covariance: Floats, y: Floats, best: float) -> float:
-        """Play the stream with one kernel; keep the best of its runs if it is better than all before."""
-        hats = tuple(
-            surrogate(kernel, GaussianNoise(times * covariance), self._rate(kernel, pair, covariance))
-            for times in (pair.noise_stored, pair.noise_other)
-        )
-        height = hats[0].height(covariance.shape[0])
+    def _play(self, pair: Copies, y: Floats, hats: Pair) -> Stream:
+        """The stream with one kernel, once for each step."""
+        height = hats[0].height(pair.stored.shape[1])
         ball = float(np.sqrt(len(y) * np.mean(y**2) / height)) if self.ball is None else float(self.ball)
         steps = self._steps(height, max(ball, 1e-300), y)
         balls = np.full(len(steps), max(ball, 1e-300))
-        stream = descend(pair, y, (hats[0], hats[1]), steps, balls, self.averaging, self.budget)
-        later = stream.losses[:, stream.losses.shape[1] // 2 :]
-        means = later.mean(axis=1)
-        guarded = means + 2 * later.std(axis=1) / np.sqrt(later.shape[1])
-        run = int(np.argmin(guarded))
-        if guarded[run] < best or not np.isfinite(best):
-            self.kernel_, self.step_, self.loss_ = kernel, float(steps[run]), float(means[run])
-            self.highest_rate_ = self._rate(kernel, pair, covariance)
-            self.support_rows_, self.dual_coef_ = stream.rows, stream.coefs[run]
-            return float(guarded[run])
-        return best
+        return descend(pair, y, hats, steps, balls, self.averaging, self.budget)
+
+    def _choose(self, streams: list[Stream], ridge: KernelRidge | None) -> int:
+        """Keep the run of the lowest guarded loss, or kernel ridge if no run is better beyond doubt; give its kernel."""
+        losses = np.concatenate([stream.losses for stream in streams])
+        if ridge is not None:
+            losses = np.concatenate([losses, ridge.losses[None]])
+        later = losses[:, losses.shape[1] // 2 :]  # where streams have learnt
+        start = None if ridge is None else len(later) - 1
+        choice = guarded_choice(later, np.ones(later.shape[1]), start=start)
+        self.loss_ = float(choice.means[choice.best])
+        if ridge is not None and choice.best == start:
+            self.correction_, self.step_, self.intercept_ = float(ridge.corrected), np.nan, ridge.intercept
+            self.support_rows_, self.dual_coef_ = ridge.rows, ridge.coefs
+            return 0
+        place, run = divmod(choice.best, len(streams[0].coefs))
+        stream = streams[place]
+        self.correction_, self.step_, self.intercept_ = 1.0, float(stream.steps[run]), 0.0
+        self.support_rows_, self.dual_coef_ = stream.rows, stream.coefs[run]
+        return place
+
+    def _surrogates(self, kernel: Radial, pair: Copies, covariance: Floats) -> Pair:
+        """What stands for the kernel at the stored copies, and at the others."""
+        rate = self._rate(kernel, pair, covariance)
+        first, second = (
+            surrogate(kernel, GaussianNoise(times * covariance), rate)
+            for times in (pair.noise_stored, pair.noise_other)
+        )
+        return first, second
 
     def _candidates(self, pair: Copies, covariance: Floats) -> list[Radial]:
         if self.kernel is not None:
@@ -153,9 +182,9 @@ class NoisyKernelRegressor(RegressorMixin, BaseEstimator):
             seen = 1.0
         clean = max(seen - 2 * pair.noise_stored * np.trace(covariance), 0.1 * seen)
         largest = largest_variance(GaussianNoise(max(pair.noise_stored, pair.noise_other) * covariance))
-        widths = [share * np.sqrt(clean) for share in WIDTHS]
-        wide = [width for width in widths if width**2 >= 4 * largest]
-        return [Gaussian(width) for width in wide or [2 * np.sqrt(largest)]]
+        narrowest = 2 * np.sqrt(largest)
+        widths = {float(max(share * np.sqrt(clean), narrowest)) for share in WIDTHS}
+        return [Gaussian(width) for width in sorted(widths)]
 
     def _steps(self, height: float, ball: float, y: Floats) -> Floats:
         if self.step is None:

@@ -22,11 +22,12 @@ class Copies(NamedTuple):
 
 
 class Stream(NamedTuple):
-    """What a stream leaves behind: stored rows, a coefficient of each for each run, and the loss of every round."""
+    """What a stream leaves behind: stored rows, a coefficient of each and the step of each run, the loss of rounds."""
 
     rows: Floats
     coefs: Floats
     losses: Floats
+    steps: Floats
 
 
 def two_copies(copies: Floats, covariance: Floats, rng: Chance = None) -> Copies:
@@ -103,7 +104,7 @@ def descend(
         if budget is not None and len(rows) > budget:
             kept = _forget(kernels[0], norm, rows, coefs, budget)
             rows, coefs, marks = rows[kept], coefs[:, kept], marks[:, kept]
-    return Stream(rows, coefs if power is None else -marks / weight[:, None], losses)
+    return Stream(rows, coefs if power is None else -marks / weight[:, None], losses, runs.steps)
 
 
 def _forget(kernel: Kernel, norm: Floats, rows: Floats, coefs: Floats, budget: int) -> Codes:
