@@ -1,8 +1,10 @@
-"""Noisy features: time as rows grow, and coefficients and time beside orthogonal distance regression, in one run.
+"""Noisy features: time as rows grow, beside orthogonal distance regression, and beside averaged copies, in one run.
 
-    python benchmarks/features.py              both tables
+    python benchmarks/features.py              all tables
     python benchmarks/features.py --rows 20000 --doublings 3
+    python benchmarks/features.py --only averages --seeds 8
 
+The problems of the last table are those of tests/features/test_guard.py, which holds it to a ratio of 1.1 at most.
 odrpack (orthogonal distance regression) is given the true standard deviations of the noise in features and targets.
 """
 
@@ -10,7 +12,9 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 import time
+from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -100,14 +104,41 @@ def against_odr(sizes):
                 )
 
 
+def against_averages(seeds):
+    """Errors on clean rows with defaults on two copies, and of the same learner on their averages."""
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "features"))
+    from test_guard import LEARNERS as BY_DEFAULT
+    from test_guard import PROBLEMS, errors
+
+    print("| problem | noise | learner | averaged copies | two copies, by default | ratio |\n|---|---|---|---|---|---|")
+    worst = 0.0
+    for make, deviation, error in PROBLEMS:
+        for name, learner in BY_DEFAULT.items():
+            averaged, ours = errors(learner, make, deviation, error, range(seeds))
+            worst = max(worst, ours / averaged)
+            print(
+                f"| {make.__name__} | {deviation} | {name} | {averaged:.4g} | {ours:.4g} | {ours / averaged:.3f} |",
+                flush=True,
+            )
+    print(f"at most {worst:.3f} of the error of averaging")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=20_000)
     parser.add_argument("--doublings", type=int, default=3)
     parser.add_argument("--sizes", nargs="+", type=int, default=[1_000, 10_000, 40_000])
+    parser.add_argument("--seeds", type=int, default=8)
+    parser.add_argument("--only", choices=["scaling", "odr", "averages"])
     options = parser.parse_args()
-    scaling(options.rows, options.doublings)
-    against_odr(options.sizes)
+    tables = {
+        "scaling": lambda: scaling(options.rows, options.doublings),
+        "odr": lambda: against_odr(options.sizes),
+        "averages": lambda: against_averages(options.seeds),
+    }
+    for name, table in tables.items():
+        if options.only in (None, name):
+            table()
 
 
 if __name__ == "__main__":

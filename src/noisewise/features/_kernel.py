@@ -37,8 +37,9 @@ class NoisyKernelRegressor(RegressorMixin, BaseEstimator):
     Parameters
     ----------
     kernel : Gaussian, Laplacian, RationalQuadratic or None
-        None tries Gaussian kernels of three widths around the median distance, none below what is advised. A Gaussian kernel needs a width above
-        the limit of `noisewise.kernels.surrogate`; others are cut at the rates that the noise allows.
+        None tries Gaussian kernels of three widths around the median distance, none below what is advised. A Gaussian
+        kernel needs a width above the limit of `noisewise.kernels.surrogate`; others are cut at the rates that the
+        noise allows.
     noise : GaussianNoise or None
         Noise of one copy. None takes it from the differences of `copies`, or is no noise if there are none.
     step : float, "theory" or None
@@ -144,7 +145,7 @@ class NoisyKernelRegressor(RegressorMixin, BaseEstimator):
         return descend(pair, y, hats, steps, balls, self.averaging, self.budget)
 
     def _choose(self, streams: list[Stream], ridge: KernelRidge | None) -> int:
-        """Keep the run of the lowest guarded loss, or kernel ridge if no run is better beyond doubt; give its kernel."""
+        """Keep the run of the lowest guarded loss, or kernel ridge if none is better beyond doubt; give its kernel."""
         losses = np.concatenate([stream.losses for stream in streams])
         if ridge is not None:
             losses = np.concatenate([losses, ridge.losses[None]])
