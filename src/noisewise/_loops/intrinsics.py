@@ -53,6 +53,14 @@ def _blocks_of(builder: Any, pointer: Any, lanes: Lanes) -> list[Any]:
     return [builder.gep(pointer, [offset], source_etype=_block(lanes.dtype)) for offset in offsets]
 
 
+@intrinsic
+def block(typing: Any, table: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return ir.Constant(ir.IntType(64), 256 // table.dtype.bitwidth)
+
+    return types.int64(table), generate
+
+
 @intrinsic(prefer_literal=True)
 def zeros(typing: Any, like: Any, n_blocks: Any) -> Any:
     if not isinstance(n_blocks, types.IntegerLiteral):

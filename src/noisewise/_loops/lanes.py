@@ -21,6 +21,12 @@ for _byte in range(256):
     POSITIONS[_byte, : len(_set)] = _set
 
 
+@meaning(intrinsics.block)
+def block(table: Any) -> int:
+    """How many numbers of a table make a block: known to the compiler, as an array's itemsize is not."""
+    return block_size(table.dtype)
+
+
 @meaning(intrinsics.zeros)
 def zeros(like: Any, n_blocks: int) -> Any:
     """Lanes of `n_blocks` blocks of the numbers of an array, all zero; `n_blocks` must be a constant."""
@@ -42,8 +48,7 @@ def store(sums: Any, column: int, lanes: Any) -> None:
 @meaning(intrinsics.muladd)
 def muladd(x: Any, x2: Any, lanes: Any, total: Any) -> Any:
     """``total + x * lanes`` in even blocks, ``total + x2 * lanes`` in odd ones."""
-    block = block_size(lanes.dtype)
-    factors = np.where(np.arange(len(lanes)) // block % 2 == 0, x, x2)
+    factors = np.where(np.arange(len(lanes)) // block(lanes) % 2 == 0, x, x2)
     return total + factors * lanes
 
 

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from noisewise._loops.compiled import bare
+from noisewise._loops.compiled import bare, inlined
+from noisewise._loops.lanes import block
 from noisewise._loops.scores import column
 from noisewise._loops.state import ALONE, CLASSES, COVARIANCE, DIAGONAL, DROP, FULL, INVERSE, RIDGE, SHRINK
 
 
-@bare
+@inlined
 def move(state: Any, row: Any, moves: Any, gain: Any) -> int:
     """Make the moves (mean of a column += alpha Sigma x, covariance shrinks by beta); 1 if there were any."""
     first, alpha, beta, second, alpha2, beta2 = moves
@@ -46,8 +47,8 @@ def move(state: Any, row: Any, moves: Any, gain: Any) -> int:
 @bare
 def move_diagonal(table: Any, shrink: int, r: float, row: Any, k: int, alpha: float, beta: float) -> None:
     """One column where its covariance is a diagonal kept beside the means."""
-    block = 32 // table.itemsize
-    mean = column(k, block)
+    size = block(table)
+    mean = column(k, size)
     if shrink == ALONE:
         move_alone(table, r, row, mean, alpha, beta)
         return
@@ -55,52 +56,52 @@ def move_diagonal(table: Any, shrink: int, r: float, row: Any, k: int, alpha: fl
         a, b, zero = table.dtype.type(alpha), table.dtype.type(beta), table.dtype.type(0.0)
         for t in range(np.uint64(row.start), np.uint64(row.stop)):
             j = row.features[t]
-            variance = table[j, mean + block]
+            variance = table[j, mean + size]
             gain = variance * table.dtype.type(row.values[t])
             table[j, mean] += a * gain
-            table[j, mean + block] = max(zero, variance - b * (gain * gain))  # rounding must not make it negative
+            table[j, mean + size] = max(zero, variance - b * (gain * gain))  # rounding must not make it negative
         return
     for t in range(np.uint64(row.start), np.uint64(row.stop)):
         j = row.features[t]
         x = np.float64(row.values[t])
-        variance = np.float64(table[j, mean + block])
+        variance = np.float64(table[j, mean + size])
         gain = variance * x
         table[j, mean] += np.float64(alpha) * gain
         kept = 1.0 / (1.0 + np.float64(beta) * gain * x)
-        table[j, mean + block] = variance * kept if shrink == INVERSE else variance * kept * kept
+        table[j, mean + size] = variance * kept if shrink == INVERSE else variance * kept * kept
 
 
 @bare
 def move_two(table: Any, row: Any, moves: Any) -> None:
     """Two columns at once, as `move_diagonal` would move them one after the other."""
     first, alpha, beta, second, alpha2, beta2 = moves
-    block = 32 // table.itemsize
-    mean, mean2, zero = column(first, block), column(second, block), table.dtype.type(0.0)
+    size = block(table)
+    mean, mean2, zero = column(first, size), column(second, size), table.dtype.type(0.0)
     a, b, a2, b2 = table.dtype.type(alpha), table.dtype.type(beta), table.dtype.type(alpha2), table.dtype.type(beta2)
     for t in range(np.uint64(row.start), np.uint64(row.stop)):
         j = row.features[t]
         x = table.dtype.type(row.values[t])
-        variance, variance2 = table[j, mean + block], table[j, mean2 + block]
+        variance, variance2 = table[j, mean + size], table[j, mean2 + size]
         gain, gain2 = variance * x, variance2 * x
         table[j, mean] += a * gain
         table[j, mean2] += a2 * gain2
-        table[j, mean + block] = max(zero, variance - b * (gain * gain))
-        table[j, mean2 + block] = max(zero, variance2 - b2 * (gain2 * gain2))
+        table[j, mean + size] = max(zero, variance - b * (gain * gain))
+        table[j, mean2 + size] = max(zero, variance2 - b2 * (gain2 * gain2))
 
 
 @bare
 def move_alone(table: Any, r: float, row: Any, mean: int, alpha: float, target: float) -> None:
     """Least squares of each feature by itself: A += x^2 / r, A w += target x / r, after a shift by alpha Sigma x."""
-    block = 32 // table.itemsize
+    size = block(table)
     for t in range(np.uint64(row.start), np.uint64(row.stop)):
         j = row.features[t]
         x = np.float64(row.values[t])
-        variance = np.float64(table[j, mean + block])
+        variance = np.float64(table[j, mean + size])
         gain = variance * x
         moved = np.float64(table[j, mean]) + np.float64(alpha) * gain
         after = variance / (1.0 + gain * x / r)
         table[j, mean] = (moved / variance + np.float64(target) * x / r) * after
-        table[j, mean + block] = after
+        table[j, mean + size] = after
 
 
 @bare

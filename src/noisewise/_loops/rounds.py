@@ -75,7 +75,7 @@ def play_dense(state: Any, X: Any, log: Any, scratch: Any, allowed: Any) -> int:
     """Play (or, if the log is given, relive) a dense X up to the first row that is not finite: its number, or -1."""
     work = divide(state, scratch)
     for i in range(X.shape[0]):
-        n = compact(X[i], work.features, work.values)
+        n = compact(X, i, work.features, work.values)
         if not one_round(state, Row(work.features, work.values, 0, n), work, allowed, i, log):
             return i
     return -1
@@ -114,7 +114,7 @@ def learn_row(state: Any, row: Any, work: Any, action: int, best: int, probabili
 def decide_dense(state: Any, x: Any, scratch: Any, allowed: Any) -> Any:
     """`decide_row` for a dense row."""
     work = divide(state, scratch)
-    n = compact(x, work.features, work.values)
+    n = compact(x.reshape((1, x.shape[0])), 0, work.features, work.values)
     return decide_row(state, Row(work.features, work.values, 0, n), work, allowed)
 
 
@@ -122,7 +122,7 @@ def decide_dense(state: Any, x: Any, scratch: Any, allowed: Any) -> Any:
 def learn_dense(state: Any, x: Any, scratch: Any, action: int, best: int, probability: float, observed: int) -> Any:
     """`learn_row` for a dense row."""
     work = divide(state, scratch)
-    n = compact(x, work.features, work.values)
+    n = compact(x.reshape((1, x.shape[0])), 0, work.features, work.values)
     return learn_row(state, Row(work.features, work.values, 0, n), work, action, best, probability, observed)
 
 

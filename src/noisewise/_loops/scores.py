@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from noisewise._loops.compiled import bare
-from noisewise._loops.lanes import load, muladd, prefetch, store, zeros
+from noisewise._loops.compiled import bare, inlined
+from noisewise._loops.lanes import block, load, muladd, prefetch, store, zeros
 from noisewise._loops.state import CLASSES, COLUMNS, COVARIANCE, DIAGONAL, FULL, PASSIVE_AGGRESSIVE, RULE
 
 AHEAD = np.uint64(16)  # rows of the table asked for before they are needed
@@ -23,8 +23,8 @@ def _sum_blocks(n_blocks: int, record: bool) -> Any:
         t, stop = np.uint64(row.start), np.uint64(row.stop)  # unsigned: no test for places counted from the end
         if table.nbytes > IN_CACHE:
             while t < stop and t + AHEAD < np.uint64(features.shape[0]):
-                for byte in range(0, 32 * n_blocks, 64):
-                    prefetch(table, features[t + AHEAD], column + byte // table.itemsize)
+                for place in range(0, n_blocks, 2):
+                    prefetch(table, features[t + AHEAD], column + place * block(table))
                 x = table.dtype.type(values[t])
                 total = muladd(x, x * x if record else x, load(table, features[t], column, total), total)
                 t += np.uint64(1)
@@ -46,55 +46,55 @@ _record2, _record4, _record6, _record10 = (_sum_blocks(n, True) for n in (2, 4, 
 @bare
 def sum_means(table: Any, row: Any, sums: Any) -> None:
     """Fill `sums`, in the layout of the table's rows, with the row's sums over its features."""
-    block = 32 // table.itemsize
+    size = block(table)
     column = np.int64(0)  # a literal would be compiled for by itself
     while column < table.shape[1]:
-        left = (table.shape[1] - column) // block
+        left = (table.shape[1] - column) // size
         if left >= 5:
             _means5(table, row, column, sums)
-            column += 5 * block
+            column += 5 * size
         elif left == 4:
             _means4(table, row, column, sums)
-            column += 4 * block
+            column += 4 * size
         elif left == 3:
             _means3(table, row, column, sums)
-            column += 3 * block
+            column += 3 * size
         elif left == 2:
             _means2(table, row, column, sums)
-            column += 2 * block
+            column += 2 * size
         else:
             _means1(table, row, column, sums)
-            column += block
+            column += size
 
 
 @bare
 def sum_records(table: Any, row: Any, sums: Any) -> None:
     """The same for means and variances in turn."""
-    block = 32 // table.itemsize
+    size = block(table)
     column = np.int64(0)
     while column < table.shape[1]:
-        left = (table.shape[1] - column) // block
+        left = (table.shape[1] - column) // size
         if left >= 10:
             _record10(table, row, column, sums)
-            column += 10 * block
+            column += 10 * size
         elif left >= 6:
             _record6(table, row, column, sums)
-            column += 6 * block
+            column += 6 * size
         elif left >= 4:
             _record4(table, row, column, sums)
-            column += 4 * block
+            column += 4 * size
         else:
             _record2(table, row, column, sums)
-            column += 2 * block
+            column += 2 * size
 
 
 @bare
-def column(k: int, block: int) -> int:
+def column(k: int, size: int) -> int:
     """Where the mean of column k lies in a row of means and variances; its variance is a block further on."""
-    return k // block * 2 * block + k % block
+    return k // size * 2 * size + k % size
 
 
-@bare
+@inlined
 def score(state: Any, row: Any, work: Any) -> Any:
     """Fill the means (a column each) and variances (a class each) for a row; false if the row is not finite."""
     covariance = state.integers[COVARIANCE]
@@ -102,12 +102,12 @@ def score(state: Any, row: Any, work: Any) -> Any:
         sum_records(state.table, row, work.sums)
     else:
         sum_means(state.table, row, work.sums)
-    block = 32 // state.table.itemsize
+    size = block(state.table)
     for k in range(state.integers[COLUMNS]):
-        work.means[k] = work.sums[column(k, block) if covariance == DIAGONAL else k]
+        work.means[k] = work.sums[column(k, size) if covariance == DIAGONAL else k]
     if covariance == DIAGONAL:
         for k in range(state.integers[CLASSES]):
-            work.variances[k] = work.sums[column(k, block) + block]
+            work.variances[k] = work.sums[column(k, size) + size]
     elif covariance == FULL:
         for k in range(state.integers[CLASSES]):
             work.variances[k] = quadratic(state.sigma[k], row)

@@ -122,7 +122,7 @@ class BanditClassifier(RoundLearner):
             raise ValueError(NOT_FINITE.format(row=0))
         number = self.n_decisions_
         self.n_decisions_ = number + 1
-        version = int(self.integers_[codes.ROUNDS])
+        version = self.integers_.item(codes.ROUNDS)
         return Decision(self.classes_.item(code), probability, number, row, code, best, version)
 
     def learn(self, decision: Decision, feedback: Any, person: Hashable | None = None) -> BanditClassifier:
@@ -134,7 +134,7 @@ class BanditClassifier(RoundLearner):
         answer = read_answer(feedback, self.missing)
         self._check_decision(decision)
         row, code, probability = decision.features, decision.code, decision.probability
-        if person is not None or self.missing == "auto" or hasattr(self, "weigher_"):
+        if person is not None or self.missing == "auto" or "weigher_" in self.__dict__:
             learn_weighed(self, row, code, answer, person)
         elif answer != NONE:
             self._learn_plainly(decision, answer)
@@ -144,11 +144,13 @@ class BanditClassifier(RoundLearner):
         return self
 
     def _learn_plainly(self, decision: Decision, answer: int) -> None:
-        row = decision.features
-        parts = row if isinstance(row, tuple) else (row,)
-        learn = loops().learn_sparse if isinstance(row, tuple) else loops().learn_dense
-        scratch = self._room()[0]
-        if not learn(self._state(), *parts, scratch, decision.code, decision.best, decision.probability, answer):
+        row, code, best, probability = decision.features, decision.code, decision.best, decision.probability
+        state, scratch = self._state(), self._room()[0]
+        if isinstance(row, tuple):
+            finite = loops().learn_sparse(state, *row, scratch, code, best, probability, answer)
+        else:
+            finite = loops().learn_dense(state, row, scratch, code, best, probability, answer)
+        if not finite:
             raise ValueError(NOT_FINITE.format(row=0))
 
     def report(self, backend: str | None = None) -> Any:

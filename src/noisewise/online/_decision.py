@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 
 from noisewise._inputs import Floats
 
+TRUTHS = (bool, np.bool_)
+NUMBERS = (int, float, np.integer, np.floating)
+
 
 class Decision(NamedTuple):
     """An action and all that is needed to learn from its feedback, whenever that comes.
@@ -53,7 +56,7 @@ class History:
 
 def was_learnt(learnt: NDArray[np.uint8], number: int) -> bool:
     """Whether a decision is marked in an array of bits."""
-    return number // 8 < len(learnt) and bool(learnt[number // 8] >> number % 8 & 1)
+    return number // 8 < len(learnt) and bool(learnt.item(number // 8) >> number % 8 & 1)
 
 
 def mark_learnt(learnt: NDArray[np.uint8], number: int, n_decisions: int) -> NDArray[np.uint8]:
@@ -62,15 +65,15 @@ def mark_learnt(learnt: NDArray[np.uint8], number: int, n_decisions: int) -> NDA
         longer = np.zeros(max(64, n_decisions // 4), dtype=np.uint8)
         longer[: len(learnt)] = learnt
         learnt = longer
-    learnt[number // 8] |= 1 << number % 8
+    learnt[number // 8] = learnt.item(number // 8) | 1 << number % 8
     return learnt
 
 
 def check_feedback(feedback: Any) -> int:
     """Right or wrong as 1 or 0; anything else is refused."""
-    if type(feedback) in (bool, int) and 0 <= feedback <= 1:  # the common case, quickly
+    if isinstance(feedback, TRUTHS):  # the common case: comparing numpy's with a number takes a microsecond
         return int(feedback)
-    if isinstance(feedback, bool | int | float | np.bool_ | np.integer | np.floating) and feedback in (0, 1):
+    if isinstance(feedback, NUMBERS) and feedback in (0, 1):
         return int(feedback)
     raise ValueError(
         f"feedback is {feedback!r}; it must be 1 or True (right) or 0 or False (wrong). Without an answer, don't learn"
