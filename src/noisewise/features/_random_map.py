@@ -114,8 +114,16 @@ class RandomTerms:
 
 
 def loss_terms(loss: Loss, estimator: Estimator = "auto", p: float = 2.0) -> RandomTerms:
-    """The derivative of a loss, as a series to be estimated [gamma]."""
-    return RandomTerms(loss.taylor(HIGHEST_DEGREE + 1), estimator, p)
+    """The derivative of a loss, as a series to be estimated [gamma].
+
+    Roulette is played with series that do not end. The squared loss takes one factor: to leave it out by chance would
+    double the mean square of the gradient, and save half a map.
+
+    >>> from noisewise.losses import Squared
+    >>> loss_terms(Squared(), "roulette").weighted()
+    array([0., 2.])
+    """
+    return RandomTerms(loss.taylor(HIGHEST_DEGREE + 1), "auto" if estimator == "roulette" else estimator, p)
 
 
 class RandomMap:

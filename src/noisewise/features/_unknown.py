@@ -27,8 +27,9 @@ class UnknownNoiseKernelRegressor(RegressorMixin, MapLearner):
     loss : Loss of `noisewise.losses`
         None means `Squared`. A loss of the residual; other than the squared one they take a random number of factors.
     estimator : {"auto", "roulette", "geometric"}
-        How infinite series are estimated. "geometric" is the paper's way; "roulette" has the same mean from the same
-        copies, and less variance. "auto" is exact where a series ends (polynomial kernels, squared loss).
+        How series are estimated. "geometric" is the paper's way; "roulette" has the same mean from the same copies,
+        and less variance; the length of a squared loss, which is one factor, it takes without chance. "auto" is exact
+        wherever a series ends: polynomial kernels too.
     p : float, default=2
         Chance of one more copy is 1/p each time: above 1, larger means fewer copies and more variance.
     step : float, optional
