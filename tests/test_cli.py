@@ -96,6 +96,7 @@ def test_the_demonstration_knows_the_true_answer(run, tmp_path):
         ("a,y\n1,p\n2,q\n3,r\n4,s\n", ["data.csv", "--label", "y"], "4 distinct values in 4 rows"),
         ("a,y\n", ["data.csv", "--label", "y"], "no rows"),
         ("", ["data.csv", "--label", "y"], "empty"),
+        ("a,y,y\n1,p,p\n2,q,q\n", ["data.csv", "--label", "y"], "two columns called 'y'"),
         ("y\np\nq\np\nq\np\nq\n", ["data.csv", "--label", "y"], "one column only"),
         ("a,y\n1,p\n2,q,8,9\n", ["data.csv", "--label", "y"], "can't be read as a table"),
         ("a,y\n1,p\n", ["nowhere.csv", "--label", "y"], "there is no file 'nowhere.csv'"),
@@ -132,6 +133,7 @@ def test_a_fitted_model_predicts_the_same_later(run, iris, estimator):
     ("arguments", "sentence"),
     [
         (["fit", "iris.csv", "-l", "species", "-e", "RobustRidge"], "did you mean 'RobustRidgeClassifier'?"),
+        (["fit", "iris.csv", "-l", "species", "-e", "CrowdLabelling"], "there is no estimator 'CrowdLabelling'"),
         (["fit", "iris.csv", "-l", "species", "-o", "no/such/folder/model.nw"], "folder"),
         (["predict", "iris.csv", "iris.csv"], "iris.csv"),
     ],

@@ -31,9 +31,17 @@ def test_labels_are_numbered_by_their_classes(labels, classes):
     np.testing.assert_array_equal(find_labels(labels, found), codes)
 
 
-@pytest.mark.parametrize(
-    "labels", [["a", None], [1.0, np.nan], [np.inf, 1.0], pd.Series(["a", pd.NA]), pl.Series(["a", None])]
-)
+MISSING = [
+    ["a", None],
+    [1.0, np.nan],
+    [np.inf, 1.0],
+    pd.Series(["a", pd.NA]),
+    pl.Series(["a", None]),
+    np.array(["2024-01-01", "NaT"], dtype="datetime64[D]"),
+]
+
+
+@pytest.mark.parametrize("labels", MISSING)
 def test_missing_labels_are_refused(labels):
     with pytest.raises(ValueError, match="1 of 2 labels are missing"):
         encode_labels(labels)

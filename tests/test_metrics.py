@@ -331,3 +331,9 @@ def test_the_corrected_scorer_picks_the_model_that_is_better_on_clean_labels():
     assert chosen["corrected"] == noise
     assert chosen["plain"] != noise
     assert on_clean["corrected"] > on_clean["plain"] + 0.1
+
+
+def test_a_flip_matrix_that_cannot_be_right_is_said_so():
+    y = np.arange(1000) % 2
+    with pytest.warns(RuntimeWarning, match="does not fit"):
+        corrected_accuracy(y, y, noise=FlipMatrix.symmetric(0.3, 2))

@@ -49,6 +49,8 @@ def find_labels(y: Any, classes: NDArray[Any]) -> Codes:
 
 def check_binary_or_more(classes: NDArray[Any]) -> None:
     """Refuse labels of one class only."""
+    if len(classes) == 0:
+        raise ValueError("there are no labels; rows with two or more classes are needed")
     if len(classes) < 2:
         raise ValueError(f"the labels have 1 class only ({classes.tolist()[0]!r}); two or more classes are needed")
 
@@ -73,6 +75,8 @@ def _one_column(y: Any) -> NDArray[Any]:
 def _refuse_missing(labels: NDArray[Any]) -> None:
     if labels.dtype.kind == "f":
         missing = ~np.isfinite(labels)
+    elif labels.dtype.kind in "mM":
+        missing = np.isnat(labels)
     elif labels.dtype == object:
         missing = np.array([label is None or label != label or str(label) == "<NA>" for label in labels], dtype=bool)
     else:

@@ -99,6 +99,8 @@ def fit(
     X, y = read_labelled(data, label)
     say(f"fitting {type(chosen).__name__} to {len(y):,} rows ...")
     model = make_pipeline(TableEncoder(), chosen).fit(X, y)
+    for note in model[0].notes_:
+        say(f"note: {note}")
     save(model, out)
     noise = getattr(chosen, "noise_", None)
     found = {"model": str(out), "classes": [str(name) for name in model.classes_]}
@@ -136,7 +138,7 @@ def _estimator(name: str) -> Any:
     from noisewise.online import OnlineClassifier, recipes
 
     from_labels = ("perceptron", "mpa", "mcw", "mscw", "arow", "nherd")
-    makers = {name: getattr(labels, name) for name in labels.__all__ if isinstance(getattr(labels, name), type)}
+    makers = {name: getattr(labels, name) for name in labels.__all__ if hasattr(getattr(labels, name), "fit")}
     makers |= {OnlineClassifier.__name__: OnlineClassifier} | {name: getattr(recipes, name) for name in from_labels}
     if name not in makers:
         near = get_close_matches(name, makers, n=1)
@@ -192,7 +194,7 @@ def main() -> None:
     except (ValueError, ImportError) as error:
         _fail(str(error))
     except OSError as error:
-        _fail(f"{error.filename or 'a file'}: {error.strerror or error}")
+        _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
     except typer.Abort:
         sys.exit(130)
     except Exception as error:

@@ -221,3 +221,18 @@ def test_label_studio_tasks_carry_features_and_predictions(tmp_path):
     assert [task["data"]["row"] for task in tasks] == [5, 6]
     assert tasks[0]["data"]["remark"] == columns["remark"][5]
     assert tasks[0]["predictions"][0]["result"][0]["value"]["choices"] == [str(audit.suggested[5])]
+
+
+def test_frames_with_numbers_for_names_are_audited(digits):
+    X, y, _ = digits
+    frame = audit_labels(pd.DataFrame(X[:300]), y[:300]).to_frame()
+    assert len(frame) == 300
+
+
+@pytest.mark.parametrize("overlap", [0.0, 1.0])
+def test_labels_that_features_cannot_tell_apart_prove_no_noise(overlap):
+    rng = np.random.default_rng(2)
+    y = rng.integers(0, 2, 200)
+    audit = audit_labels(rng.normal(size=(200, 2)) + overlap * y[:, None], y)
+    assert audit.expected_errors.low == 0
+    assert len(audit.picked) == 0

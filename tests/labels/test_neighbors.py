@@ -170,3 +170,17 @@ def test_impossible_weights_get_a_sentence(moons, weight, sentence):
     X, y = moons
     with pytest.raises(ValueError, match=sentence):
         RobustKNeighborsClassifier().fit(X, y, sample_weight=np.full(len(X), weight))
+
+
+def test_weights_that_are_shares_count_as_rows():
+    X, y = make_moons(200, noise=0.2, random_state=0)
+    shares = RobustKNeighborsClassifier().fit(X, y, sample_weight=np.full(200, 1 / 200))
+    np.testing.assert_allclose(shares.predict_proba(X), RobustKNeighborsClassifier().fit(X, y).predict_proba(X))
+
+
+def test_masks_and_fractions_are_no_row_numbers():
+    X, y = make_moons(200, noise=0.2, random_state=0)
+    model = RobustKNeighborsClassifier().fit(X, y)
+    for rows in (np.ones(200, dtype=bool), [1.5]):
+        with pytest.raises(ValueError, match="numbers of rows are needed"):
+            model.forget(rows)

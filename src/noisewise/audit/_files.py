@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import tempfile
 from difflib import get_close_matches
@@ -28,7 +29,12 @@ def read_labelled(data: str, label: str | None) -> tuple[Any, list[Any]]:
             f"{len(missing)} of {len(labels)} rows have no label in column {label!r}, the first is row {missing[0]}; "
             "fill them in or drop these rows"
         )
-    distinct = len(set(labels))
+    try:
+        distinct = len(set(labels))
+    except TypeError:
+        raise ValueError(
+            f"column {label!r} holds lists or records; a label column holds one name or number a row"
+        ) from None
     if distinct > max(2, len(labels) / 3):
         raise ValueError(
             f"column {label!r} has {distinct} distinct values in {len(labels)} rows; "
@@ -54,7 +60,9 @@ def read_table(data: str) -> Any:
             frame = polars.read_ndjson(source)
         else:
             separator = "\t" if suffix in (".tsv", ".tab") else ","
-            frame = polars.read_csv(source, separator=separator, infer_schema_length=None, null_values=MISSING)
+            frame = polars.read_csv(
+                source, separator=separator, infer_schema_length=None, null_values=MISSING, try_parse_dates=True
+            )
     except polars.exceptions.NoDataError:
         raise ValueError(f"{data} is empty; a header and rows are needed") from None
     except (polars.exceptions.PolarsError, OSError, UnicodeDecodeError) as error:
@@ -62,6 +70,10 @@ def read_table(data: str) -> Any:
         raise ValueError(
             f"{data} can't be read as a table ({reason}); CSV, TSV, Parquet and JSON lines are understood"
         ) from None
+    for name in frame.columns:
+        first = re.sub(r"_duplicated_\d+$", "", name)  # how polars calls a second column of the same name
+        if first != name and first in frame.columns:
+            raise ValueError(f"{data} has two columns called {first!r}; every column needs a name of its own")
     if frame.height == 0:
         raise ValueError(f"{data} has a header and no rows; rows are needed")
     return frame

@@ -122,7 +122,9 @@ def _worst_rows(audit: LabelAudit) -> tuple[list[str], list[list[dict[str, Any]]
     frame = nw.from_native(audit.X, pass_through=True, eager_only=True)
     features: dict[str, list[Any]] = {}
     if isinstance(frame, nw.DataFrame):
-        features = {name: frame[name][worst.tolist()].to_list() for name in frame.columns[:MOST_COLUMNS]}
+        features = {
+            str(name): frame.get_column(name)[worst.tolist()].to_list() for name in frame.columns[:MOST_COLUMNS]
+        }
     elif isinstance(audit.X, np.ndarray):
         features = {f"x{j}": audit.X[worst, j].tolist() for j in range(min(MOST_COLUMNS, audit.X.shape[1]))}
     images = thumbnails(audit.X, worst)

@@ -110,10 +110,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     def _numbers(self, frame: nw.DataFrame[Any]) -> Floats:
         kinds = self.kinds_ or {}
         readers = {"number": _as_floats, "date": _as_days}
-        return np.column_stack([readers[kind](frame[name]) for name, kind in kinds.items() if kind in readers])
+        return np.column_stack(
+            [readers[kind](frame.get_column(name)) for name, kind in kinds.items() if kind in readers]
+        )
 
     def _strings(self, frame: nw.DataFrame[Any], wanted: str) -> NDArray[Any]:
-        columns = [_as_strings(frame[name]) for name, kind in (self.kinds_ or {}).items() if kind == wanted]
+        columns = [_as_strings(frame.get_column(name)) for name, kind in (self.kinds_ or {}).items() if kind == wanted]
         return np.column_stack(columns).astype(object) if columns else np.empty((frame.shape[0], 0), dtype=object)
 
 
@@ -149,7 +151,7 @@ def _as_array(X: Any) -> Any:
 
 def _kinds(frame: nw.DataFrame[Any], notes: list[str]) -> dict[str, str]:
     """What each column holds: numbers, dates, categories or text; columns that say nothing are left out."""
-    found = {name: _kind(frame[name], notes) for name in frame.columns}
+    found = {name: _kind(frame.get_column(name), notes) for name in frame.columns}
     kinds = {name: kind for name, kind in found.items() if kind}
     if not kinds:
         raise ValueError("no column can be used as a feature: " + "; ".join(notes))

@@ -37,7 +37,7 @@ class KeptRowsClassifier(NoisyLabelClassifier):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Keep the rows and find the noise. A row of weight 2 counts as two rows."""
         X, codes = self._check_training(X, y, **ROWS)
-        weights = check_weights(sample_weight, X)
+        weights = _as_counts(check_weights(sample_weight, X))
         self.n_rows_seen_ = 0
         self._keep(X[:0], codes[:0], weights[:0], np.zeros(0, dtype=np.intp))
         self._index: Any = None
@@ -63,7 +63,7 @@ class KeptRowsClassifier(NoisyLabelClassifier):
                 raise ValueError(f"classes is {classes!r}; earlier calls had {self.classes_.tolist()}")
         codes = find_labels(y, self.classes_)
         check_consistent_length(X, codes)
-        return self._take_in(X, codes, check_weights(sample_weight, X))
+        return self._take_in(X, codes, _as_counts(check_weights(sample_weight, X)))
 
     def forget(self, rows: Any) -> Self:
         """Remove rows and find the noise again; the same as never having seen them.
@@ -72,7 +72,12 @@ class KeptRowsClassifier(NoisyLabelClassifier):
         `rows_` holds the numbers of those kept.
         """
         check_is_fitted(self)
-        numbers = np.unique(np.atleast_1d(np.asarray(rows, dtype=np.intp)))
+        given = np.atleast_1d(np.asarray(rows))
+        if given.dtype.kind not in "iu" and given.size:
+            raise ValueError(
+                f"rows are {given.dtype}; the numbers of rows are needed, as in rows_ (of a mask, rows_[mask])"
+            )
+        numbers = np.unique(given.astype(np.intp))
         gone = np.searchsorted(self.rows_, numbers)
         unknown = numbers[self.rows_[np.minimum(gone, len(self.rows_) - 1)] != numbers]
         if unknown.size:
@@ -212,3 +217,9 @@ def _stack(kept: Any, new: Any) -> Any:
     if sp.issparse(kept):
         return sp.vstack([kept, new], format="csr")
     return np.concatenate([kept, new.toarray() if sp.issparse(new) else new])
+
+
+def _as_counts(weights: Floats) -> Floats:
+    """Weights that count rows; a total of less than five voters means shares of a whole: their mean is made one."""
+    rows, total = np.count_nonzero(weights), float(weights.sum())
+    return weights if total >= min(5, rows) else np.asarray(weights * (rows / total))

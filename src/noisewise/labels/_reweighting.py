@@ -45,6 +45,8 @@ def label_dependent_weights(noise: FlipMatrix) -> Floats:
     >>> label_dependent_weights(FlipMatrix.binary(false_positive=0.1, false_negative=0.3))
     array([0.4, 0.6])
     """
+    if noise.n_classes != 2:
+        raise ValueError(f"label-dependent costs are for two classes, the noise has {noise.n_classes}")
     alpha = (1 - noise.matrix[1, 0] + noise.matrix[0, 1]) / 2
     return np.array([alpha, 1 - alpha])
 

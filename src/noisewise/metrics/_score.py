@@ -9,6 +9,7 @@ row i adds to the score, to first order, if its true class is j, and u[i] its un
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -87,6 +88,12 @@ def score_of(
         slope = rate_slope(influence, rows).ravel()
         variance += max(0.0, float(slope @ rate_covariance(noise_uncertainty, rows.noise.matrix) @ slope))
     reach = -ndtri((1 - confidence) / 2) * np.sqrt(variance)
+    if value - reach > limits[1] + 1e-9 or value + reach < limits[0] - 1e-9:
+        warnings.warn(
+            f"the corrected score is {value:.3g}, which no true labels could give: the flip matrix does not fit them",
+            RuntimeWarning,
+            stacklevel=3,
+        )
     low, high = np.clip([value - reach, value + reach], *limits).tolist()
     return Score(float(value), (low, high))
 

@@ -26,6 +26,7 @@ FREE_BONUS = 4.0  # log odds in favour of flips that differ
 CLOSE = 6.0  # accounts this far below the best, in log evidence, no longer count
 TEMPER = 0.5  # trust in the profile of the amount: half its log-likelihood
 MODEL_ERROR = 0.015  # of the rows, standard deviation: what the link gets wrong, however many rows there are
+PROOF = 4.0  # noise is proven if it makes the labels likelier by so much, in log-likelihood
 SMALLEST_WEIGHT = 0.003
 MOST_FLIPPED, LEAST_KEPT = 0.95, 0.1
 NEGLIGIBLE = 7.0  # in (tempered) log-likelihood
@@ -63,10 +64,13 @@ class Calibration:
         Ways to read the scores, with weights that sum to one.
     noise : FlipMatrix
         Their mean flip matrix.
+    proven : bool
+        Whether the labels are clearly likelier with noise than without any; overlapping classes look alike.
     """
 
     accounts: tuple[Account, ...]
     noise: FlipMatrix
+    proven: bool = True
 
     def clean_posterior(self, scores: NDArray[Any]) -> NDArray[Any]:
         """Probability of each true class for scores of any rows."""
@@ -154,7 +158,8 @@ def read_noise(
     count = float(weights @ wrong)
     model_error = MODEL_ERROR * n if noise is None else min(MODEL_ERROR * n, count)
     deviations = np.sqrt(spread * n / len(chosen) + model_error**2)
-    return NoiseReading(calibration, posterior, count, _interval(weights, wrong, deviations, n, coverage))
+    low, high = _interval(weights, wrong, deviations, n, coverage)
+    return NoiseReading(calibration, posterior, count, (low if calibration.proven else 0.0, high))
 
 
 def calibrate(scores: Floats, codes: Codes, noise: FlipMatrix | None = None) -> Calibration:
@@ -171,18 +176,32 @@ def calibrate(scores: Floats, codes: Codes, noise: FlipMatrix | None = None) -> 
         return Calibration(_significant(accounts), noise)
     structures = [(l, free, explain_noise(g, codes, free)) for l, g in linked.items() for free in (False, True)]
     values = np.array([found.bound + FREE_BONUS * free for _, free, found in structures])
-    accounts = []
+    accounts, likeliest = [], -np.inf
     for value, (logarithmic, _, found) in zip(values, structures):
         if value > values.max() - CLOSE:
-            accounts += _amounts(linked[logarithmic], codes, found, logarithmic, float(np.exp(value - values.max())))
+            share = float(np.exp(value - values.max()))
+            some, best = _amounts(linked[logarithmic], codes, found, logarithmic, share)
+            accounts += some
+            likeliest = max(likeliest, best)
     kept = _significant(accounts)
-    return Calibration(kept, FlipMatrix.estimated(sum_over(account.weight * account.matrix for account in kept)))
+    mean = FlipMatrix.estimated(sum_over(account.weight * account.matrix for account in kept))
+    return Calibration(kept, mean, proven=likeliest - _without_noise(linked, codes) > PROOF)
 
 
-def _amounts(linked: Floats, codes: Codes, found: Explanation, logarithmic: bool, odds: float) -> list[Account]:
+def _without_noise(linked: dict[bool, Floats], codes: Codes) -> float:
+    """Log-likelihood of the labels if none is wrong, by the better link."""
+    identity = np.log(np.maximum(np.eye(linked[False].shape[1]), 1e-12))
+    start = Curve(4.0, np.zeros(len(identity)))
+    return max(float(climb(g, codes, identity, start, 50, 1e-6)[1]) for g in linked.values())
+
+
+def _amounts(
+    linked: Floats, codes: Codes, found: Explanation, logarithmic: bool, odds: float
+) -> tuple[list[Account], float]:
     """The account with its amount of noise scaled along a grid, by half its profile log-likelihood.
 
-    The grid is walked up and down from the amount found, and left where amounts no longer count.
+    The grid is walked up and down from the amount found, and left where amounts no longer count. Also the highest
+    log-likelihood on the grid.
     """
     start = int(np.abs(AMOUNTS - found.amount).argmin())
     trials: dict[int, tuple[float, Curve, Floats]] = {}
@@ -197,7 +216,8 @@ def _amounts(linked: Floats, codes: Codes, found: Explanation, logarithmic: bool
             if value < max(trials.values(), key=itemgetter(0))[0] / TEMPER - NEGLIGIBLE / TEMPER:
                 break
     shares = _shares([value + np.log(SPACING[place]) for place, (value, _, _) in trials.items()])
-    return [Account(odds * s, logarithmic, curve, matrix) for s, (_, curve, matrix) in zip(shares, trials.values())]
+    accounts = [Account(odds * s, logarithmic, curve, matrix) for s, (_, curve, matrix) in zip(shares, trials.values())]
+    return accounts, max(value for value, _, _ in trials.values()) / TEMPER
 
 
 def _scaled(found: Explanation, amount: float) -> Floats | None:
