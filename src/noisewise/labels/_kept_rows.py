@@ -221,5 +221,5 @@ def _stack(kept: Any, new: Any) -> Any:
 
 def _as_counts(weights: Floats) -> Floats:
     """Weights that count rows; a total of less than five voters means shares of a whole: their mean is made one."""
-    rows, total = np.count_nonzero(weights), float(weights.sum())
+    rows, total = int(np.count_nonzero(weights)), float(weights.sum())
     return weights if total >= min(5, rows) else np.asarray(weights * (rows / total))
