@@ -11,7 +11,7 @@ from scipy.stats import chi2
 
 from noisewise._inputs import Codes, Floats
 from noisewise.noise import FlipMatrix
-from noisewise.online._refits import PlainState, RoundLog, fit_ridge, left_out_scores, shrunk_shares, sure_of
+from noisewise.online._refits import Refitter, fit_ridge, left_out_scores, shrunk_shares, sure_of
 
 LEAST_SIGNAL = 0.1  # 1 - rho0 - rho1 is kept above it
 USELESS = 0.15  # below it an action is judged by elimination: its own feedback says next to nothing
@@ -69,7 +69,7 @@ class ActionRates:
         }
 
 
-class ActionRateTracker(PlainState):
+class ActionRateTracker(Refitter):
     """Keeps a learner's rounds and estimates flip rates for each action, after 500 rounds and every half more.
 
     Examples
@@ -88,25 +88,13 @@ class ActionRateTracker(PlainState):
     """
 
     def __init__(self, n_classes: int, ridge: float = 1.0, first: int = 500, growth: float = 1.5) -> None:
-        self.n_classes = n_classes
-        self.ridge = ridge
-        self.growth = growth
-        self.next_refit = first
-        self.log: RoundLog | None = None
+        super().__init__(n_classes, ridge, first, growth)
         nothing = np.zeros(n_classes)
         self.report = ActionRates(nothing, nothing, nothing, nothing, p_value=1.0, on=False)
 
     def observe(self, X: Any, actions: ArrayLike, probabilities: ArrayLike, feedback: ArrayLike) -> None:
         """Take in rounds; the probabilities of the actions are not needed."""
-        rows = np.atleast_2d(np.asarray(X, dtype=np.float64))
-        if self.log is None:
-            self.log = RoundLog(rows.shape[1])
-        self.log.append(rows, actions, feedback)
-
-    @property
-    def due(self) -> bool:
-        """Whether enough rounds have come in for another estimate."""
-        return self.log is not None and self.log.n >= self.next_refit
+        self._keep(X, actions, feedback)
 
     def estimate(self) -> ActionRates:
         """The rates as of the last refit; refits first if one is due."""

@@ -23,7 +23,7 @@ from noisewise.online._answers import (
     silence_tells,
     unexplained_silence,
 )
-from noisewise.online._refits import PlainState, RidgeFit, RoundLog, fit_ridge, left_out_scores, sure_of
+from noisewise.online._refits import Refitter, RidgeFit, fit_ridge, left_out_scores, sure_of
 
 TURNS = 4
 SAME = 0.8, 1.25  # an answer whose chance is that much alike under right and wrong says nothing
@@ -95,7 +95,7 @@ class MissingReport:
         return columns
 
 
-class MissingTracker(PlainState):
+class MissingTracker(Refitter):
     """Keeps a learner's rounds, answered or not, and learns what each answer, and silence, is worth.
 
     Refits at ``first`` rounds and each time the log has grown by ``growth``; between, `table` says what to learn.
@@ -109,25 +109,13 @@ class MissingTracker(PlainState):
     """
 
     def __init__(self, n_classes: int, ridge: float = 1.0, first: int = 500, growth: float = 1.5) -> None:
-        self.n_classes = n_classes
-        self.ridge = ridge
-        self.growth = growth
-        self.next_refit = first
-        self.log: RoundLog | None = None
+        super().__init__(n_classes, ridge, first, growth)
         self.table = AnswerTable.fixed(n_classes, "auto")
         self.report: MissingReport | None = None
 
     def observe(self, X: Any, actions: ArrayLike, answers: ArrayLike) -> None:
         """Take in rounds; answers are 0 (wrong), 1 (right) or 2 (none given)."""
-        rows = np.atleast_2d(np.asarray(X, dtype=np.float64))
-        if self.log is None:
-            self.log = RoundLog(rows.shape[1])
-        self.log.append(rows, actions, answers)
-
-    @property
-    def due(self) -> bool:
-        """Whether the rounds should be judged again."""
-        return self.log is not None and self.log.n >= self.next_refit
+        self._keep(X, actions, answers)
 
     def refit(self) -> RidgeFit:
         """Judge all rounds again; the regression to go on with, while `table` and `report` are new."""

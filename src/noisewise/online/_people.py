@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from noisewise._inputs import Codes, Floats
-from noisewise.online._refits import PlainState, RidgeFit, RoundLog, fit_ridge, left_out_scores
+from noisewise.online._refits import Refitter, RidgeFit, fit_ridge, left_out_scores
 
 GRID = np.linspace(0.02, 0.98, 14)
 FALSE_POSITIVE, FALSE_NEGATIVE = (side.ravel() for side in np.meshgrid(GRID, GRID, indexing="ij"))
@@ -44,7 +44,7 @@ class PeopleReport:
         }
 
 
-class PeopleTracker(PlainState):
+class PeopleTracker(Refitter):
     """Learns who can be believed, and turns each answer into a target and a weight for a regression of each action.
 
     The first rounds count as they are. At ``first`` rounds, and each time the log has grown by ``growth``, all rounds
@@ -67,14 +67,10 @@ class PeopleTracker(PlainState):
     """
 
     def __init__(self, n_classes: int, ridge: float = 1.0, first: int = 1000, growth: float = 1.4) -> None:
-        self.n_classes = n_classes
-        self.ridge = ridge
-        self.growth = growth
-        self.next_refit = first
+        super().__init__(n_classes, ridge, first, growth)
         self.settled = False
         self.usual_lead = 0.0
         self.prior = HOPE / HOPE.sum()
-        self.log: RoundLog | None = None
         self.people: list[Hashable] = []
         self.codes: dict[Hashable, int] = {}
         self.answers = np.zeros(0, dtype=np.int64)
@@ -88,8 +84,6 @@ class PeopleTracker(PlainState):
         ``scores`` are the learner's scores of all actions for x, without any width.
         """
         row = np.asarray(x, dtype=np.float64)
-        if self.log is None:
-            self.log = RoundLog(len(row))
         code = self._code(person)
         self.answers[code] += 1
         target, importance = float(feedback), 1.0
@@ -101,13 +95,8 @@ class PeopleTracker(PlainState):
             wrong, right = posterior_rates(self.evidence[code : code + 1], self.prior)
             targets, weights = weighted_targets(np.array([target]), chance, wrong, right)
             target, importance = float(targets[0]), float(weights[0])
-        self.log.append(row[None, :], action, feedback, code, target, importance)
+        self._keep(row, action, feedback, code, target, importance)
         return target, importance
-
-    @property
-    def due(self) -> bool:
-        """Whether the rounds should be judged again."""
-        return self.log is not None and self.log.n >= self.next_refit
 
     def refit(self) -> RidgeFit:
         """Judge all rounds again; the regression to go on with."""

@@ -73,6 +73,29 @@ class RoundLog(PlainState):
         return self.played[: self.n]
 
 
+class Refitter(PlainState):
+    """Keeps all rounds and goes over them again each time there are `growth` times as many."""
+
+    def __init__(self, n_classes: int, ridge: float, first: int, growth: float) -> None:
+        self.n_classes = n_classes
+        self.ridge = ridge
+        self.growth = growth
+        self.next_refit = first
+        self.log: RoundLog | None = None
+
+    @property
+    def due(self) -> bool:
+        """Whether enough rounds have come in to go over them again."""
+        return self.log is not None and self.log.n >= self.next_refit
+
+    def _keep(self, X: Any, *columns: ArrayLike) -> None:
+        """Add rounds to the log, which is made for the width of the first row."""
+        rows = np.atleast_2d(np.asarray(X, dtype=np.float64))
+        if self.log is None:
+            self.log = RoundLog(rows.shape[1])
+        self.log.append(rows, *columns)
+
+
 @dataclass(frozen=True)
 class RidgeFit:
     """A ridge regression of each action: ``inverses`` of A = ridge I + sum w x x', ``weights`` A^-1 sum w t x,
