@@ -1,0 +1,5 @@
+"""`python -m noisewise.cli`."""
+
+from noisewise.cli import main
+
+main()
