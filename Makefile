@@ -47,7 +47,7 @@ clean:    ## remove what the other targets made
 	@touch $@
 
 .venv/ready-test: .venv/ready-run
-	$(BIN)/python -m pip install --quiet --group test
+	$(BIN)/python -m pip install --quiet --editable ".[cli,serve,cluster,experiments]" --group test
 	@touch $@
 
 .venv/ready-check: .venv/ready-test
