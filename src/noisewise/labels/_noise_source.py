@@ -1,0 +1,113 @@
+"""A flip matrix for a discriminative fit: given, learned with the model, or taken from another estimator.
+
+A discriminative model can hardly tell symmetric noise from classes that overlap, and a symmetric flip matrix imposed on
+it does harm. What another estimator is worth asking for is which way labels flip more: the asymmetric part.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from noisewise._inputs import Codes, Floats
+from noisewise.labels._given_noise import as_copies
+from noisewise.labels._leave_one_out import fit_pooled_ridge
+from noisewise.noise import FlipMatrix
+
+SOURCES = ("confident", "fisher")
+LANDMARKS = 500
+
+
+def resolve_noise(noise: Any, X: Any, codes: Codes, n_classes: int, weights: Floats | None = None) -> FlipMatrix | None:
+    """The flip matrix to fit through, or None where the model is to learn it.
+
+    Parameters
+    ----------
+    noise : FlipMatrix, None, "confident" or "fisher"
+        None is left to the model. "confident": counts of confident disagreements between observed labels and scores
+        that did not see them. "fisher": the noise found by RobustKernelFisherClassifier. Of both the asymmetric part.
+    X : array or CSR of shape (n, d)
+        Rows, not a kernel matrix.
+    codes : array of int of shape (n,)
+        Observed classes, 0 to n_classes - 1.
+    n_classes : int
+    weights : array of shape (n,), optional
+        A row of weight 2 counts as two rows, and one of weight 0 as none.
+    """
+    if noise is None:
+        return None
+    if isinstance(noise, FlipMatrix):
+        if noise.n_classes != n_classes:
+            raise ValueError(f"the noise is for {noise.n_classes} classes, the labels have {n_classes}")
+        return noise
+    if not isinstance(noise, str) or noise not in SOURCES:
+        raise ValueError(
+            f"noise is {noise!r}; a FlipMatrix, None (learned with the model), 'confident' or 'fisher' would do"
+        )
+    copies = as_copies(X, codes, np.ones(len(codes)) if weights is None else weights)
+    rows, labels = X[copies], codes[copies]
+    found = _by_confident_rows(rows, labels, n_classes) if noise == "confident" else _by_fisher(rows, labels, n_classes)
+    return FlipMatrix.estimated(asymmetric_part(found))
+
+
+def asymmetric_part(matrix: Floats) -> Floats:
+    """The flip matrix without the flips that two classes exchange at the same rate.
+
+    >>> asymmetric_part(np.array([[0.9, 0.1], [0.3, 0.7]]))
+    array([[1. , 0. ],
+           [0.2, 0.8]])
+    """
+    one_way = matrix - np.minimum(matrix, matrix.T)
+    np.fill_diagonal(one_way, 0)
+    np.fill_diagonal(one_way, 1 - one_way.sum(axis=1))
+    return np.asarray(one_way)
+
+
+def confident_flips(scores: Floats, codes: Codes) -> Floats:
+    """P(observed | true) from rows whose score for a class is at least what is usual among rows of that label.
+
+    Such a row counts as truly of that class (of the one with the highest score, if there are several); counts are
+    scaled to the number of rows of each observed class, and a class without any confident row keeps its labels.
+
+    Parameters
+    ----------
+    scores : array of shape (n, n_classes)
+        Something like P(observed class | x), from fits that did not see the row's label.
+    codes : array of int of shape (n,)
+
+    Examples
+    --------
+    >>> scores = np.array([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7], [0.2, 0.8], [0.1, 0.9], [0.9, 0.1]])
+    >>> confident_flips(scores, np.array([0, 0, 1, 1, 1, 1])).round(2)
+    array([[0.67, 0.33],
+           [0.  , 1.  ]])
+    """
+    n_classes = scores.shape[1]
+    sizes = np.bincount(codes, minlength=n_classes)
+    own = scores[np.arange(len(codes)), codes]
+    usual = np.bincount(codes, own, minlength=n_classes) / np.maximum(sizes, 1)
+    confident = np.where(scores >= usual, scores, -np.inf)
+    sure = np.isfinite(confident).any(axis=1)
+    counts = np.zeros((n_classes, n_classes))
+    np.add.at(counts, (codes[sure], confident[sure].argmax(axis=1)), 1.0)
+    seen = counts.sum(axis=1)
+    joint = counts * (sizes / np.maximum(seen, 1))[:, None]
+    true = joint.sum(axis=0)
+    flips = np.eye(n_classes)
+    flips[true > 0] = (joint / np.maximum(true, 1e-300)).T[true > 0]
+    return flips
+
+
+def _by_confident_rows(X: Any, codes: Codes, n_classes: int) -> Floats:
+    ridge = fit_pooled_ridge(X, codes, n_classes, LANDMARKS, np.random.default_rng(0))
+    return confident_flips(ridge.honest_scores(X, codes), codes)
+
+
+def _by_fisher(X: Any, codes: Codes, n_classes: int) -> Floats:
+    from noisewise.labels._fisher import RobustKernelFisherClassifier  # it takes noise sources itself
+
+    found = RobustKernelFisherClassifier().fit(X, codes)
+    flips = np.eye(n_classes)  # a class that all weights leave out is not among those found
+    flips[np.ix_(found.classes_, found.classes_)] = found.noise_.matrix
+    return flips
