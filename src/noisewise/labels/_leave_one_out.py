@@ -11,6 +11,7 @@ r = 1 and t = y is the usual leave-one-out; r = 0 a row that took no part in the
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
 
 from noisewise._inputs import Codes, Floats
-from noisewise.labels._nystroem import VIEWS, Landmarks, Standardizer, blocks, fingerprints
+from noisewise.labels._nystroem import VIEWS, Landmarks, Standardizer, blocks, fingerprints, map_blocks
 
 PENALTIES = 10.0 ** np.arange(-2.5, 3.1, 0.5)
 FIT_ROWS = 20_000  # the ridge learns from so many rows, drawn at random; the others need no leaving out
@@ -80,15 +81,13 @@ class PooledRidge:
 
     def scores(self, X: Any, dtype: DTypeLike = np.float64) -> Floats:
         """Score of each class for each row; a row's scores sum to one."""
-        parts = [self._block(X[rows], dtype) for rows in blocks(X.shape[0])]
-        return np.concatenate(parts)
+        return np.concatenate(list(map_blocks(X, partial(self._block, dtype))))
 
     def honest_scores(self, X: Any, codes: Codes, dtype: DTypeLike = np.float32) -> Floats:
         """The same, for each row as if it and its copies had not been there to learn from."""
-        parts = [self._block(X[rows], dtype, codes[rows]) for rows in blocks(X.shape[0])]
-        return np.concatenate(parts)
+        return np.concatenate(list(map_blocks(X, partial(self._block, dtype), codes)))
 
-    def _block(self, X: Any, dtype: DTypeLike, codes: Codes | None = None) -> Floats:
+    def _block(self, dtype: DTypeLike, X: Any, codes: Codes | None = None) -> Floats:
         rows = self.standardizer(X, dtype)
         if codes is not None:
             counts, tallies = self.left_out.look_up(fingerprints(rows), codes)

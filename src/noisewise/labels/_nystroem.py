@@ -6,8 +6,9 @@ to all, and neither distances nor centred products see what is common to all.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,16 @@ def blocks(n_rows: int, size: int = BLOCK) -> Iterator[slice]:
     return (slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size))
 
 
+def map_blocks(X: Any, function: Callable[..., Any], *arrays: NDArray[Any]) -> Iterator[Any]:
+    """`function` of every block of rows and of its parts of the arrays, in order.
+
+    Rows that are not in memory bring a `map_blocks` of their own and do the work where they are.
+    """
+    if hasattr(X, "map_blocks"):
+        return iter(X.map_blocks(function, *arrays))
+    return (function(X[part], *(array[part] for array in arrays)) for part in blocks(X.shape[0]))
+
+
 @dataclass(frozen=True)
 class Standardizer:
     """Columns to zero mean, unit variance and at most four deviations; constant columns become zero."""
@@ -37,18 +48,9 @@ class Standardizer:
     @classmethod
     def of(cls, X: Any) -> Standardizer:
         """Means and deviations in blocks of rows."""
-        n, d = X.shape
-        center, spread = np.zeros(d), np.zeros(d)
-        for rows in blocks(n):
-            center += np.asarray(X[rows].sum(axis=0, dtype=np.float64)).ravel() / n
-        for rows in blocks(n):
-            if sp.issparse(X):
-                part = X[rows].tocsr()
-                away = part.data - center[part.indices]
-                filled = np.bincount(part.indices, minlength=d)
-                spread += np.bincount(part.indices, away**2, minlength=d) + (part.shape[0] - filled) * center**2
-            else:
-                spread += np.square(X[rows] - center).sum(axis=0)
+        n = X.shape[0]
+        center = sum(map_blocks(X, _column_sums)) / n
+        spread = sum(map_blocks(X, partial(_squares_around, center=center)))
         deviation = np.sqrt(spread / n)
         varies = deviation > 1e-9 * np.abs(center) + 1e-150
         return cls(center, np.where(varies, 1 / np.where(varies, deviation, 1), 0.0))
@@ -66,6 +68,20 @@ class Standardizer:
     @staticmethod
     def _clip(values: Floats) -> Floats:
         return np.clip(values, -CLIP, CLIP, out=values)
+
+
+def _column_sums(rows: Any) -> Floats:
+    return np.asarray(rows.sum(axis=0, dtype=np.float64)).ravel()
+
+
+def _squares_around(rows: Any, center: Floats) -> Floats:
+    """Sum of squared distances of each column's values from its centre."""
+    if not sp.issparse(rows):
+        return np.asarray(np.square(rows - center).sum(axis=0))
+    part = rows.tocsr()
+    filled = np.bincount(part.indices, minlength=len(center))
+    squares = np.bincount(part.indices, (part.data - center[part.indices]) ** 2, minlength=len(center))
+    return np.asarray(squares + (part.shape[0] - filled) * center**2)
 
 
 @dataclass(frozen=True)

@@ -73,7 +73,10 @@ class RobustRidgeClassifier(NoisyLabelClassifier):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit the ridge, score every row without its label, and find the noise from these scores."""
-        X, codes = self._check_training(X, y, accept_sparse="csr", dtype=ROW_TYPES)
+        return self._fit_rows(*self._check_training(X, y, accept_sparse="csr", dtype=ROW_TYPES))
+
+    def _fit_rows(self, X: Any, codes: Codes) -> Self:
+        """Fit to checked rows: an array, CSR, or rows in blocks that are not in memory (see `map_blocks`)."""
         n_classes = len(self.classes_)
         noise = None if self.noise is None else self._check_noise(self.noise)
         if self.n_landmarks is not None and self.n_landmarks < 1:
