@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_iris, make_blobs
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import GridSearchCV, train_test_split
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -198,8 +198,9 @@ def test_a_class_that_loses_all_weight_still_counts_a_little():
 @WRAPPERS
 def test_impossible_input_gets_a_sentence(kind, blobs):
     X, _, observed = blobs
-    with pytest.raises(ValueError, match="takes no sample_weight"):
-        kind(KNeighborsClassifier(), ONE_SIDED).fit(X, observed)
+    for inner in (KNeighborsClassifier(), LinearRegression()):
+        with pytest.raises(ValueError, match="no classifier whose fit takes sample_weight"):
+            kind(inner, ONE_SIDED).fit(X, observed)
     with pytest.raises(ValueError, match="at least one non-zero"):
         kind(noise=ONE_SIDED).fit(X, observed, sample_weight=np.zeros(len(X)))
     with pytest.raises(ValueError, match="negative"):

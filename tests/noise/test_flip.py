@@ -110,7 +110,11 @@ def test_a_flip_matrix_does_not_change():
         (lambda: FlipMatrix(np.full((3, 3), 1 / 3)), "can't be inverted"),
         (lambda: FlipMatrix.none(2).corrupt([0, 2]), "from 0 to 1"),
         (lambda: FlipMatrix.none(2).corrupt(["a", "b"]), "classes"),
+        (lambda: FlipMatrix.none(2).corrupt(["a", "a"], classes=["a", "a"]), "name all 2 classes"),
         (lambda: FlipMatrix.none(2).push([[1.0, 0.0, 0.0]]), "2 classes"),
+        (lambda: FlipMatrix.none(2).pull([[0.0, 0.0]]), "sum to one"),
+        (lambda: FlipMatrix.none(2).push([[1.5, -0.5]]), "probabilities"),
+        (lambda: FlipMatrix.none(2).explain([[np.nan, 1.0]], [0]), "none missing"),
     ],
 )
 def test_impossible_input_gets_a_sentence(make, sentence):

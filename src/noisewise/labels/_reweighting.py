@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.utils.metaestimators import available_if
@@ -33,7 +33,8 @@ def importance_weights(noisy_posterior: Floats, observed: Codes, noise: FlipMatr
     """
     clean = noise.pull(noisy_posterior)
     rows = np.arange(len(observed))
-    return np.asarray(clean[rows, observed] / noise.push(clean)[rows, observed])
+    seen = noise.push(clean)[rows, observed]
+    return np.divide(clean[rows, observed], seen, out=np.zeros(len(rows)), where=seen > 0)  # impossible labels: nothing
 
 
 def label_dependent_weights(noise: FlipMatrix) -> Floats:
@@ -70,8 +71,8 @@ class _WeightedClassifier(NoisyLabelClassifier):
         X, codes = self._check_training(X, y, accept_sparse="csr", dtype=(np.float64, np.float32))
         given = check_weights(sample_weight, X)
         inner = LogisticRegression(max_iter=1000, tol=1e-6) if self.estimator is None else clone(self.estimator)
-        if not has_fit_parameter(inner, "sample_weight"):
-            raise ValueError(f"{type(inner).__name__} takes no sample_weight in fit; a classifier that does is needed")
+        if not is_classifier(inner) or not has_fit_parameter(inner, "sample_weight"):
+            raise ValueError(f"{type(inner).__name__} is no classifier whose fit takes sample_weight; one is needed")
         weights = given * self._correct(X, codes, given)
         self.estimator_ = inner.fit(X, codes, sample_weight=weights)
         return self

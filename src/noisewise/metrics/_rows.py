@@ -73,6 +73,8 @@ def read_classes(classes: Any, noise: FlipMatrix, *labels: Any) -> tuple[NDArray
     coded = [encode_labels(part) for part in labels]
     if len({len(codes) for _, codes in coded}) > 1:
         raise ValueError(f"there are {' and '.join(str(len(codes)) for _, codes in coded)} labels; one a row is needed")
+    if not len(coded[0][1]):
+        raise ValueError("there are no labels; a score needs at least one row")
     seen = list(dict.fromkeys(label for found, _ in coded for label in found.tolist()))
     known = _in_order(seen, noise.n_classes) if classes is None else _as_given(classes)
     if len(known) != noise.n_classes:

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from noisewise._inputs import Chance, Codes, Floats, generator
 
 GIVEN_LIMIT, ESTIMATED_LIMIT = 1e-3, 0.05  # smallest singular value: undoing the noise multiplies errors by 1 / limit
+ROUNDING = 1e-3  # posteriors may come in float32, or rounded to three digits
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +123,7 @@ class FlipMatrix:
             known = np.asarray(classes)
             order = np.argsort(known)
             places = np.minimum(np.searchsorted(known[order], labels), len(known) - 1)
-            if len(known) != self.n_classes or (known[order][places] != labels).any():
+            if len(np.unique(known)) != self.n_classes or (known[order][places] != labels).any():
                 raise ValueError(f"classes must name all {self.n_classes} classes, and y hold nothing else")
             return np.asarray(known[self.corrupt(order[places], rng)])
         codes = self._check_codes(labels)
@@ -168,6 +169,10 @@ class FlipMatrix:
         posterior = np.asarray(p, dtype=np.float64)
         if posterior.shape[-1:] != (self.n_classes,):
             raise ValueError(f"posteriors have shape {posterior.shape}; the last axis must be {self.n_classes} classes")
+        if posterior.size and not (posterior.min() >= -ROUNDING and abs(posterior.sum(axis=-1) - 1).max() <= ROUNDING):
+            raise ValueError(
+                "posteriors must be probabilities that sum to one over the classes, none missing"
+            )
         return posterior
 
     def _check_codes(self, codes: NDArray[Any]) -> Codes:
