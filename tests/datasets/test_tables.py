@@ -1,11 +1,17 @@
 """Mixed tables become numbers, the same for pandas and polars, in fit and later."""
 
+import datetime
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 from scipy import sparse
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
+from noisewise import load, save
 from noisewise.datasets import TableEncoder
 
 
@@ -82,3 +88,63 @@ def test_other_columns_later_get_a_sentence():
         encoder.transform(pl.DataFrame({"b": [1.0]}))
     with pytest.raises(ValueError, match="given the other"):
         encoder.transform(np.zeros((1, 1)))
+
+
+def test_times_and_durations_are_numbers_in_either_library():
+    times = [datetime.time(6, 30), datetime.time(18), None, datetime.time(0, 0, 36)]
+    spans = [datetime.timedelta(hours=12), datetime.timedelta(days=2), None, datetime.timedelta(0)]
+    days = [datetime.date(2024, 1, day) for day in (1, 2, 3, 5)]
+    columns = {"time": times, "span": spans, "day": days}
+    first, second = TableEncoder(), TableEncoder()
+    rows = first.fit_transform(pl.DataFrame(columns))
+    np.testing.assert_allclose(rows, second.fit_transform(pd.DataFrame(columns)))
+    assert first.notes_ == second.notes_
+    assert "column 'time' holds times of day: read as hours" in first.notes_
+    assert "column 'span' holds durations: read as days" in first.notes_
+    hours = np.array([6.5, 18, 6.5, 0.01])  # the gap has the median
+    np.testing.assert_allclose(rows[:, 0], (hours - hours.mean()) / hours.std())
+
+
+@pytest.mark.parametrize("library", [pd, pl])
+def test_columns_that_say_nothing_are_left_out_with_a_note(library):
+    table = library.DataFrame(
+        {"one": [1, 1, 1], "same": ["a", "a", "a"], "lists": [[1], [2], [3]], "records": [{"a": 1}] * 3, "x": [1, 2, 3]}
+    )
+    encoder = TableEncoder()
+    assert encoder.fit_transform(table).shape == (3, 1)
+    assert encoder.notes_ == (
+        "column 'one' is the same in every row: left out",
+        "column 'same' is the same in every row: left out",
+        "column 'lists' holds lists or records: left out",
+        "column 'records' holds lists or records: left out",
+    )
+
+
+def test_a_constant_with_gaps_is_kept_for_its_gaps():
+    encoder = TableEncoder()
+    assert encoder.fit_transform(pl.DataFrame({"a": [1.0, None, 1.0]})).shape == (3, 2)
+    assert encoder.fit_transform(pl.DataFrame({"a": ["p", None, "p"]})).shape == (3, 2)
+
+
+def test_a_lazy_frame_teaches_the_same_as_a_whole_one():
+    frame = pl.DataFrame(mixed())
+    whole, lazy = TableEncoder().fit(frame), TableEncoder().fit(frame.lazy())
+    assert whole.notes_ == lazy.notes_
+    assert lazy.width_ == whole.transform(frame).shape[1]
+    np.testing.assert_array_equal(whole.transform(frame).toarray(), lazy.transform(frame.lazy()).toarray())
+
+
+def test_encoded_numbers_are_those_of_scikit_learn():
+    values = np.array([[1.0], [np.nan], [4.0], [2.5], [-3.0]])
+    peer = make_pipeline(SimpleImputer(strategy="median", add_indicator=True), StandardScaler())
+    np.testing.assert_allclose(
+        TableEncoder().fit_transform(pl.DataFrame({"a": values.ravel()})), peer.fit_transform(values), atol=1e-12
+    )
+
+
+def test_encoders_are_kept_in_model_files(tmp_path):
+    frame = pl.DataFrame(mixed())
+    encoder = TableEncoder().fit(frame)
+    save(encoder, tmp_path / "encoder.nw")
+    kept = load(tmp_path / "encoder.nw")
+    np.testing.assert_array_equal(kept.transform(frame).toarray(), encoder.transform(frame).toarray())

@@ -1,5 +1,6 @@
 """Data to learn from and streams to learn on: the papers' sets by name, their generators, and noisy oracles."""
 
+from noisewise.datasets._columns import CategoryColumn, NumberColumn, TextColumn
 from noisewise.datasets._copies import CopyOracle
 from noisewise.datasets._labelled import (
     make_ringnorm,
@@ -44,3 +45,4 @@ __all__ = [
     "names",
     "sine_2d_posterior",
 ]
+__model_parts__ = [part.__name__ for part in (CategoryColumn, NumberColumn, TextColumn)]

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from noisewise._inputs import Floats
+from noisewise.datasets._columns import Column, learn_column
 
-MOST_CATEGORIES = 50
-TEXT_WIDTH = 2**10
-MISSING = "(missing)"
+Frame = nw.DataFrame[Any] | nw.LazyFrame[Any]
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
     """Numbers for every row of a mixed table; arrays go through, with gaps filled.
 
-    Numbers are filled with the median where they are missing (and marked so) and standardised, dates read as days,
-    categories spread out, text hashed by words. Columns that say nothing, empty or different in every row, are left
-    out. `notes_` says what was done.
+    Numbers are filled with the median where they are missing (and marked so) and standardised, dates and times read as
+    days and hours, categories spread out, text hashed by words. Columns that say nothing (empty, the same or different
+    in every row, lists) are left out. `notes_` says what was done. Lazy frames are learnt from one column at a time.
 
     Examples
     --------
@@ -34,98 +33,88 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     array([[ 0.        , -0.70710678,  0.        ,  0.        ]])
     """
 
-    kinds_: dict[str, str] | None
-    numbers_: Any
-    categories_: Any
+    columns_: dict[str, Column] | None
+    gaps_: Any
 
-    def fit(self, X: Any, y: Any = None) -> TableEncoder:
-        """Learn medians, scales and categories."""
-        self.fit_transform(X)
+    def fit(self, X: Any, y: Any = None, run: Callable[..., Iterable[Any]] = map) -> TableEncoder:
+        """Learn medians, scales and categories; `run` maps over columns, perhaps elsewhere."""
+        frame = _as_frame(X)
+        self.columns_, self.gaps_, self.notes_ = None, None, ()
+        if frame is None:
+            self._fit_array(_as_array(X))
+            return self
+        names = frame.collect_schema().names()
+        learnt = list(run(partial(_learn, frame.to_native()), names))
+        notes = [note for _, some in learnt for note in some]
+        self.columns_ = {name: column for name, (column, _) in zip(names, learnt, strict=True) if column is not None}
+        if not self.columns_:
+            raise ValueError("no column can be used as a feature: " + "; ".join(notes))
+        self.notes_ = tuple(notes)
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Learn from a table and give its rows as an array, or as CSR where there is text."""
-        frame = _as_frame(X)
-        notes: list[str] = []
-        if frame is None:
-            rows = _as_array(X)
-            self.kinds_ = None
-            blocks = self._fit_array(rows, notes)
-        else:
-            self.kinds_ = _kinds(frame, notes)
-            blocks = self._fit_frame(frame)
-        self.notes_ = tuple(notes)
-        return blocks
+        return self.fit(X).transform(X)
 
     def transform(self, X: Any) -> Any:
         """Rows of another table with the same columns."""
-        check_is_fitted(self, "kinds_")
+        check_is_fitted(self, "columns_")
         frame = _as_frame(X)
-        if (frame is None) != (self.kinds_ is None):
+        if (frame is None) != (self.columns_ is None):
             raise ValueError("the encoder was fitted on a frame or an array, and is given the other")
-        if self.kinds_ is None:
+        if self.columns_ is None or frame is None:
             rows = _as_array(X)
-            return rows if self.numbers_ is None else self.numbers_.transform(rows)
-        assert frame is not None
-        missing = [name for name in self.kinds_ if name not in frame.columns]
+            return rows if self.gaps_ is None else self.gaps_.transform(rows)
+        if isinstance(frame, nw.LazyFrame):
+            frame = frame.select(*self.columns_).collect()
+        missing = [name for name in self.columns_ if name not in frame.columns]
         if missing:
             raise ValueError(f"the table has no column {missing[0]!r}, which was there when the encoder was fitted")
-        return _joined(
-            None if self.numbers_ is None else self.numbers_.transform(self._numbers(frame)),
-            None if self.categories_ is None else self.categories_.transform(self._strings(frame, "category")),
-            [_hashed(column) for column in self._strings(frame, "text").T],
-        )
+        return _joined(frame, self.columns_)
 
-    def _fit_array(self, rows: Any, notes: list[str]) -> Any:
+    @property
+    def width_(self) -> int:
+        """How many columns of numbers a frame becomes."""
+        return sum(column.width for column in (self.columns_ or {}).values())
+
+    def _fit_array(self, rows: Any) -> None:
         from sklearn.impute import SimpleImputer
 
-        self.numbers_, self.categories_ = None, None
         if hasattr(rows, "tocsr") or not (gaps := np.isnan(rows).sum(axis=0)).any():
-            return rows
-        notes.append(
-            f"{gaps.sum()} missing values in {np.count_nonzero(gaps)} columns: filled with the median and marked"
+            return
+        self.notes_ = (
+            f"{gaps.sum()} missing values in {np.count_nonzero(gaps)} columns: filled with the median and marked",
         )
-        self.numbers_ = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
-        return self.numbers_.fit_transform(rows)
-
-    def _fit_frame(self, frame: nw.DataFrame[Any]) -> Any:
-        from sklearn.impute import SimpleImputer
-        from sklearn.pipeline import make_pipeline
-        from sklearn.preprocessing import OneHotEncoder, StandardScaler
-
-        assert self.kinds_ is not None
-        kinds = set(self.kinds_.values())
-        self.numbers_, self.categories_ = None, None
-        numbers = categories = None
-        if kinds & {"number", "date"}:
-            self.numbers_ = make_pipeline(SimpleImputer(strategy="median", add_indicator=True), StandardScaler())
-            numbers = self.numbers_.fit_transform(self._numbers(frame))
-        if "category" in kinds:
-            self.categories_ = OneHotEncoder(
-                max_categories=MOST_CATEGORIES, sparse_output="text" in kinds, handle_unknown="ignore"
-            )
-            categories = self.categories_.fit_transform(self._strings(frame, "category"))
-        return _joined(numbers, categories, [_hashed(column) for column in self._strings(frame, "text").T])
-
-    def _numbers(self, frame: nw.DataFrame[Any]) -> Floats:
-        kinds = self.kinds_ or {}
-        readers = {"number": _as_floats, "date": _as_days}
-        return np.column_stack(
-            [readers[kind](frame.get_column(name)) for name, kind in kinds.items() if kind in readers]
-        )
-
-    def _strings(self, frame: nw.DataFrame[Any], wanted: str) -> NDArray[Any]:
-        columns = [_as_strings(frame.get_column(name)) for name, kind in (self.kinds_ or {}).items() if kind == wanted]
-        return np.column_stack(columns).astype(object) if columns else np.empty((frame.shape[0], 0), dtype=object)
+        self.gaps_ = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True).fit(rows)
 
 
-def _as_frame(X: Any) -> nw.DataFrame[Any] | None:
-    frame = nw.from_native(X, pass_through=True)
+def _learn(table: Any, name: str) -> tuple[Column | None, list[str]]:
+    frame = nw.from_native(table)
     if isinstance(frame, nw.LazyFrame):
-        frame = frame.collect()
-    if not isinstance(frame, nw.DataFrame):
+        frame = frame.select(name).collect()
+    return learn_column(frame.get_column(name))
+
+
+def _joined(frame: nw.DataFrame[Any], columns: dict[str, Column]) -> Any:
+    """All columns side by side: an array filled in column by column, or CSR where there is text."""
+    if any(column.sparse for column in columns.values()):
+        from scipy import sparse
+
+        parts = [column.encode(frame.get_column(name)) for name, column in columns.items()]
+        return sparse.csr_array(sparse.hstack(parts))
+    rows = np.empty((frame.shape[0], sum(column.width for column in columns.values())))
+    start = 0
+    for name, column in columns.items():
+        rows[:, start : start + column.width] = column.encode(frame.get_column(name))
+        start += column.width
+    return rows
+
+
+def _as_frame(X: Any) -> Frame | None:
+    frame = nw.from_native(X, pass_through=True)
+    if not isinstance(frame, nw.DataFrame | nw.LazyFrame):
         return None
-    if frame.shape[0] == 0 or frame.shape[1] == 0:
+    if not frame.collect_schema().names() or (isinstance(frame, nw.DataFrame) and frame.shape[0] == 0):
         raise ValueError("the table is empty; rows and at least one column besides the label are needed")
     return frame
 
@@ -149,78 +138,6 @@ def _as_array(X: Any) -> Any:
     return rows
 
 
-def _kinds(frame: nw.DataFrame[Any], notes: list[str]) -> dict[str, str]:
-    """What each column holds: numbers, dates, categories or text; columns that say nothing are left out."""
-    found = {name: _kind(frame.get_column(name), notes) for name in frame.columns}
-    kinds = {name: kind for name, kind in found.items() if kind}
-    if not kinds:
-        raise ValueError("no column can be used as a feature: " + "; ".join(notes))
-    return kinds
-
-
-def _kind(values: nw.Series[Any], notes: list[str]) -> str:
-    name, numeric = values.name, values.dtype.is_numeric() or values.dtype == nw.Boolean
-    missing = int(np.isnan(_as_floats(values)).sum()) if numeric else int(values.is_null().sum())
-    if missing == len(values):
-        notes.append(f"column {name!r} is empty: left out")
-        return ""
-    if numeric or values.dtype.is_temporal():
-        if not numeric:
-            notes.append(f"column {name!r} holds dates: read as days")
-        _note_missing(notes, name, missing, "filled with the median and marked")
-        return "number" if numeric else "date"
-    strings = _as_strings(values)
-    distinct = len(set(strings.tolist()))
-    if distinct <= MOST_CATEGORIES or distinct <= len(strings) // 5:
-        _note_missing(notes, name, missing, "kept as a category of their own")
-        if distinct > MOST_CATEGORIES:
-            notes.append(f"column {name!r} has {distinct} categories: the rarest are put together")
-        return "category"
-    if np.mean([len(value.split()) for value in strings]) >= 2:
-        notes.append(f"column {name!r} holds text: its words are hashed into {TEXT_WIDTH} columns")
-        return "text"
-    notes.append(f"column {name!r} has {distinct} distinct names in {len(strings)} rows: left out")
-    return ""
-
-
-def _as_floats(values: nw.Series[Any]) -> Floats:
-    floats = np.asarray(values.cast(nw.Float64).to_numpy(), dtype=np.float64)
-    _refuse_infinite(floats, values.name)
-    return floats
-
-
-def _as_days(values: nw.Series[Any]) -> Floats:
-    days = values.to_numpy().astype("datetime64[ms]")
-    return np.where(np.isnat(days), np.nan, days.astype(np.int64) / 86_400_000.0)
-
-
-def _as_strings(values: nw.Series[Any]) -> NDArray[Any]:
-    known = [MISSING if value is None or value != value or value == "" else str(value) for value in values.to_list()]
-    return np.array(known, dtype=object)
-
-
-def _hashed(strings: NDArray[Any]) -> Any:
-    from sklearn.feature_extraction.text import HashingVectorizer
-
-    return HashingVectorizer(n_features=TEXT_WIDTH, alternate_sign=False, norm="l2").transform(strings)
-
-
-def _joined(numbers: Any, categories: Any, texts: list[Any]) -> Any:
-    """All columns side by side: an array, or CSR where there is text."""
-    blocks = [block for block in (numbers, categories, *texts) if block is not None]
-    if not texts:
-        return np.hstack(blocks)
-    from scipy import sparse
-
-    return sparse.csr_array(sparse.hstack(blocks))
-
-
-def _refuse_infinite(values: Any, name: str | None = None) -> None:
+def _refuse_infinite(values: Any) -> None:
     if np.isinf(values).any():
-        where = "X" if name is None else f"column {name!r}"
-        raise ValueError(f"{where} holds infinite values; replace them by large numbers or leave them empty")
-
-
-def _note_missing(notes: list[str], column: str, missing: int, done: str) -> None:
-    if missing:
-        notes.append(f"column {column!r} has {missing} missing values: {done}")
+        raise ValueError("X holds infinite values; replace them by large numbers or leave them empty")
