@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils import Tags, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from noisewise._inputs import Chance, Codes, Floats, find_labels, generator
+from noisewise._inputs import Chance, Codes, Floats, encode_labels, find_labels, generator
 from noisewise.labels._base import NoisyLabelClassifier
 from noisewise.labels._leave_one_out import fit_pooled_ridge
 from noisewise.noise._calibration import read_noise
@@ -73,6 +73,10 @@ class RobustRidgeClassifier(NoisyLabelClassifier):
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit the ridge, score every row without its label, and find the noise from these scores."""
+        if hasattr(X, "map_blocks"):  # rows that are not in memory were checked when they were encoded
+            self.classes_, codes = encode_labels(y)
+            self.n_features_in_ = X.shape[1]
+            return self._fit_rows(X, codes)
         return self._fit_rows(*self._check_training(X, y, accept_sparse="csr", dtype=ROW_TYPES))
 
     def _fit_rows(self, X: Any, codes: Codes) -> Self:
