@@ -9,6 +9,7 @@ import typer
 
 from noisewise.cli._audit import audit
 from noisewise.cli._models import fit, predict
+from noisewise.cli._reproduce import reproduce
 from noisewise.cli._talk import say
 
 __all__ = ["app", "main"]
@@ -32,7 +33,7 @@ def noisewise(version: Annotated[bool, typer.Option("--version", help="Show the 
         raise typer.Exit
 
 
-for command in (audit, fit, predict):
+for command in (audit, fit, predict, reproduce):
     app.command()(command)
 
 

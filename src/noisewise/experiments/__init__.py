@@ -1,0 +1,36 @@
+"""The papers' tables and figures: declared, run once, and set beside the printed numbers."""
+
+from noisewise.experiments._blocks import Block, Comparison, Entry, Figure, Table, Text
+from noisewise.experiments._page import parts_of, summary, to_html, to_json, to_markdown, write
+from noisewise.experiments._papers import find_paper, keyed, paper_names, printed_numbers
+from noisewise.experiments._rows import Rows, RowStore
+from noisewise.experiments._run import Ran, comparable, rows_of, run
+from noisewise.experiments._spec import Cell, Experiment, Paper
+
+__all__ = [
+    "Block",
+    "Cell",
+    "Comparison",
+    "Entry",
+    "Experiment",
+    "Figure",
+    "Paper",
+    "Ran",
+    "RowStore",
+    "Rows",
+    "Table",
+    "Text",
+    "comparable",
+    "find_paper",
+    "keyed",
+    "paper_names",
+    "parts_of",
+    "printed_numbers",
+    "rows_of",
+    "run",
+    "summary",
+    "to_html",
+    "to_json",
+    "to_markdown",
+    "write",
+]

@@ -1,0 +1,161 @@
+"""What a page is made of: text, tables, figures, and printed numbers beside ours with a verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+RULES = """\
+**within the paper's std**: ours is no further from the printed mean than the printed standard deviation.
+**as verified**: ours is within the stated tolerance of a number that was checked by an independent implementation,
+or on the right side of a stated limit. **within tolerance**: the paper prints no spread, and ours is within the stated
+tolerance. **differs**: none of these, with the reason. **not run**: with the reason. A dash: nothing to compare."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A printed number beside ours.
+
+    Parameters
+    ----------
+    labels : what the number is
+    ours, error : our mean and its standard error
+    printed, spread : the paper's mean and its standard deviation
+    verified, tolerance : a checked number; `side` tells whether it is met "near", at "most" or at "least"
+    reason : why ours differs, or why there is none
+
+    Examples
+    --------
+    >>> Entry(("heart",), ours=0.83, printed=0.85, spread=0.04).verdict
+    "within the paper's std"
+    >>> Entry(("heart",), ours=0.70, verified=0.82, tolerance=0.02, side="least", reason="two splits only").verdict
+    'differs: two splits only'
+    """
+
+    labels: tuple[str, ...]
+    ours: float | None = None
+    error: float | None = None
+    printed: float | None = None
+    spread: float | None = None
+    verified: float | None = None
+    tolerance: float = 0.0
+    side: str = "near"
+    reason: str = ""
+
+    @property
+    def is_verified(self) -> bool | None:
+        """Whether ours is as verified; None where there is nothing verified or nothing of ours."""
+        if self.ours is None or self.verified is None:
+            return None
+        above = self.ours - self.verified
+        off = {"near": abs(above), "most": above, "least": -above}[self.side]
+        return off <= self.tolerance + 1e-12
+
+    @property
+    def is_as_printed(self) -> bool | None:
+        """Whether ours is as near to the printed number as the paper's own spread, or the tolerance, asks."""
+        if self.ours is None or self.printed is None:
+            return None
+        allowed = self.spread if self.spread is not None else self.tolerance
+        return abs(self.ours - self.printed) <= allowed + 1e-12 if allowed else None
+
+    @property
+    def verdict(self) -> str:
+        """By the rules stated on every page."""
+        if self.ours is None:
+            return f"not run: {self.reason or 'not in this run'}"
+        agreed = []
+        if self.is_as_printed:
+            agreed.append("within the paper's std" if self.spread is not None else "within tolerance")
+        if self.is_verified:
+            agreed.append("as verified")
+        if agreed:
+            return "; ".join(agreed)
+        if self.is_as_printed is None and self.is_verified is None:
+            return "—"
+        return f"differs: {self.reason}" if self.reason else "differs"
+
+
+@dataclass(frozen=True)
+class Text:
+    """A paragraph of Markdown."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of ready words."""
+
+    title: str
+    header: Sequence[str]
+    lines: Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Printed | ours | difference | verdict, one line an entry."""
+
+    title: str
+    labels: Sequence[str]
+    entries: Sequence[Entry]
+    digits: int = 3
+
+    def table(self) -> Table:
+        """As words."""
+        given = any(entry.verified is not None for entry in self.entries)
+        header = [*self.labels, "printed", *(["verified"] if given else []), "ours", "difference", "verdict"]
+        return Table(self.title, header, [self._line(entry, given) for entry in self.entries])
+
+    def _line(self, entry: Entry, given: bool) -> list[str]:
+        check = [] if not given else [self._verified(entry)]
+        beside = entry.printed if entry.printed is not None else entry.verified
+        apart = None if entry.ours is None or beside is None else entry.ours - beside
+        return [
+            *entry.labels,
+            self._number(entry.printed, entry.spread),
+            *check,
+            self._number(entry.ours, entry.error),
+            "" if apart is None else f"{apart:+.{self.digits}f}",
+            entry.verdict,
+        ]
+
+    def _verified(self, entry: Entry) -> str:
+        sign = {"near": "", "most": "≤ ", "least": "≥ "}[entry.side]
+        return sign + self._number(entry.verified, entry.tolerance or None)
+
+    def _number(self, value: float | None, spread: float | None) -> str:
+        if value is None:
+            return ""
+        return f"{value:.{self.digits}f}" + ("" if spread is None else f" ± {spread:.{self.digits}f}")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A drawing as SVG."""
+
+    name: str
+    caption: str
+    svg: str
+
+
+Block = Text | Table | Comparison | Figure
+
+
+def tally(blocks: Sequence[Block]) -> dict[str, int]:
+    """How many compared cells ran, how many are as verified or as printed, and how many can be judged.
+
+    >>> tally([Comparison("", ["set"], [Entry(("heart",), ours=0.83, printed=0.85, spread=0.04), Entry(("w8a",))])])
+    {'cells': 2, 'ran': 1, 'verified': 0, 'of verified': 0, 'printed': 1, 'of printed': 1}
+    """
+    entries = [entry for block in blocks if isinstance(block, Comparison) for entry in block.entries]
+    checked = [entry.is_verified for entry in entries if entry.is_verified is not None]
+    beside = [entry.is_as_printed for entry in entries if entry.is_as_printed is not None]
+    return {
+        "cells": len(entries),
+        "ran": sum(entry.ours is not None for entry in entries),
+        "verified": sum(checked),
+        "of verified": len(checked),
+        "printed": sum(beside),
+        "of printed": len(beside),
+    }

@@ -1,0 +1,272 @@
+"""How the robust k-NN paper's tables and figures are set beside ours."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from noisewise.experiments import _draw
+from noisewise.experiments._blocks import Block, Comparison, Entry, Figure, Table, Text
+from noisewise.experiments._neighbor_tasks import CHESSBOARD_VOTERS, INFLUENCE, SHARES, noise_of
+from noisewise.experiments._rows import Rows
+
+NOISES = [(0.1, 0.2), (0.3, 0.1), (0.4, 0.4)]  # (tau_plus, tau_minus)
+ASYMMETRIC = [(0.2, 0.1), (0.3, 0.1), (0.4, 0.1)]
+SYMMETRIC = [(0.1, 0.1), (0.2, 0.2), (0.3, 0.3)]
+CHESSBOARD = [(0.0, 0.0), *ASYMMETRIC, *SYMMETRIC]
+PLAIN = {"cancer": "breast_cancer_wisconsin", "german": "german_numeric", "splice": "splice_libsvm"}
+SMALL = ["heart", "ionosphere", "housing", "breast_cancer_wisconsin", "diabetes"]
+SMALL += ["vehicle", "fourclass", "german_numeric", "splice_libsvm", "optdigits"]
+BIG = ["segment", "landsat", "mushroom", "usps", "pendigits", "letter", "magic04", "w8a", "shuttle", "acoustic"]
+TITLES = {"rnn": "RNN", "ir-ksvm": "IR-KSVM", "ir-llog": "IR-LLog", "ld-ksvm": "LD-KSVM", "ue-llog": "UE-LLog"}
+TITLES |= {"arow": "AROW", "nherd": "NHERD"}
+KNOWN_GAPS = {
+    "acoustic": "the set can't be had",
+    "optdigits": "all 5,620 rows of 64 columns here; the paper has 1,143 of 42",
+    "housing": "the paper does not say where it cuts the prices; the median here",
+}
+Printed = Mapping[str, Any]
+
+
+def figure_1(rows: Rows, printed: Printed) -> list[Block]:
+    """Error against k for each noise, with the limits of theory."""
+    from noisewise.datasets import sine_2d_posterior
+    from noisewise.labels import theory
+
+    grid = (np.arange(200) + 0.5) / 200
+    posterior = sine_2d_posterior(np.stack(np.meshgrid(grid, grid), axis=-1).reshape(-1, 2))
+    entries = []
+    for check in printed["verified"]["figure-1"]:
+        place = CHESSBOARD_VOTERS.index(check["k"])
+        found = [row[check["method"]][place] for row in rows.where(noise=check["noise"])]
+        entries.append(
+            Entry(
+                (str(tuple(check["noise"])), check["method"], str(check["k"])),
+                ours=float(np.mean(found)) if found else None,
+                verified=check["error"],
+                tolerance=check["tolerance"],
+                side=check["side"],
+            )
+        )
+    curves: dict[str, dict[str, _draw.Curve]] = {}
+    for noise in [*ASYMMETRIC, *SYMMETRIC]:
+        chosen = rows.where(noise=noise)
+        if len(chosen):
+            limit = theory.neighbors_limit(posterior, noise_of(noise))
+            panel = {
+                name: _draw.Curve(CHESSBOARD_VOTERS, list(chosen.mean_curve(name)))
+                for name in ("knn", "rnn", "rnn-printed")
+            }
+            panel["limit of k-NN"] = _draw.Curve([1, 200], [limit, limit], "--")
+            curves[f"(tau+, tau-) = {noise}"] = panel
+    blocks: list[Block] = [Comparison("Error on clean rows", ["noise", "method", "k"], entries)]
+    if curves:
+        caption = "Error against k; rnn-printed takes eq. 6 as printed, with the two rates swapped"
+        blocks.append(Figure("figure-1", caption, _draw.panels(curves, "k", "error on clean labels")))
+    return blocks
+
+
+def figure_1c(rows: Rows, printed: Printed) -> list[Block]:
+    """1-NN never comes to the Bayes error."""
+    sizes = sorted(rows.unique("rows"))
+    curves = {
+        str(noise): _draw.Curve(
+            sizes, [float(rows.where(noise=noise, rows=size).mean_curve("knn")[0]) for size in sizes]
+        )
+        for noise in SYMMETRIC
+        if all(len(rows.where(noise=noise, rows=size)) for size in sizes)
+    }
+    if not sizes or not curves:
+        return []
+    drawing = _draw.panels({"1-NN": curves}, "training rows", "error on clean labels", limits=(0.28, 0.5))
+    return [Figure("figure-1c", "1-NN under symmetric noise; the Bayes error is 0.297", drawing)]
+
+
+def table_1(rows: Rows, printed: Printed) -> list[Block]:
+    """Sizes of the sets, from the catalogue."""
+    from noisewise.datasets import names
+
+    sizes = {listing.name: listing for listing in names()}
+    lines = []
+    for line in printed["table-1"]["rows"]:
+        ours = sizes.get(PLAIN.get(line["dataset"], line["dataset"]))
+        here = "can't be had" if ours is None else f"{ours.rows:,} x {ours.columns}"
+        lines.append([line["dataset"], f"{line['instances']:,} x {line['features']}", here])
+    return [Table("Rows x columns", ["set", "printed", "ours"], lines)]
+
+
+def table_2(rows: Rows, printed: Printed) -> list[Block]:
+    """Every printed accuracy beside ours, then who beats RNN, and the column that print seems to show."""
+    checks = {(one["dataset"], *one["noise"]): one for one in printed["verified"]["table-2"]}
+    plain = {title: name for name, title in TITLES.items()}
+    entries = []
+    for line in printed["table-2"]["rows"]:
+        method, name = plain[line["method"]], line["dataset"]
+        chosen = rows.where(dataset=PLAIN.get(name, name), noise=line["noise"], method=method)
+        check = checks.get((name, *line["noise"])) if method == "rnn" else None
+        entries.append(
+            Entry(
+                (name, str(tuple(line["noise"])), line["method"]),
+                ours=chosen.mean("accuracy"),
+                error=chosen.spread("accuracy"),
+                printed=line["mean"],
+                spread=line["std"],
+                verified=None if check is None else check["accuracy"],
+                tolerance=0.0 if check is None else check["tolerance"],
+                side="least",
+                reason=_reason(name, method, len(chosen)),
+            )
+        )
+    blocks: list[Block] = [Comparison("Accuracy on clean test labels", ["set", "noise", "method"], entries)]
+    return [*blocks, _means(rows, printed), _wins(rows, printed)]
+
+
+def _reason(name: str, method: str, n_rows: int) -> str:
+    if name in KNOWN_GAPS:
+        return KNOWN_GAPS[name]
+    if not n_rows:
+        return "not in this run"
+    if name in BIG:
+        return "at most 3,000 training rows here"
+    if method == "rnn":
+        return "honest selection here; print agrees with selection on test labels"
+    return "another implementation and grid of parameters"
+
+
+def _means(rows: Rows, printed: Printed) -> Comparison:
+    """Means over the ten smaller sets: verified for honest selection; the oracle has no printed mean of its own."""
+    checks = printed["verified"]["table-2 means over ten sets"]
+    entries = []
+    for method in [*TITLES, "knn", "rnn-ours", "rnn-oracle"]:
+        for place, noise in enumerate(NOISES):
+            means = [rows.where(dataset=name, noise=noise, method=method).mean("accuracy") for name in SMALL]
+            beside = [
+                line["mean"]
+                for line in printed["table-2"]["rows"]
+                if line["method"] == TITLES.get(method.replace("-oracle", ""))
+                and tuple(line["noise"]) == noise
+                and PLAIN.get(line["dataset"], line["dataset"]) in SMALL
+            ]
+            complete = [mean for mean in means if mean is not None]
+            entries.append(
+                Entry(
+                    (method, str(noise)),
+                    ours=float(np.mean(complete)) if len(complete) == len(SMALL) else None,
+                    printed=float(np.mean(beside)) if beside else None,
+                    verified=checks[method][place] if method in checks else None,
+                    tolerance=checks["tolerance"] if method in checks else 0.03,
+                    reason="needs all ten sets" if len(complete) < len(SMALL) else "",
+                )
+            )
+    return Comparison("Mean over the ten smaller sets", ["method", "noise"], entries)
+
+
+def _wins(rows: Rows, printed: Printed) -> Table:
+    """How often RNN is better, level or worse by a paired t-test over the repeats at 0.05."""
+    from scipy.stats import ttest_rel
+
+    lines = []
+    for method in list(TITLES)[1:]:
+        counts = {"rnn": [0, 0, 0], "rnn-oracle": [0, 0, 0]}
+        for name in rows.unique("dataset"):
+            for noise in NOISES:
+                other = rows.where(dataset=name, noise=noise, method=method).values("accuracy")
+                for ours, count in counts.items():
+                    mine = rows.where(dataset=name, noise=noise, method=ours).values("accuracy")
+                    if len(mine) == len(other) > 1:
+                        apart = mine - other
+                        sure = apart.std() > 0 and ttest_rel(mine, other).pvalue < 0.05
+                        count[0 if sure and apart.mean() > 0 else 2 if sure else 1] += 1
+        said = ["/".join(map(str, count)) for count in counts.values()]
+        lines.append([TITLES[method], printed["table-2"]["win/tie/loss of RNN"][TITLES[method]], *said])
+    header = ["against", "printed (60 cells)", "RNN, honest", "RNN, oracle"]
+    return Table("Win/tie/loss of RNN (paired t-tests over the repeats, 0.05)", header, lines)
+
+
+def figure_2(rows: Rows, printed: Printed) -> list[Block]:
+    """Mean ranks over sets and noises."""
+    problems = [
+        (name, noise)
+        for name in rows.unique("dataset")
+        for noise in NOISES
+        if all(len(rows.where(dataset=name, noise=noise, method=method)) for method in TITLES)
+    ]
+    if len(problems) < 5:
+        return [Text("Too few sets ran for the test.")]
+    blocks: list[Block] = []
+    for column, said in (("rnn", "honest selection"), ("rnn-oracle", "selection on the test labels")):
+        scores: dict[str, list[float]] = {}
+        for method in [column, *list(TITLES)[1:]]:
+            means = [rows.where(dataset=name, noise=noise, method=method).mean("accuracy") for name, noise in problems]
+            scores[TITLES.get(method, "RNN, oracle")] = [mean or 0.0 for mean in means]
+        caption = f"Mean ranks over {len(problems)} cells, {said}; a bar joins what Nemenyi's test can't tell apart"
+        blocks.append(Figure(f"figure-2-{column}", caption, _draw.critical_difference(scores)))
+    return blocks
+
+
+def table_3(rows: Rows, printed: Printed) -> list[Block]:
+    """The noise that RNN found; only its order of size is a claim."""
+    limits = {(one["dataset"], *one["noise"]): one for one in printed["verified"]["table-3"]}
+    entries = []
+    for line in printed["table-3"]["rows"]:
+        name = line["dataset"]
+        chosen = rows.where(dataset=PLAIN.get(name, name), noise=line["noise"])
+        for rate in ("tau_plus", "tau_minus"):
+            check = limits.get((name, *line["noise"]))
+            entries.append(
+                Entry(
+                    (name, str(tuple(line["noise"])), rate),
+                    ours=chosen.mean(rate),
+                    error=chosen.spread(rate),
+                    printed=line[rate],
+                    verified=None if check is None else float(np.mean(check[rate])),
+                    tolerance=0.06 + (0.0 if check is None else float(np.ptp(check[rate])) / 2),
+                    reason=KNOWN_GAPS.get(name, "a least value over all rows moves with k' and the number of rows"),
+                )
+            )
+    return [Comparison("Rates found, tolerance 0.06", ["set", "noise", "rate"], entries), _signs(rows)]
+
+
+def _signs(rows: Rows) -> Text:
+    right = [(row["tau_plus"] > row["tau_minus"]) for row in rows.where(noise=(0.3, 0.1))]
+    if not right:
+        return Text("")
+    share = np.mean(right)
+    return Text(f"At (0.3, 0.1) the sign of tau_plus - tau_minus is right in {share:.0%} of {len(right)} runs.")
+
+
+def figures_3_to_5(rows: Rows, printed: Printed) -> list[Block]:
+    """Three rows of panels, one for each parameter."""
+    blocks: list[Block] = []
+    ways: dict[str, tuple[str, list[Any]]] = {
+        "by_k": ("k", INFLUENCE),
+        "by_anchors": ("k'", INFLUENCE),
+        "by_rows": ("the share of training rows", SHARES),
+    }
+    for number, (name, (x_label, places)) in enumerate(ways.items(), 3):
+        curves = {
+            dataset: {
+                str(noise): _draw.Curve(places, list(rows.where(dataset=dataset, noise=noise).mean_curve(name)))
+                for noise in NOISES
+                if len(rows.where(dataset=dataset, noise=noise))
+            }
+            for dataset in rows.unique("dataset")
+        }
+        if curves:
+            drawing = _draw.panels(curves, x_label, "accuracy", columns=4)
+            blocks.append(Figure(f"figure-{number}", f"Figure {number}: influence of {x_label}", drawing))
+    return blocks or [Text("Not run: the sets are not here.")]
+
+
+def bundled(rows: Rows, printed: Printed) -> list[Block]:
+    """Nothing printed to compare with."""
+    entries = [
+        Entry((name, str(noise), method), ours=chosen.mean("accuracy"), error=chosen.spread("accuracy"))
+        for name in rows.unique("dataset")
+        for noise in NOISES
+        for method in [*TITLES, "knn", "rnn-ours", "rnn-oracle"]
+        for chosen in [rows.where(dataset=name, noise=noise, method=method)]
+    ]
+    return [Comparison("Accuracy on clean test labels; not in the paper", ["set", "noise", "method"], entries)]

@@ -1,0 +1,113 @@
+"""Running the cells that have no row yet, and collecting the rows of an experiment."""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from importlib import import_module
+from importlib.metadata import version
+from typing import Any
+
+from noisewise.experiments._engines import each
+from noisewise.experiments._rows import Row, Rows, RowStore
+from noisewise.experiments._spec import Cell, Experiment
+
+PACKAGES = ("noisewise", "numpy", "scipy", "scikit-learn", "numba")
+Job = tuple[str, Any, Cell]  # experiment, task, cell
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a run did: cells finished now, found finished, and those that failed with the reason."""
+
+    finished: int
+    found: int
+    failed: Mapping[str, str]
+
+
+def run(
+    experiments: Mapping[str, Experiment],
+    store: RowStore,
+    quick: bool = False,
+    engine: str = "local",
+    jobs: int = 1,
+    address: str | None = None,
+    minutes: float | None = None,
+    on_row: Callable[[int, int], None] | None = None,
+) -> Ran:
+    """Run every cell that the store has no row of; a cell shared by two experiments is run once.
+
+    Parameters
+    ----------
+    experiments : mapping of "paper/name" to Experiment
+    store : RowStore
+        Gets each row as soon as it is there.
+    quick : bool
+        Fewer seeds and sets.
+    engine, jobs, address : see `each`
+    minutes : float, optional
+        Start no further cells after this time; first repeats come first, so what is there is even.
+    on_row : function of (done, total), optional
+    """
+    wanted: dict[str, Job] = {}
+    for key, experiment in experiments.items():
+        for cell in experiment.cells(quick):
+            wanted.setdefault(cell.id, (key, experiment.task, cell))
+    todo = sorted((job for name, job in wanted.items() if name not in store.rows), key=_turn)
+    deadline = None if minutes is None else time.time() + 60 * minutes
+    failed: dict[str, str] = {}
+    finished = 0
+    for number, (key, row) in enumerate(each(partial(measure, deadline=deadline), todo, engine, jobs, address), 1):
+        if "result" in row:
+            store.add(key, row)
+            finished += 1
+        elif row["error"] is not None:
+            failed[row["id"]] = row["error"]
+        if on_row is not None:
+            on_row(number, len(todo))
+    return Ran(finished, len(wanted) - len(todo), failed)
+
+
+def measure(job: Job, deadline: float | None = None) -> tuple[str, Row]:
+    """The row of one cell; sums in it do not depend on how many processors there are.
+
+    A cell that fails has an error in the place of its result; one that comes after the deadline has neither.
+    """
+    threads: Any = import_module("threadpoolctl")  # brought by scikit-learn; has no types
+    key, task, cell = job
+    row: Row = {"id": cell.id, "experiment": key, "task": cell.task, "settings": dict(cell.settings)}
+    if deadline is not None and time.time() > deadline:
+        return key, {**row, "error": None}
+    start = time.perf_counter()
+    try:
+        with threads.threadpool_limits(1):
+            found = dict(task(cell))
+    except Exception as error:  # one bad cell must not end a night's run; the page says which and why
+        return key, {**row, "error": f"{type(error).__name__}: {error}"}
+    times = {name: value for name, value in found.items() if name.startswith("seconds")}
+    row["result"] = {name: value for name, value in found.items() if name not in times}
+    return key, {**row, "times": {**times, "seconds": time.perf_counter() - start}, "versions": versions()}
+
+
+def rows_of(experiment: Experiment, store: RowStore, quick: bool = False) -> Rows:
+    """The stored rows of an experiment as flat records of settings, results and times."""
+    found = (store.rows.get(cell.id) for cell in experiment.plan(quick))
+    return Rows({**row["settings"], **row["result"], **row["times"]} for row in found if row is not None)
+
+
+def comparable(rows: Iterable[Row]) -> list[tuple[str, Any]]:
+    """What must be equal whoever ran the cells: ids and results, without times and versions."""
+    return [(row["id"], row["result"]) for row in sorted(rows, key=lambda row: str(row["id"]))]
+
+
+@lru_cache(maxsize=1)
+def versions() -> dict[str, str]:
+    """Versions that a row was made with."""
+    return {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
+
+
+def _turn(job: Job) -> tuple[int, str]:
+    return job[2].settings.get("repeat", 0), job[2].id

@@ -1,0 +1,131 @@
+"""What an experiment is: a declaration whose cells are pure functions of their own descriptions."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from noisewise.experiments._data import is_here
+
+if TYPE_CHECKING:
+    from noisewise.experiments._blocks import Block
+    from noisewise.experiments._rows import Rows
+
+Task = Callable[["Cell"], Mapping[str, Any]]
+Show = Callable[["Rows", Mapping[str, Any]], "list[Block]"]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One run, by its description: the name of a task and its settings. All chance comes from their hash.
+
+    >>> cell = Cell("gao.accuracy", {"dataset": "heart", "method": "rnn", "repeat": 0})
+    >>> cell["dataset"], cell.id
+    ('heart', '6134a5b1fbb792e74061ef8a')
+    >>> other = Cell("gao.accuracy", {"dataset": "heart", "method": "knn", "repeat": 0})
+    >>> cell.seed("dataset", "repeat") == other.seed("dataset", "repeat"), cell.seed() == other.seed()
+    (True, False)
+    """
+
+    task: str
+    settings: Mapping[str, Any]
+    revision: int = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "settings", json.loads(json.dumps(dict(self.settings))))
+
+    def __getitem__(self, name: str) -> Any:
+        return self.settings[name]
+
+    def __hash__(self) -> int:
+        return hash(self.id)
+
+    @property
+    def id(self) -> str:
+        """Hash of the description: the name under which the row is kept."""
+        return _digest([self.task, self.revision, self.settings])[:24]
+
+    def seed(self, *names: str) -> int:
+        """A seed from the named settings (default: all); cells that agree in them draw the same."""
+        chosen = {name: self.settings[name] for name in names} if names else [self.task, self.settings]
+        return int(_digest(chosen)[:8], 16)
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One table or figure of a paper: settings that vary, what a cell does, and how rows are shown.
+
+    Parameters
+    ----------
+    name : str
+        As in the paper: "table-2", "figure-1".
+    title : str
+    task : function of a Cell, at the top of a module
+        Returns numbers and lists of numbers; what begins with "seconds" is a time and may differ between runs.
+    axes : mapping of a setting to its values
+        The paper's protocol; a cell for each combination. The axis "dataset" is checked for sets that are not here; a
+        set whose name begins with "make_" is drawn from its law.
+    show : function of rows and printed numbers that returns blocks for the page
+    quick : mapping of a setting to fewer or smaller values
+    keep : function of settings, optional
+        Combinations to run; by default all.
+    revision : int
+        To be raised when the task changes, so that old rows are not used.
+    """
+
+    name: str
+    title: str
+    task: Task
+    axes: Mapping[str, Sequence[Any]]
+    show: Show
+    quick: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    keep: Callable[[Mapping[str, Any]], bool] | None = None
+    revision: int = 1
+
+    def plan(self, quick: bool = False) -> list[Cell]:
+        """Every cell of the protocol, whether its data are here or not; first repeats first."""
+        if not self.axes:  # what is shown comes from the library alone
+            return []
+        axes = {**self.axes, **(self.quick if quick else {})}
+        name = f"{self.task.__module__.rpartition('.')[2]}.{self.task.__name__}"
+        combinations = (dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values()))
+        cells = [Cell(name, one, self.revision) for one in combinations if self.keep is None or self.keep(one)]
+        return sorted(cells, key=lambda cell: (cell.settings.get("repeat", 0), cell.id))
+
+    def cells(self, quick: bool = False) -> list[Cell]:
+        """The cells whose data are here, in the order of running: repeats in turn, otherwise by chance."""
+        return [cell for cell in self.plan(quick) if is_here(cell.settings.get("dataset"))]
+
+    def absent(self, quick: bool = False) -> list[str]:
+        """Data sets of the protocol that are not here."""
+        names = dict.fromkeys(cell.settings.get("dataset") for cell in self.plan(quick))
+        return sorted(str(name) for name in names if not is_here(name))
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper's experiments, and what to say about them at the top of its page."""
+
+    name: str
+    title: str
+    experiments: Sequence[Experiment]
+    notes: str = ""
+
+    def find(self, name: str | None) -> list[Experiment]:
+        """The experiment of that name, or all of them."""
+        if name is None:
+            return list(self.experiments)
+        found = [one for one in self.experiments if one.name == name]
+        if not found:
+            known = ", ".join(one.name for one in self.experiments)
+            raise ValueError(f"{self.name} has no {name!r}; there are {known}")
+        return found
+
+
+def _digest(description: Any) -> str:
+    plain = json.dumps(description, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(plain.encode()).hexdigest()
