@@ -1,0 +1,57 @@
+"""What the log holds: decisions, answers and activations, one row each."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import NamedTuple
+
+import numpy as np
+
+from noisewise._inputs import Floats
+
+DECISION, ANSWER, ACTIVATION = range(3)  # kinds
+WRONG, RIGHT, NONE = range(3)  # answers
+BY_PERSON, BY_DEFAULT = range(2)  # who answered
+
+
+class Event(NamedTuple):
+    """One row of the log; what does not apply to its kind is None.
+
+    `position` orders the whole log, `number` the decisions of a model. `version` is the log position of the state that
+    decided; `features` are the row's bytes, `scores` those of all scores and then all widths.
+    """
+
+    position: int
+    model: int
+    kind: int
+    decision_id: str
+    time: float
+    number: int | None = None
+    code: int | None = None
+    best: int | None = None
+    probability: float | None = None
+    draw: float | None = None
+    version: int | None = None
+    features: bytes | None = None
+    scores: bytes | None = None
+    allowed: str | None = None
+    active: int | None = None
+    answer: int | None = None
+    person: str | None = None
+    source: int | None = None
+
+    @property
+    def row(self) -> Floats:
+        """The features of a decision."""
+        return np.frombuffer(self.features or b"", dtype="<f8").copy()
+
+    @property
+    def right(self) -> bool | None:
+        """The answer as people say it."""
+        return None if self.answer in (NONE, None) else self.answer == RIGHT
+
+
+def new_id() -> str:
+    """A name for a decision that nobody else gives; later ones sort after earlier ones."""
+    return f"{time.time_ns() // 1_000_000:012x}{os.urandom(8).hex()}"

@@ -1,0 +1,61 @@
+"""The calls of the loop cut in two: decide, and learn whether it was right."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+
+from noisewise.serve._answers import Explanation
+from noisewise.serve._explain import explain
+from noisewise.serve._problems import NotNow
+from noisewise.serve._routes_models import ModelName, service_of
+from noisewise.serve._schemas import DecideRequest, DecideResponse, FeedbackRequest, FeedbackResponse
+from noisewise.serve._service import Service
+
+router = APIRouter(tags=["decisions"])
+
+
+def deciding(request: Request) -> Service:
+    """The service behind a request, if this process decides."""
+    service = service_of(request)
+    if service.settings.role == "learner":
+        raise NotNow("this process learns only; ask one that decides")
+    return service
+
+
+@router.post("/models/{name}/decide", response_model=DecideResponse)
+async def decide(name: ModelName, body: DecideRequest, request: Request) -> Response:
+    """Choose an action; the answer comes when the decision is in the log."""
+    service = deciding(request)
+    model = await service.model(name)
+    made = await service.decide(model, body)
+    return _json(
+        decision_id=made.decision_id,
+        action=model.spec.actions[made.code or 0],
+        probability=made.probability,
+        version=made.version,
+    )
+
+
+@router.post("/models/{name}/feedback", response_model=FeedbackResponse)
+async def feedback(name: ModelName, body: FeedbackRequest, request: Request) -> Response:
+    """Say whether a decision was right; the answer comes when it is in the log. The first answer counts."""
+    service = deciding(request)
+    model = await service.model(name)
+    outcome = await service.feedback(model, body.decision_id, body.right, body.person)
+    return _json(decision_id=body.decision_id, status=outcome.status, right=outcome.event.right)
+
+
+@router.get("/models/{name}/decisions/{decision_id}", response_model=Explanation)
+async def explain_decision(name: ModelName, decision_id: str, request: Request) -> Any:
+    """Why an action was played, and what was said about it."""
+    service = service_of(request)
+    model = await service.model(name)
+    return explain(model.spec, await service.decision(model, decision_id))
+
+
+def _json(**content: Any) -> Response:
+    # a few plain values, already checked: what checks them again would cost as much as the decision
+    return Response(json.dumps(content), media_type="application/json")

@@ -1,0 +1,32 @@
+"""How a process serves: where the log is, which part it plays, and what it allows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+Role = Literal["all", "api", "learner"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of one process of the service.
+
+    Parameters
+    ----------
+    store : address of the log: sqlite:///file or postgresql://user@host/name
+    role : "all" decides and learns; "api" decides with the newest states in the store; "learner" learns
+    keys : API keys by the SHA-256 of the key, as `read_keys` gives them; without any, everybody may ask
+    requests_per_second : most requests of one key or address, 0 for any number
+    largest_body : bytes of a request
+    state_seconds : between two states that the learner keeps in the store
+    personalizer : name of the model behind Personalizer's calls
+    """
+
+    store: str = "sqlite:///noisewise.db"
+    role: Role = "all"
+    keys: dict[str, str] = field(default_factory=dict)
+    requests_per_second: float = 0.0
+    largest_body: int = 1_000_000
+    state_seconds: float = 10.0
+    personalizer: str = "personalizer"
