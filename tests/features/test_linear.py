@@ -212,3 +212,46 @@ def test_guarded_batch_has_the_excess_risk_of_the_best_steps():
     np.testing.assert_allclose(noisy, 17.8, rtol=0.05)
     assert one < 0.42 * 1.3
     assert two < 0.24 * 1.3
+
+
+def on_a_line(n_rows=2000, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows, 3)) @ (np.eye(3) + 0.3)
+    y = X @ [1.0, -2.0, 0.5] + 0.2 * rng.normal(size=n_rows)
+    return GaussianNoise(0.25).corrupt(X, rng), y
+
+
+def test_known_target_noise_gives_total_least_squares():
+    noisy, y = on_a_line()
+    table = np.column_stack([noisy / 0.5, y / 0.2])  # noise of variance one everywhere
+    normal = np.linalg.svd(table - table.mean(axis=0))[2][-1]
+    by_hand = -normal[:3] / normal[3] * 0.2 / 0.5
+    found = NoisyFeatureRegressor(GaussianNoise(0.25), strength=0.0, target_noise=0.04).fit(noisy, y)
+    np.testing.assert_allclose(found.coef_, by_hand, rtol=1e-9)
+    guarded = NoisyFeatureRegressor(GaussianNoise(0.25), target_noise=0.04).fit(noisy, y)
+    np.testing.assert_allclose(guarded.coef_, by_hand, rtol=0.01)
+
+
+def test_known_target_noise_errs_less():
+    errors = {}
+    for seed in range(40):
+        noisy, y = on_a_line(300, seed)
+        for known in (None, 0.04):
+            coef = NoisyFeatureRegressor(GaussianNoise(0.25), strength=0.0, target_noise=known).fit(noisy, y).coef_
+            errors.setdefault(known, []).append(np.sum((coef - [1.0, -2.0, 0.5]) ** 2))
+    better = np.subtract(errors[None], errors[0.04])
+    assert better.mean() > 2 * better.std() / np.sqrt(len(better))
+
+
+def test_target_noise_that_does_not_fit_is_not_used():
+    noisy, y = on_a_line()
+    curved = y + noisy[:, 0] ** 2
+    plain = NoisyFeatureRegressor(GaussianNoise(0.25)).fit(noisy, curved)
+    with pytest.warns(RuntimeWarning, match="does not fit"):
+        told = NoisyFeatureRegressor(GaussianNoise(0.25), target_noise=0.04).fit(noisy, curved)
+    np.testing.assert_array_equal(told.coef_, plain.coef_)
+
+
+def test_target_noise_is_a_variance():
+    with pytest.raises(ValueError, match="variance above 0"):
+        NoisyFeatureRegressor(target_noise=0.0).fit(*on_a_line(50))

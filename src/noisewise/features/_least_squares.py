@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +24,7 @@ STRENGTHS = {
     "ball": 2.0 ** np.arange(3, -4.5, -0.5),
 }  # from weak to strong
 AMOUNTS = (1.0, 0.75, 0.5, 0.0)  # shares of the noise that candidates take away; 0 only averages the copies
+CHANCE = 5.0  # standard errors by which the noise of the rows at hand may differ from the expected
 FLOOR = 2.0  # eigenvalues below two standard errors may be zero or less in truth: weights along them are held back
 
 
@@ -62,12 +64,21 @@ def solve(
 
 
 def solve_guarded(
-    sums: Floats, corrections: Floats, n_targets: int, constraint: str = "ridge", standard_errors: float = 2.0
+    sums: Floats,
+    corrections: Floats,
+    n_targets: int,
+    constraint: str = "ridge",
+    standard_errors: float = 2.0,
+    whole: float | None = None,
 ) -> Fitted:
-    """The share of noise to take away and the strength, chosen by held-out unbiased loss plus standard errors."""
+    """The share of noise to take away and the strength, chosen by held-out unbiased loss plus standard errors.
+
+    `whole` is what counts as all of the noise where the target is a line (`amount_on_a_line`): taking it all away is
+    then left only for what is clearly better.
+    """
     total, noise = sums.sum(axis=0), corrections.sum(axis=0)
     strengths, counts = STRENGTHS[constraint], sums[:, 0, 0]
-    amounts = AMOUNTS if noise.any() else (0.0,)
+    amounts = [(whole or 1.0) * share for share in AMOUNTS] if noise.any() else [0.0]
     if np.count_nonzero(counts) < 2:  # nothing to hold out
         return Fitted(solve(total, noise, n_targets, strengths[-1:], constraint)[0], 1.0, float(strengths[-1]), None)
     floor = FLOOR * eigenvalue_error(sums, corrections, n_targets)
@@ -79,11 +90,41 @@ def solve_guarded(
         for i, amount in enumerate(amounts):
             paths[i, :, fold] = solve(rest, amount * its_noise, n_targets, strengths, constraint, amount * floor)
             losses[i, :, fold] = squared_loss(paths[i, :, fold], held_out)
-    choice = guarded_choice(losses.reshape(-1, len(sums)), counts, standard_errors)
+    choice = guarded_choice(losses.reshape(-1, len(sums)), counts, standard_errors, start=None if whole is None else 0)
     i, j = divmod(choice.best, len(strengths))
     # The mean of the judged fits loses no more than they do; a new fit to all rows can be wild where none of them was.
     coefficients = np.average(paths[i, j], axis=0, weights=counts > 0)
     return Fitted(coefficients, float(amounts[i]), float(strengths[j]), choice)
+
+
+def amount_on_a_line(sums: Floats, correction: Floats, target_noise: float) -> float | None:
+    """How much of the noise to take away where the target is a line of the clean features plus noise of known variance.
+
+    Then some combination of features and target is noise alone, and the smallest variance there is, in units of the
+    noise's, shows how much noise these very rows happen to have: taking away so much is total least squares, which errs
+    less than taking away the expected amount. Where it is not 1 but for chance, there is more in the target than that:
+    None.
+
+    >>> rng = np.random.default_rng(0)
+    >>> Z = np.column_stack([np.ones(1000), rng.normal(size=(1000, 2))])  # both columns are noise of variance 1
+    >>> round(amount_on_a_line(Z.T @ Z, np.array([[1000.0]]), target_noise=1.0), 2)
+    0.96
+    """
+    n = sums[0, 0]
+    observed = sums[1:, 1:] / n - np.outer(sums[0, 1:], sums[0, 1:]) / n**2
+    noise = np.zeros_like(observed)
+    noise[:-1, :-1], noise[-1, -1] = correction / n, target_noise
+    amount = float(1 / np.linalg.eigvals(np.linalg.pinv(observed, hermitian=True) @ noise).real.max())
+    chance = CHANCE * np.sqrt(2 / n) + len(noise) / n
+    if abs(amount - 1) <= chance:
+        return amount
+    warnings.warn(
+        f"target_noise={target_noise:g} does not fit: the rows differ from a line by {amount:.3g} of the stated noise, "
+        f"beyond chance ({chance:.2g}); it is not used, leave it away where the target is no line",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+    return None
 
 
 def eigenvalue_error(sums: Floats, corrections: Floats, n_targets: int, scale: Floats | None = None) -> float:

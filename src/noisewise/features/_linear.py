@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from noisewise._inputs import Floats
 from noisewise.features._batch import centre, fold_products
-from noisewise.features._least_squares import STRENGTHS, Fitted, solve, solve_guarded
+from noisewise.features._least_squares import STRENGTHS, Fitted, amount_on_a_line, solve, solve_guarded
 from noisewise.features._noise import FeatureNoise, correction_of_mean, gather_copies
 from noisewise.features._targets import LabelTargets, NumberTargets, Scored
 from noisewise.noise import GaussianNoise
@@ -21,6 +21,7 @@ class _NoisyLinear(Scored):
     coef_: Floats
     intercept_: Floats | float
     bent_coef_: Floats
+    target_noise: float | None = None
 
     def __init__(
         self,
@@ -71,11 +72,12 @@ class _NoisyLinear(Scored):
         self._say_how_bent(weights, q)
 
     def _fitted(self, q: int) -> Fitted:
-        if self.strength is None:
-            return solve_guarded(self._sums, self._corrections, q, self.constraint, self.standard_errors)
-        strength = np.array([float(self.strength)])
         total, noise = self._sums.sum(axis=0), self._corrections.sum(axis=0)
-        return Fitted(solve(total, noise, q, strength, self.constraint)[0], 1.0, float(strength[0]), None)
+        whole = None if self.target_noise is None else amount_on_a_line(total, noise, self.target_noise)
+        if self.strength is None:
+            return solve_guarded(self._sums, self._corrections, q, self.constraint, self.standard_errors, whole)
+        strength, amount = np.array([float(self.strength)]), whole or 1.0
+        return Fitted(solve(total, amount * noise, q, strength, self.constraint)[0], amount, float(strength[0]), None)
 
     def _say_how_bent(self, weights: Floats, q: int) -> None:
         """What plain least squares would have made of the same weights: G / (G + C) of them."""
@@ -97,6 +99,8 @@ class _NoisyLinear(Scored):
             raise ValueError(f"constraint is {self.constraint!r}; 'ridge' or 'ball' will do")
         if self.strength is not None and not self.strength >= 0:
             raise ValueError(f"strength is {self.strength}; a number of 0 or more will do, or None to choose it")
+        if self.target_noise is not None and not self.target_noise > 0:
+            raise ValueError(f"target_noise is {self.target_noise}; a variance above 0 will do, or None if not known")
         if self.n_folds < 2:
             raise ValueError(f"n_folds is {self.n_folds}; at least two folds are needed to hold one out")
 
@@ -131,6 +135,10 @@ class NoisyFeatureRegressor(NumberTargets, _NoisyLinear):
         How many standard errors of its loss a candidate has to bear.
     n_folds : int, default=20
         Folds that are held out in turn; rows go to them round and round.
+    target_noise : float, optional
+        Variance of the noise in the targets, where it is known and the rest of the target is a line of the features:
+        the coefficients are then those of total least squares, as exact as can be. A value that does not fit is not
+        used, with a warning.
 
     Attributes
     ----------
@@ -153,6 +161,18 @@ class NoisyFeatureRegressor(NumberTargets, _NoisyLinear):
     >>> model.coef_.round(1), model.bent_coef_.round(1), round(model.attenuation_, 2)
     (array([3.]), array([1.5]), 0.5)
     """
+
+    def __init__(
+        self,
+        noise: FeatureNoise = None,
+        constraint: str = "ridge",
+        strength: float | None = None,
+        standard_errors: float = 2.0,
+        n_folds: int = 20,
+        target_noise: float | None = None,
+    ) -> None:
+        super().__init__(noise, constraint, strength, standard_errors, n_folds)
+        self.target_noise = target_noise
 
     def fit(self, X: Any, y: Any, copies: ArrayLike | None = None, row_covariances: ArrayLike | None = None) -> Self:
         """Learn from noisy rows.
