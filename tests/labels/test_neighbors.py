@@ -185,3 +185,12 @@ def test_masks_and_fractions_are_no_row_numbers():
     for rows in (np.ones(200, dtype=bool), [1.5]):
         with pytest.raises(ValueError, match="numbers of rows are needed"):
             model.forget(rows)
+
+
+def test_a_rare_class_is_not_taken_for_noise():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], [300, 300, 8])
+    X = rng.normal(size=(len(y), 2)) + np.array([[0, 0], [6, 0], [3, 9]])[y]
+    model = RobustKNeighborsClassifier(n_neighbors=5).fit(X, y)
+    np.testing.assert_array_equal(model.noise_.matrix[2], [0, 0, 1])
+    assert model.score(X, y) == KNeighborsClassifier(5).fit(X, y).score(X, y)
