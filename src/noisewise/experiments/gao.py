@@ -35,7 +35,7 @@ PAPER = Paper(
             soft_chessboard,
             {"noise": show.CHESSBOARD, "rows": [4000], "repeat": list(range(40))},
             show.figure_1,
-            quick={"repeat": list(range(5))},
+            quick={"repeat": list(range(20))},
         ),
         Experiment(
             "figure-1c",
