@@ -3,9 +3,11 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import softmax
 
-from noisewise.noise._calibration import _interval, calibrate, likely_wrong, read_noise
+from noisewise.noise._amounts import calibrate
+from noisewise.noise._calibration import _interval, likely_wrong, read_noise
+from noisewise.noise._curve import Curve, Labelled, climb, objective
 from noisewise.noise._flip import FlipMatrix
-from noisewise.noise._variational import Curve, climb, explain_noise, joint_counts, objective, symmetric
+from noisewise.noise._variational import explain_noise, joint_counts, symmetric
 
 PAIR = FlipMatrix(0.8 * np.eye(3) + 0.2 * np.roll(np.eye(3), 1, axis=1))
 
@@ -19,20 +21,24 @@ def simulated(noise, n, seed, slope=6.0):
     return scores, true, noise.corrupt(true, rng)
 
 
+def labelled(scores, codes):
+    return Labelled(scores, codes, np.ones(len(codes)))
+
+
 @pytest.mark.parametrize("free", [False, True])
 @pytest.mark.parametrize("noise", [FlipMatrix.symmetric(0.3, 3), PAIR, FlipMatrix.none(4), FlipMatrix.binary(0.4, 0)])
 def test_the_evidence_bound_never_falls(noise, free):
     scores, _, observed = simulated(noise, 600, seed=0)
-    history = np.array(explain_noise(scores, observed, free).history)
+    history = np.array(explain_noise(labelled(scores, observed), free).history)
     assert len(history) > 2
     assert np.diff(history).min() > -1e-6
 
 
 def test_the_symmetric_account_takes_the_best_rate():
     scores, _, observed = simulated(FlipMatrix.symmetric(0.2, 2), 80, seed=1)
-    found = explain_noise(scores, observed, free=False)
+    found = explain_noise(labelled(scores, observed), free=False)
     rates = np.linspace(0.001, 0.999, 999)
-    fits = [objective(scores, observed, np.log(symmetric(rate, 2)), found.curve)[0] for rate in rates]
+    fits = [objective(labelled(scores, observed), np.log(symmetric(rate, 2)), found.curve)[0] for rate in rates]
     assert found.bound == pytest.approx((fits + np.log(rates) + 9 * np.log1p(-rates)).max(), abs=0.05)
 
 
@@ -101,10 +107,12 @@ def test_rows_beyond_those_calibrated_on_are_read_too():
 def test_climb_finds_the_maximum():
     scores, _, observed = simulated(PAIR, 400, seed=0)
     log_flips = np.log(np.maximum(PAIR.matrix, 1e-12))
-    curve, value, truth = climb(scores, observed, log_flips, Curve(1.0, np.zeros(3)), steps=50, tolerance=1e-10)
+    curve, value, truth = climb(
+        labelled(scores, observed), log_flips, Curve(1.0, np.zeros(3)), steps=50, tolerance=1e-10
+    )
 
     def lost(point):
-        return -objective(scores, observed, log_flips, Curve(point[0], point[1:]))[0]
+        return -objective(labelled(scores, observed), log_flips, Curve(point[0], point[1:]))[0]
 
     best = minimize(lost, np.array([1.0, 0, 0, 0]), tol=1e-10)
     assert value == pytest.approx(-best.fun, abs=1e-4)
@@ -119,7 +127,7 @@ def test_joint_counts_add_up_rows():
     expected = np.zeros((4, 4))
     for row, code in zip(truth, codes):
         expected[:, code] += row
-    np.testing.assert_allclose(joint_counts(truth, codes, 4), expected)
+    np.testing.assert_allclose(joint_counts(truth, labelled(truth, codes)), expected)
 
 
 def test_the_interval_holds_quantiles_of_the_mixture():

@@ -13,7 +13,8 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from noisewise._inputs import Codes, Floats
 from noisewise.labels import RobustRidgeClassifier
 from noisewise.noise import FlipMatrix
-from noisewise.noise._calibration import Calibration, read_noise
+from noisewise.noise._accounts import Calibration
+from noisewise.noise._calibration import read_noise
 from noisewise.noise._estimate import Estimate
 
 

@@ -1,14 +1,15 @@
 """What went wrong between truth and observation: noises, and ways to find and undo them."""
 
 from noisewise.noise import unbiased
+from noisewise.noise._accounts import Account, Calibration
 from noisewise.noise._anchors import anchor_scores, flip_from_anchors, rates_from_anchors
-from noisewise.noise._calibration import Account, Calibration, read_noise
+from noisewise.noise._calibration import read_noise
+from noisewise.noise._curve import Curve
 from noisewise.noise._estimate import Estimate
 from noisewise.noise._flip import FlipMatrix
 from noisewise.noise._gaussian import GaussianNoise
 from noisewise.noise._mixture import expected_counts, mixture_rows, mixture_step
 from noisewise.noise._moments import RateEstimate, rates_from_moments
-from noisewise.noise._variational import Curve
 
 __all__ = [
     "Estimate",
