@@ -1,0 +1,191 @@
+"""Laplace's evidence of functions in given features, seen through a flip matrix.
+
+Scores are F = features @ V, V has independent normal entries of variance 1 / precision. At the mode of the posterior,
+
+    log evidence = log P(observed | F) - precision |V|^2 / 2 - 1/2 sum_c log det(I + features' W_c features / precision)
+
+with W_c the curvature of class c alone, clipped at zero: rows that look flipped bend the other way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dpotrf, dpotrs
+
+from noisewise._inputs import Codes, Floats
+from noisewise.labels._flip_rows import FlipRows
+from noisewise.labels._nystroem import blocks
+
+MOST_STEPS = 60
+HALVINGS = 25
+
+
+@dataclass(frozen=True)
+class Task:
+    """Labels to explain: features of each row, its observed class and how many rows it stands for."""
+
+    features: Floats
+    codes: Codes
+    weights: Floats  # of shape (n, 1)
+    n_classes: int
+
+    @property
+    def n_functions(self) -> int:
+        """Functions to find: one for two classes, else one for each."""
+        return 1 if self.n_classes == 2 else self.n_classes
+
+    def start(self) -> Floats:
+        """Coefficients of no opinion."""
+        return np.zeros((self.features.shape[1], self.n_functions))
+
+    def look(self, coefficients: Floats, matrix: Floats) -> FlipRows:
+        """The rows at these coefficients."""
+        return FlipRows.at(self.features @ coefficients, matrix.T[self.codes], self.weights)
+
+
+@dataclass(frozen=True)
+class Mode:
+    """The most probable coefficients, what they say about the rows, and the spread around them."""
+
+    task: Task
+    precision: float
+    coefficients: Floats
+    rows: FlipRows
+    factors: tuple[Floats, ...]  # upper Cholesky factors of features' W_c features + precision, one for each function
+    n_steps: int
+    converged: bool
+
+    @property
+    def evidence(self) -> float:
+        """Laplace's logarithm of the probability of the observed labels."""
+        rank = len(self.coefficients)
+        volume = sum(2 * np.log(np.diag(factor)).sum() - rank * np.log(self.precision) for factor in self.factors)
+        return _objective(self.rows, self.coefficients, self.precision) - volume / 2
+
+    def gradient(self) -> tuple[float, Floats]:
+        """Slopes of the evidence in the logarithms of the precision and of the flip matrix (true, observed).
+
+        The mode moves with both; what this does to the evidence comes from one linear system.
+        """
+        features, q = self.task.features, self.precision
+        clipped = self.rows.curvature > 0
+        spread, trace = np.empty_like(self.rows.gradient), 0.0
+        for c, factor in enumerate(self.factors):
+            inverse = solve_triangular(factor, np.eye(len(factor)), check_finite=False)
+            for part in blocks(len(features)):
+                spread[part, c] = np.square(features[part] @ inverse).sum(axis=1)
+            trace += float(np.square(inverse).sum())
+        halves = np.where(clipped, -spread / 2, 0.0)
+        pull = features.T @ self.rows.curvature_slope(halves)
+        pull = conjugate(lambda V: self._hessian(V), pull, self._precondition, 1e-12, 200)
+        precise = q * float(np.square(self.coefficients).sum())
+        slope = -(precise + q * trace - self.coefficients.size) / 2 - q * float((pull * self.coefficients).sum())
+        return slope, self.rows.flip_slope(halves, features @ pull, self.task.codes)
+
+    def _hessian(self, V: Floats) -> Floats:
+        return np.asarray(self.task.features.T @ self.rows.bend(self.task.features @ V) + self.precision * V)
+
+    def _precondition(self, V: Floats) -> Floats:
+        return solve_blocks(self.factors, V)
+
+
+def find_mode(
+    task: Task,
+    matrix: Floats,
+    precision: float,
+    start: Floats | None = None,
+    tol: float = 1e-9,
+    steps: int = MOST_STEPS,
+) -> Mode:
+    """Newton's steps uphill from `start`; each solves the linear system by conjugate gradients, block by block."""
+    V = task.start() if start is None else start
+    rows = task.look(V, matrix)
+    value = _objective(rows, V, precision)
+    for step in range(MOST_STEPS):
+        factors = _factors(task, rows, precision)
+        gradient = task.features.T @ rows.gradient - precision * V
+        mode = Mode(task, precision, V, rows, factors, step, True)
+        first = solve_blocks(factors, gradient)
+        promised = float((gradient * first).sum())
+        if promised <= tol:
+            return mode
+        direction = conjugate(mode._hessian, gradient, mode._precondition, min(0.1, promised), 30, first)
+        length = 1.0
+        for _ in range(HALVINGS):
+            trial = V + length * direction
+            rows_then = task.look(trial, matrix)
+            value_then = _objective(rows_then, trial, precision)
+            if value_then > value + 1e-4 * length * float((gradient * direction).sum()) - 1e-12 * abs(value):
+                break
+            length /= 2
+        else:
+            return mode
+        V, rows, value = trial, rows_then, value_then
+    return Mode(task, precision, V, rows, _factors(task, rows, precision), MOST_STEPS, False)
+
+
+def conjugate(
+    times: Callable[[Floats], Floats],
+    target: Floats,
+    precondition: Callable[[Floats], Floats],
+    tol: float,
+    steps: int,
+    first: Floats | None = None,
+) -> Floats:
+    """Solve ``times(V) = target`` by preconditioned conjugate gradients; stops where the matrix bends the wrong way."""
+    found = np.zeros_like(target)
+    residual = target.copy()
+    preconditioned = precondition(residual) if first is None else first
+    along, size = preconditioned, float((residual * preconditioned).sum())
+    until = size * tol * tol
+    for step in range(steps):
+        if size <= until or size <= 0:
+            break
+        image = times(along)
+        bend = float((along * image).sum())
+        if bend <= 0:
+            return found if step else preconditioned
+        found = found + size / bend * along
+        residual = residual - size / bend * image
+        preconditioned = precondition(residual)
+        size, before = float((residual * preconditioned).sum()), size
+        along = preconditioned + size / before * along
+    return found
+
+
+def variances(factors: tuple[Floats, ...], features: Floats) -> Floats:
+    """Variance of each function where rows have these features, of shape (n, n_functions)."""
+    parts = [
+        np.square(solve_triangular(factor, features.T, trans=1, check_finite=False)).sum(axis=0) for factor in factors
+    ]
+    return np.stack(parts, axis=1)
+
+
+def solve_blocks(factors: tuple[Floats, ...], V: Floats) -> Floats:
+    """One linear system for each function, by its Cholesky factor."""
+    return np.stack([dpotrs(factor, V[:, c])[0] for c, factor in enumerate(factors)], axis=1)
+
+
+def _factors(task: Task, rows: FlipRows, precision: float) -> tuple[Floats, ...]:
+    roots = np.sqrt(np.maximum(rows.curvature, 0.0))
+    return tuple(_factor(task.features, roots[:, [c]], precision) for c in range(roots.shape[1]))
+
+
+def _factor(features: Floats, roots: Floats, precision: float) -> Floats:
+    normal = np.zeros((features.shape[1], features.shape[1]))
+    for part in blocks(len(features)):
+        scaled = features[part] * roots[part]
+        normal += scaled.T @ scaled
+    normal.flat[:: len(normal) + 1] += precision
+    factor, failed = dpotrf(normal, lower=0, clean=1)
+    if failed:
+        raise np.linalg.LinAlgError("the curvature of the labels has no Cholesky factor; are some features infinite?")
+    return np.asarray(factor)
+
+
+def _objective(rows: FlipRows, V: Floats, precision: float) -> float:
+    return rows.log_likelihood - precision / 2 * float(np.square(V).sum())
