@@ -10,7 +10,8 @@ import typer
 from noisewise.cli._audit import audit
 from noisewise.cli._models import fit, predict
 from noisewise.cli._reproduce import reproduce
-from noisewise.cli._talk import say
+from noisewise.cli._serve import serve
+from noisewise.cli._talk import say, stop_cleanly
 
 __all__ = ["app", "main"]
 
@@ -33,12 +34,13 @@ def noisewise(version: Annotated[bool, typer.Option("--version", help="Show the 
         raise typer.Exit
 
 
-for command in (audit, fit, predict, reproduce):
+for command in (audit, fit, predict, reproduce, serve):
     app.command()(command)
 
 
 def main() -> None:
     """Run a command; bad input ends with one sentence and exit code 2."""
+    stop_cleanly()
     try:
         sys.exit(app(standalone_mode=False))
     except (ValueError, ImportError) as error:

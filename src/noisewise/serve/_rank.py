@@ -31,7 +31,7 @@ def rank(learner: Any, row: Floats, allowed: NDArray[np.bool_] | None, chance: N
     scratch, everything = learner._room()
     state = State(learner.table_, learner.sigma_, learner.reals_, learner.integers_, chance)
     before = chance.copy()
-    code, best, probability = loops().decide_dense(state, row, scratch, everything if allowed is None else allowed)
+    code, best, probability = loops().decide_dense(*state, row, scratch, everything if allowed is None else allowed)
     if code < 0:
         raise ValueError("the scores of this row are not finite; smaller numbers would do")
     draw = None if chance[3] == before[3] else next_uniform(before)

@@ -30,11 +30,15 @@ class Strict(BaseModel):
 class Features(Strict):
     """How a situation is described: by named numbers, by a vector, or by any JSON object whose parts are hashed."""
 
-    names: list[ActionName] | None = Field(None, min_length=1, max_length=MOST_FEATURES, description="Named numbers.")
-    count: int | None = Field(None, ge=1, le=MOST_FEATURES, description="Length of a vector.")
-    hashed: int | None = Field(None, ge=8, le=MOST_FEATURES, description="Columns that any JSON object is hashed to.")
-    unit_norm: bool = Field(False, description="Divide each row by its length.")
-    constant: Number = Field(0.0, description="A further feature that is always this; 0 is none.")
+    names: list[ActionName] | None = Field(
+        default=None, min_length=1, max_length=MOST_FEATURES, description="Named numbers."
+    )
+    count: int | None = Field(default=None, ge=1, le=MOST_FEATURES, description="Length of a vector.")
+    hashed: int | None = Field(
+        default=None, ge=8, le=MOST_FEATURES, description="Columns that any JSON object is hashed to."
+    )
+    unit_norm: bool = Field(default=False, description="Divide each row by its length.")
+    constant: Number = Field(default=0.0, description="A further feature that is always this; 0 is none.")
 
     @model_validator(mode="after")
     def _one_kind(self) -> Self:
@@ -88,16 +92,16 @@ class ModelSpec(Strict):
     recipe: Recipe = "linucb"
     options: Options = Options()
     noise: Rates | list[Rates] | Literal["estimate"] | None = Field(
-        None, description="Known flip rates, for all actions or one for each; or to be estimated; or none."
+        default=None, description="Known flip rates, for all actions or one for each; or to be estimated; or none."
     )
-    exploration: Share | None = Field(None, description="Share of decisions drawn uniformly.")
-    people: bool = Field(False, description="Learn who can be believed; linucb without noise only.")
-    missing: Literal["drop", "no", "auto"] = Field("drop", description="What no answer means.")
+    exploration: Share | None = Field(default=None, description="Share of decisions drawn uniformly.")
+    people: bool = Field(default=False, description="Learn who can be believed; linucb without noise only.")
+    missing: Literal["drop", "no", "auto"] = Field(default="drop", description="What no answer means.")
     wait_seconds: Annotated[float, Field(gt=0, le=1e9)] | None = Field(
-        None, description="How long an answer is waited for; null is for ever."
+        default=None, description="How long an answer is waited for; null is for ever."
     )
-    default_right: bool | None = Field(None, description="The answer when the wait is over; null is no answer.")
-    seed: int = Field(0, ge=0, le=2**63 - 1, description="What the exploration draws from.")
+    default_right: bool | None = Field(default=None, description="The answer when the wait is over; null is no answer.")
+    seed: int = Field(default=0, ge=0, le=2**63 - 1, description="What the exploration draws from.")
 
     @model_validator(mode="after")
     def _different_actions(self) -> Self:
@@ -114,10 +118,10 @@ class DecideRequest(Strict):
     features: list[Number] | dict[str, JsonValue] = Field(
         max_length=MOST_FEATURES, description="A vector, or values by name, as the model's features say."
     )
-    actions: Actions | None = Field(None, max_length=MOST_ACTIONS, description="The only actions allowed now.")
-    excluded: Actions | None = Field(None, max_length=MOST_ACTIONS, description="Actions not allowed now.")
+    actions: Actions | None = Field(default=None, max_length=MOST_ACTIONS, description="The only actions allowed now.")
+    excluded: Actions | None = Field(default=None, max_length=MOST_ACTIONS, description="Actions not allowed now.")
     decision_id: Identifier | None = Field(
-        None, description="Your own name for the decision; sent twice, the first decision is given back."
+        default=None, description="Your own name for the decision; sent twice, the first decision is given back."
     )
 
 

@@ -21,6 +21,7 @@ class Settings:
     largest_body : bytes of a request
     state_seconds : between two states that the learner keeps in the store
     personalizer : name of the model behind Personalizer's calls
+    demo : whether a simulated crowd teaches a model
     """
 
     store: str = "sqlite:///noisewise.db"
@@ -30,3 +31,4 @@ class Settings:
     largest_body: int = 1_000_000
     state_seconds: float = 10.0
     personalizer: str = "personalizer"
+    demo: bool = False

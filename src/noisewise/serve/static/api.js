@@ -1,0 +1,38 @@
+// Calls to the service; where it asks for an API key, so does the page.
+
+export class Refused extends Error {
+  constructor(status, detail) {
+    super(detail);
+    this.status = status;
+  }
+}
+
+export async function call(method, path, body) {
+  const headers = { "Content-Type": "application/json" };
+  const key = sessionStorage.getItem("noisewise-key");
+  if (key) headers.Authorization = `Bearer ${key}`;
+  const answer = await fetch(path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body) });
+  if (answer.ok) return answer.json();
+  if (answer.status === 401) document.getElementById("key-form").hidden = false;
+  const problem = await answer.json().catch(() => ({}));
+  throw new Refused(answer.status, problem.detail || `the service answered ${answer.status}`);
+}
+
+export const get = (path) => call("GET", path);
+export const model = (name) => `/models/${encodeURIComponent(name)}`;
+
+export function listenForKey(then) {
+  const form = document.getElementById("key-form");
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    sessionStorage.setItem("noisewise-key", document.getElementById("key").value.trim());
+    form.hidden = true;
+    then();
+  });
+}
+
+export function say(trouble) {
+  const place = document.getElementById("trouble");
+  place.hidden = !trouble;
+  place.textContent = trouble ? `${trouble.message || trouble}` : "";
+}

@@ -1,0 +1,59 @@
+// Small pictures as SVG: lines over answers, a rate with its interval, bars.
+
+const SPACE = "http://www.w3.org/2000/svg";
+export const percent = (share, digits = 0) => `${(100 * share).toFixed(digits)} %`;
+
+export function element(name, attributes = {}, text = "") {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  made.textContent = text;
+  return made;
+}
+
+function svg(name, attributes = {}, text) {
+  const made = document.createElementNS(SPACE, name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  if (text !== undefined) made.textContent = text;
+  return made;
+}
+
+// lines: [{kind: "corrected" | "heard", points: [[x, share], ...]}]
+export function lineChart(place, lines, label) {
+  const [width, height, left, bottom] = [640, 220, 44, 26];
+  const last = Math.max(1, ...lines.flatMap((line) => line.points.map((point) => point[0])));
+  const x = (value) => left + (value / last) * (width - left - 10);
+  const y = (share) => 10 + (1 - share) * (height - bottom - 10);
+  const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label });
+  for (const share of [0, 0.25, 0.5, 0.75, 1]) {
+    picture.append(svg("line", { class: "axis", x1: left, x2: width - 10, y1: y(share), y2: y(share) }));
+    picture.append(svg("text", { x: left - 6, y: y(share) + 4, "text-anchor": "end" }, percent(share)));
+  }
+  picture.append(svg("text", { x: left, y: height - 6 }, "0"));
+  picture.append(svg("text", { x: width - 10, y: height - 6, "text-anchor": "end" }, `${last.toLocaleString("en")} answers`));
+  for (const { kind, points } of lines) {
+    const path = points.map(([at, share]) => `${x(at).toFixed(1)},${y(share).toFixed(1)}`).join(" ");
+    picture.append(svg("polyline", { class: kind, points: path }));
+  }
+  place.replaceChildren(picture);
+}
+
+// A rate between 0 and 1 with its interval, and where the truth is if it is known.
+export function intervalBar({ value, low, high }, truth) {
+  const picture = svg("svg", {
+    viewBox: "0 0 100 12", preserveAspectRatio: "none", role: "img",
+    "aria-label": `${percent(value)}, between ${percent(low)} and ${percent(high)}`,
+  });
+  picture.append(svg("rect", { class: "track", x: 0, y: 5, width: 100, height: 2 }));
+  picture.append(svg("rect", { class: "band", x: 100 * low, y: 1, width: Math.max(1, 100 * (high - low)), height: 10 }));
+  picture.append(svg("rect", { class: "dot", x: Math.max(0, 100 * value - 0.7), y: 1, width: 1.4, height: 10 }));
+  if (truth !== undefined) picture.append(svg("line", { class: "truth", x1: 100 * truth, x2: 100 * truth, y1: 0, y2: 12 }));
+  return picture;
+}
+
+export function measure(name, interval, truth) {
+  const row = element("div", { class: "measure" });
+  row.append(element("span", {}, name));
+  row.append(element("span", {}, `${percent(interval.value)} (${percent(interval.low)} to ${percent(interval.high)})`));
+  row.append(intervalBar(interval, truth));
+  return row;
+}
