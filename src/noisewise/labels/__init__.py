@@ -5,6 +5,9 @@ from noisewise.labels._agreement import krippendorff_alpha
 from noisewise.labels._annotators import Annotators
 from noisewise.labels._crowd import CrowdLabelling, dawid_skene, majority_vote, shared_flips
 from noisewise.labels._crowd_classifier import CrowdClassifier
+from noisewise.labels._fisher import RobustKernelFisherClassifier
+from noisewise.labels._fisher_turns import NormalClasses
+from noisewise.labels._kernel_basis import KernelBasis
 from noisewise.labels._leave_one_out import LeftOut, PooledRidge, View
 from noisewise.labels._neighbors import RobustKNeighborsClassifier
 from noisewise.labels._neighbors_cv import RobustKNeighborsClassifierCV
@@ -26,6 +29,7 @@ __all__ = [
     "LabelDependentClassifier",
     "RobustKNeighborsClassifier",
     "RobustKNeighborsClassifierCV",
+    "RobustKernelFisherClassifier",
     "RobustRidgeClassifier",
     "UnbiasedLogisticRegression",
     "dawid_skene",
@@ -37,5 +41,16 @@ __all__ = [
     "theory",
 ]
 __model_parts__ = [
-    part.__name__ for part in (Annotators, Landmarks, LeftOut, PooledRidge, SoftLogisticRegression, Standardizer, View)
+    part.__name__
+    for part in (
+        Annotators,
+        KernelBasis,
+        Landmarks,
+        LeftOut,
+        NormalClasses,
+        PooledRidge,
+        SoftLogisticRegression,
+        Standardizer,
+        View,
+    )
 ]
