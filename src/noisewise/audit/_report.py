@@ -6,37 +6,39 @@ from importlib.metadata import version
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
+from noisewise._inputs import Codes
 from noisewise.audit._drawings import class_bars, histogram, thumbnails
-from noisewise.audit._files import write_whole
+from noisewise.audit._shown import features_of
 from noisewise.audit._summaries import columns_by_annotator, columns_by_class
 
 if TYPE_CHECKING:
-    from noisewise.audit._audit import LabelAudit
+    from noisewise.audit._result import LabelAudit
 
 MOST_ROWS, MOST_COLUMNS, MOST_CLASSES = 200, 6, 26
 
 
-def write_report(audit: LabelAudit, path: Any, title: str, truth: Any = None) -> None:
-    """Write the page in one go: whole or not at all."""
+def report_page(audit: LabelAudit, title: str, truth: Any = None, precision: float | None = None) -> str:
+    """The page as text."""
     try:
         from jinja2 import Environment
     except ImportError:
         raise ImportError("the HTML report needs jinja2; `pip install 'noisewise[cli]'` brings it") from None
     template = files("noisewise.audit").joinpath("report.html").read_text(encoding="utf-8")
-    page = Environment(autoescape=True).from_string(template).render(report_content(audit, title, truth))
-    write_whole(page, path)
+    content = report_content(audit, title, truth, precision)
+    return Environment(autoescape=True).from_string(template).render(content)
 
 
-def report_content(audit: LabelAudit, title: str, truth: Any = None) -> dict[str, Any]:
+def report_content(audit: LabelAudit, title: str, truth: Any = None, precision: float | None = None) -> dict[str, Any]:
     """Everything the template shows, as plain values."""
     from markupsafe import Markup
 
     names = [str(name) for name in audit.classes]
     n = len(audit.observed)
+    chosen = audit.picked if precision is None else audit.rows(precision)
     columns, rows = _worst_rows(audit)
     return {
         "title": title,
@@ -48,8 +50,11 @@ def report_content(audit: LabelAudit, title: str, truth: Any = None) -> dict[str
         "low": f"{audit.expected_errors.low:,.0f}",
         "high": f"{audit.expected_errors.high:,.0f}",
         "share": f"{audit.expected_errors / n:.1%}",
-        "picked": f"{len(audit.picked):,}",
-        "truth": None if truth is None else _against_truth(audit, truth),
+        "picked": f"{len(chosen):,}",
+        "precision": None if precision is None else f"{precision:.0%}",
+        "promise": f"{1 - audit.probability[chosen].mean():.0%}" if len(chosen) else None,
+        "truth": None if truth is None else _against_truth(audit, truth, chosen),
+        "bands": _bands(audit),
         "names": names,
         "heat": _heat(audit, names) if len(names) <= MOST_CLASSES else None,
         "flips": _largest_flips(audit.noise.matrix, names),
@@ -62,16 +67,27 @@ def report_content(audit: LabelAudit, title: str, truth: Any = None) -> dict[str
     }
 
 
-def _against_truth(audit: LabelAudit, truth: Any) -> dict[str, str]:
-    counts = audit.found(truth)
+def _against_truth(audit: LabelAudit, truth: Any, chosen: Codes) -> dict[str, str]:
+    counts = audit.found(truth, chosen)
     return {
         "wrong": f"{counts['wrong']:,}",
         "top": f"{counts['wrong']:,}",
         "found": f"{counts['found']:,}",
         "share": f"{counts['found'] / max(1, counts['wrong']):.0%}",
         "right": f"{counts['right']:,}",
-        "precision": f"{counts['right'] / max(1, len(audit.picked)):.0%}",
+        "precision": f"{counts['right'] / max(1, len(chosen)):.0%}",
     }
+
+
+def _bands(audit: LabelAudit) -> list[dict[str, str]]:
+    """How many rows are stated to be wrong with how much probability, and how many of them should be."""
+    wrong = 1 - audit.probability
+    edges = [(0.8, 1.0), (0.5, 0.8), (0.2, 0.5), (0.0, 0.2)]
+    parts = [(low, high, wrong[(wrong >= low) & ((wrong < high) | (high == 1))]) for low, high in edges]
+    return [
+        {"range": f"{low:.0%} to {high:.0%}", "rows": f"{len(part):,}", "wrong": f"{part.sum():,.0f}"}
+        for low, high, part in parts
+    ]
 
 
 def _heat(audit: LabelAudit, names: list[str]) -> list[dict[str, Any]]:
@@ -119,14 +135,7 @@ def _largest_flips(matrix: NDArray[np.float64], names: list[str], most: int = 15
 
 def _worst_rows(audit: LabelAudit) -> tuple[list[str], list[list[dict[str, Any]]]]:
     worst = audit.order[:MOST_ROWS]
-    frame = nw.from_native(audit.X, pass_through=True, eager_only=True)
-    features: dict[str, list[Any]] = {}
-    if isinstance(frame, nw.DataFrame):
-        features = {
-            str(name): frame.get_column(name)[worst.tolist()].to_list() for name in frame.columns[:MOST_COLUMNS]
-        }
-    elif isinstance(audit.X, np.ndarray):
-        features = {f"x{j}": audit.X[worst, j].tolist() for j in range(min(MOST_COLUMNS, audit.X.shape[1]))}
+    features = {} if sparse.issparse(audit.X) else features_of(audit.X, worst, MOST_COLUMNS)
     images = thumbnails(audit.X, worst)
     if images is not None:
         features = {}

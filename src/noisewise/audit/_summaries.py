@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from noisewise._inputs import Codes
 
 if TYPE_CHECKING:
-    from noisewise.audit._audit import LabelAudit
+    from noisewise.audit._result import LabelAudit
 
 SMALL_CLASS = 5
 NINETY_PERCENT = 1.645

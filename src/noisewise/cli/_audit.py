@@ -3,57 +3,128 @@
 from __future__ import annotations
 
 import json
+from contextlib import ExitStack
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from noisewise.cli._talk import say
+from noisewise.cli import _complete
+from noisewise.cli._talk import Progress, say, working
 
 if TYPE_CHECKING:
     from noisewise.audit import LabelAudit
+    from noisewise.audit._labelled import LabelledTable
+
+FILES = "audit.csv, patch.csv and audit.html"
+
+
+class Engine(StrEnum):
+    """Where the work is done."""
+
+    local = "local"
+    dask = "dask"
 
 
 def audit(
     data: Annotated[
-        str | None, typer.Argument(help="CSV, TSV, Parquet or JSON-lines file with a header; - reads CSV from stdin.")
+        str | None,
+        typer.Argument(help="CSV, TSV, Parquet, JSON or JSON-lines file, or a folder of Parquet files; - reads stdin."),
     ] = None,
     label: Annotated[
-        str | None, typer.Option("--label", "-l", help="Name of the column that holds the labels.")
+        str | None,
+        typer.Option("--label", "-l", help="Column that holds the labels.", autocompletion=_complete.columns),
     ] = None,
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for audit.csv and audit.html.")] = Path(),
-    as_json: Annotated[bool, typer.Option("--json", help="Print the headline numbers as JSON.")] = False,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "--model",
+            "-m",
+            help="Judge by another classifier, out of fold: one of `fit -e`, of scikit-learn, or svc, knn, forest ...",
+            autocompletion=_complete.estimators,
+        ),
+    ] = None,
+    precision: Annotated[
+        float | None,
+        typer.Option("--precision", "-p", help="Pick as many rows as keep this share of wrong ones among them."),
+    ] = None,
+    annotator: Annotated[
+        str | None,
+        typer.Option("--annotator", "-a", help="Column that says who labelled.", autocompletion=_complete.columns),
+    ] = None,
+    seed: Annotated[int | None, typer.Option("--seed", help="Seed of what is drawn by chance.")] = None,
+    out: Annotated[Path, typer.Option("--out", "-o", help=f"Folder for {FILES}.")] = Path(),
+    as_json: Annotated[bool, typer.Option("--json", help="Print numbers, picked rows and files as JSON.")] = False,
+    engine: Annotated[Engine, typer.Option("--engine", help="dask reads Parquet on a cluster.")] = Engine.local,
+    scheduler: Annotated[
+        str | None, typer.Option("--scheduler", help="Address of a Dask scheduler; without it one is started here.")
+    ] = None,
     demo: Annotated[
         bool, typer.Option("--demo", help="Audit the digits of scikit-learn with 20 % wrong labels.")
     ] = False,
 ) -> None:
     """Find the rows of a table whose labels are probably wrong.
 
-    Prints the worst rows, and writes all of them to audit.csv and a report to audit.html.
+    Prints the worst rows. Writes all rows, worst first, to audit.csv, those worth a look to patch.csv (with an empty
+    column to decide in) and a report to audit.html. Parquet is never held as a whole.
     """
-    from noisewise.audit import audit_labels, read_labelled, write_whole
+    from noisewise.audit._writing import check_folder, write_all
+    from noisewise.cli._estimators import estimator_named
 
     if demo == (data is not None):
         raise ValueError("name one data file (noisewise audit data.csv --label y), or --demo")
-    if out.exists() and not out.is_dir():
-        raise ValueError(f"--out {out} is a file; name a folder for audit.csv and audit.html")
-    if demo:
-        X, y, truth = _demonstration()
-        say("scikit-learn's 1,797 handwritten digits, 20 % of the labels changed by chance")
-    else:
-        X, y = read_labelled(str(data), label)
-        truth = None
-    say(f"auditing {len(y):,} rows ...")
-    result = audit_labels(X, y)
+    if precision is not None and not 0 < precision <= 1:
+        raise ValueError(f"--precision is {precision:g}; it must lie above 0 and at most at 1")
+    if engine is Engine.local and scheduler is not None:
+        raise ValueError("--scheduler is for --engine dask")
+    check_folder(out, FILES)
+    chosen = None if model is None else estimator_named(model, seed)
+    table, truth = _table(data, label, annotator, engine, in_memory=chosen is not None)
+    with working(f"auditing {len(table.labels):,} rows") as progress:
+        result = _run(table, chosen, seed, engine, scheduler, progress)
+    title = "Label audit: " + ("digits" if demo else Path(str(data)).name)
+    texts = _texts(result, out, title, truth, precision)
     out.mkdir(parents=True, exist_ok=True)
-    write_whole(result.to_frame("polars").write_csv(), out / "audit.csv")
-    result.to_html(
-        out / "audit.html", title="Label audit: " + ("digits" if demo else Path(str(data)).name), truth=truth
-    )
-    _print_audit(result, truth, as_json)
-    say(
-        f"wrote {out / 'audit.csv'} (all rows, worst first) and {out / 'audit.html'} (the report; open it in a browser)"
-    )
+    write_all(texts)
+    if as_json:
+        _print_json(result, truth, precision, list(texts))
+    else:
+        _print_worst(result, truth, precision)
+    say(f"wrote {' and '.join(str(path) for path in texts)}; open the report in a browser")
+
+
+def _table(
+    data: str | None, label: str | None, annotator: str | None, engine: Engine, in_memory: bool
+) -> tuple[LabelledTable, Any]:
+    from noisewise.audit._labelled import LabelledTable, read_labelled
+    from noisewise.audit._reading import is_parquet
+
+    if engine is Engine.dask and (data is None or in_memory or not is_parquet(data)):
+        raise ValueError("--engine dask audits a Parquet file, or a folder of them, with the default model")
+    if data is not None:
+        return read_labelled(data, label, annotator, lazy=not in_memory, say=say), None
+    if annotator is not None:
+        raise ValueError("--annotator names a column of a data file; the demonstration has none")
+    X, y, truth = _demonstration()
+    say("scikit-learn's 1,797 handwritten digits, 20 % of the labels changed by chance")
+    return LabelledTable(X, y), truth
+
+
+def _run(
+    table: LabelledTable, model: Any, seed: int | None, engine: Engine, scheduler: str | None, progress: Progress
+) -> LabelAudit:
+    from noisewise.audit._audit import run_audit
+    from noisewise.audit._cluster import OnCluster, dask_client
+    from noisewise.audit._streamed import counted
+
+    with ExitStack() as stack:
+        run: Any = map
+        if engine is Engine.dask:
+            run = OnCluster(stack.enter_context(dask_client(scheduler)))
+        return run_audit(
+            table.features, table.labels, model, None, table.annotators, seed, counted(run, table.features, progress)
+        )
 
 
 def _demonstration() -> tuple[Any, Any, Any]:
@@ -69,23 +140,48 @@ def _demonstration() -> tuple[Any, Any, Any]:
     return X, y, truth
 
 
-def _print_audit(result: LabelAudit, truth: Any, as_json: bool) -> None:
-    found = None if truth is None else result.found(truth)
-    if as_json:
-        typer.echo(json.dumps(result.summary() | ({"demonstration": found} if found else {})))
-        return
+def _texts(result: LabelAudit, out: Path, title: str, truth: Any, precision: float | None) -> dict[Path, str]:
+    from noisewise.audit._exports import patch_text
+    from noisewise.audit._report import report_page
+
+    return {
+        out / "audit.csv": result.to_frame("polars").write_csv(),
+        out / "patch.csv": patch_text(result, _picked(result, precision)),
+        out / "audit.html": report_page(result, title, truth, precision),
+    }
+
+
+def _picked(result: LabelAudit, precision: float | None) -> Any:
+    return result.picked if precision is None else result.rows(precision)
+
+
+def _print_json(result: LabelAudit, truth: Any, precision: float | None, paths: list[Path]) -> None:
+    picked = _picked(result, precision)
+    found = result.summary() | {"picked": len(picked), "picked_rows": picked.tolist(), "files": [str(p) for p in paths]}
+    if result.annotators is not None:
+        found["annotators"] = result.by_annotator("polars").to_dicts()
+    if truth is not None:
+        found["demonstration"] = result.found(truth, picked)
+    typer.echo(json.dumps(found, default=str))
+
+
+def _print_worst(result: LabelAudit, truth: Any, precision: float | None) -> None:
     for note in result.notes:
         say(f"note: {note}")
-    wrong = result.expected_errors
+    wrong, picked = result.expected_errors, _picked(result, precision)
     if wrong.low > 0:
         say(f"about {wrong:,.0f} labels look wrong ({wrong.low:,.0f} to {wrong.high:,.0f})")
-        say(f"{len(result.picked):,} rows are worth a look; the worst are")
+        say(f"{len(picked):,} rows are worth a look; the worst are")
     else:
         say(f"label noise is not proven: between 0 and {wrong.high:,.0f} labels may be wrong; the most doubtful are")
-    typer.echo(f"{'row':>8}  {'observed':<16}{'suggested':<16}P(label is right)")
+    lines = [("row", "observed", "suggested", "P(label is right)")]
     for row in result.order[:10]:
         observed, suggested = result.classes[result.observed[row]], result.suggested[row]
-        typer.echo(f"{row:>8}  {observed!s:<16.15}{suggested!s:<16.15}{result.probability[row]:.3f}")
-    if found:
+        lines.append((str(row), str(observed), str(suggested), f"{result.probability[row]:.3f}"))
+    first, second, third = (max(len(line[column]) for line in lines) for column in range(3))
+    for row_text, observed, suggested, probability in lines:
+        typer.echo(f"{row_text:>{max(first, 8)}}  {observed:<{second}}  {suggested:<{third}}  {probability}")
+    if truth is not None:
+        found = result.found(truth)
         n = found["wrong"]
         say(f"{found['found']} of the {n} changed labels ({found['found'] / n:.0%}) are among the {n} worst rows")

@@ -1,8 +1,42 @@
 """Talk goes to stderr; stdout is for data."""
 
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
 import typer
+
+Progress = Callable[[int, int], None]  # steps done, of so many
 
 
 def say(sentence: str) -> None:
     """Talk to the person, not to the pipe."""
     typer.echo(sentence, err=True)
+
+
+@contextmanager
+def working(what: str) -> Iterator[Progress]:
+    """Say what is being done and, on a terminal, how far it is; the caller tells the steps."""
+    if not sys.stderr.isatty():
+        say(f"{what} ...")
+        yield lambda done, total: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:  # rich minds NO_COLOR
+        task = progress.add_task(what, total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)
+
+
+def stop_cleanly() -> None:
+    """Let a polite kill unwind like an exit, so that temporary files go away."""
+
+    def leave(number: int, frame: object) -> None:
+        sys.exit(128 + number)
+
+    signal.signal(signal.SIGTERM, leave)

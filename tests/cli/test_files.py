@@ -1,0 +1,144 @@
+"""Tables as people have them are read, or one sentence says what would do."""
+
+import gzip
+import os
+import sys
+import threading
+from io import BytesIO, TextIOWrapper
+
+import numpy as np
+import polars as pl
+import pytest
+
+from noisewise.audit._labelled import read_labelled
+from noisewise.audit._reading import column_names, read_table
+from noisewise.audit._writing import check_folder, write_all, write_whole
+
+TABLE = pl.DataFrame({"size": [1.5, 2.5, None, 4.25], "name": ["Zoë", "Åsa", "Ann", "Bob"], "y": ["p", "q", "p", "q"]})
+
+
+def semicolons(path):
+    path.write_text(TABLE.write_csv(separator=";"))
+
+
+def decimal_commas(path):
+    path.write_text(TABLE.write_csv(separator=";").replace(".", ","))
+
+
+def latin(path):
+    path.write_bytes(TABLE.write_csv().encode("latin-1"))
+
+
+def utf_16(path):
+    path.write_bytes(TABLE.write_csv().encode("utf-16"))
+
+
+def zipped(path):
+    path.write_bytes(gzip.compress(TABLE.write_csv().encode()))
+
+
+def zipped_lines(path):
+    path.write_bytes(gzip.compress(TABLE.write_ndjson().encode()))
+
+
+@pytest.mark.parametrize(
+    ("name", "write", "told"),
+    [
+        ("table.csv", lambda path: TABLE.write_csv(path), ""),
+        ("table.csv", semicolons, "read with semicolons"),
+        ("table.csv", decimal_commas, "read with semicolons"),
+        ("table.csv", latin, "not UTF-8: read as latin-1"),
+        ("table.csv", utf_16, "not UTF-8: read as utf-16"),
+        ("table.csv.gz", zipped, ""),
+        ("table.jsonl.gz", zipped_lines, ""),
+        ("table.json", lambda path: TABLE.write_json(path), ""),
+        ("table.json", lambda path: TABLE.write_ndjson(path), ""),
+        ("table.pq", lambda path: TABLE.write_parquet(path), ""),
+        ("table", lambda path: TABLE.write_parquet(path), ""),
+    ],
+)
+def test_every_format_is_the_same_table(tmp_path, name, write, told):
+    write(tmp_path / name)
+    sentences = []
+    frame = read_table(str(tmp_path / name), sentences.append)
+    assert frame.select(TABLE.columns).equals(TABLE)
+    assert told in " ".join(sentences)
+    assert bool(told) == bool(sentences)
+
+
+@pytest.mark.parametrize("written", [TABLE.write_csv().encode(), TABLE.write_ndjson().encode(), zipped])
+def test_standard_input_is_recognised(monkeypatch, tmp_path, written):
+    if callable(written):
+        written(tmp_path / "table")
+        written = (tmp_path / "table").read_bytes()
+    monkeypatch.setattr(sys, "stdin", TextIOWrapper(BytesIO(written)))
+    assert read_table("-").equals(TABLE)
+
+
+def test_a_pipe_is_a_file(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    writer = threading.Thread(target=(tmp_path / "pipe").write_text, args=(TABLE.write_csv(),))
+    writer.start()
+    assert read_table(str(tmp_path / "pipe")).equals(TABLE)
+    writer.join()
+
+
+def test_a_folder_of_parquet_files_is_one_table(tmp_path):
+    TABLE[:2].write_parquet(tmp_path / "1.parquet")
+    TABLE[2:].write_parquet(tmp_path / "2.parquet")
+    table = read_labelled(str(tmp_path), "y", lazy=True)
+    assert table.features.collect().equals(TABLE.drop("y"))
+    assert table.labels == ["p", "q", "p", "q"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("junk.csv", np.random.default_rng(0).bytes(3000), "can't be read as a table"),
+        ("junk.csv.gz", b"\x1f\x8b" + bytes(50), "can't be read as a table"),
+        ("junk.parquet", b"PAR1 and no more", "can't be read as a table"),
+        ("junk.json", b"[1, 2", "can't be read as a table"),
+        ("table.xlsx", b"PK", "fastexcel"),
+    ],
+)
+def test_what_is_no_table_gets_a_sentence(tmp_path, name, content, sentence):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises((ValueError, ImportError), match=sentence):
+        read_table(str(tmp_path / name))
+
+
+def test_a_misspelt_file_is_guessed(tmp_path):
+    (tmp_path / "measurements.csv").write_text("a,y\n1,p\n")
+    with pytest.raises(ValueError, match=r"did you mean 'measurements.csv'\?"):
+        read_table(str(tmp_path / "mesurements.csv"))
+    with pytest.raises(ValueError, match="folder without Parquet files"):
+        read_table(str(tmp_path))
+
+
+def test_columns_are_known_without_the_rows(tmp_path):
+    TABLE.write_csv(tmp_path / "a.csv", separator=";")
+    TABLE.write_parquet(tmp_path / "a.parquet")
+    TABLE.write_ndjson(tmp_path / "a.jsonl")
+    for name in ("a.csv", "a.parquet", "a.jsonl"):
+        assert column_names(str(tmp_path / name)) == TABLE.columns
+
+
+def test_files_appear_together_or_not_at_all(tmp_path):
+    (tmp_path / "old.txt").write_text("old")
+    with pytest.raises(OSError, match="nowhere") as caught:
+        write_all({tmp_path / "old.txt": "new", tmp_path / "nowhere" / "b.txt": "b"})
+    assert caught.value.filename == str(tmp_path / "nowhere" / "b.txt")  # not that of a temporary file
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"old.txt": "old"}
+    write_whole("new", tmp_path / "old.txt")
+    assert (tmp_path / "old.txt").read_text() == "new"
+
+
+def test_folders_are_checked_before_anything_is_computed(tmp_path):
+    check_folder(tmp_path / "a" / "b", "files")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ValueError, match="file is a file"):
+        check_folder(tmp_path / "file" / "b", "files")
+    if os.geteuid():
+        os.chmod(tmp_path, 0o500)
+        with pytest.raises(ValueError, match="can't be written to"):
+            check_folder(tmp_path / "a", "files")
