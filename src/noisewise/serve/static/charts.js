@@ -19,7 +19,7 @@ function svg(name, attributes = {}, text) {
 
 // lines: [{kind: "corrected" | "heard", points: [[x, share], ...]}]
 export function lineChart(place, lines, label) {
-  const [width, height, left, bottom] = [640, 220, 44, 26];
+  const [width, height, left, bottom] = [Math.max(280, place.clientWidth), 220, 44, 26];
   const last = Math.max(1, ...lines.flatMap((line) => line.points.map((point) => point[0])));
   const x = (value) => left + (value / last) * (width - left - 10);
   const y = (share) => 10 + (1 - share) * (height - bottom - 10);

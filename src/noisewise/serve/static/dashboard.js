@@ -56,12 +56,21 @@ function card(one) {
 async function showDetail(name) {
   const [report, history] = await Promise.all([get(path(name)), get(`${path(name)}/history`)]);
   at("detail-name").textContent = name;
-  const line = (kind, what) => ({ kind, points: history.points.map((point) => [point.answers, point[what]]) });
+  const line = (kind, what) => ({ kind, points: smooth(history.points, what) });
   lineChart(at("curve"), [line("heard", "heard_right"), line("corrected", "accuracy")], `Learning curve of ${name}`);
   showRates(report.noise);
   showWorst(report.actions);
   at("people-panel").hidden = !report.people_rates.length;
   at("people").replaceChildren(...report.people_rates.map(person));
+}
+
+// Means over stretches of a tenth of the curve: ten answers alone say little.
+function smooth(points, what) {
+  const reach = Math.ceil(points.length / 20);
+  return points.map((point, place) => {
+    const near = points.slice(Math.max(0, place - reach), place + reach + 1);
+    return [point.answers, near.reduce((sum, one) => sum + one[what], 0) / near.length];
+  });
 }
 
 function showRates(noise) {

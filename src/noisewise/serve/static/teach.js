@@ -9,12 +9,13 @@ const SPEC = {
   actions: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9],
   features: { count: 64, unit_norm: true, constant: 0.3 },
   recipe: "linucb",
-  exploration: 0.05, // guesses at random show what the teacher says about wrong ones
+  options: { width_in_std: 0.3, ridge: 0.1 }, // learns from a few hundred answers; the usual ones are for long streams
+  exploration: 0.02, // guesses at random show what the teacher says about wrong ones
   people: true,
 };
-const PUPIL = "pupil", TEACHER = "you", LAST = 50, SAMPLES = 200, PAUSE = 600;
+const PUPIL = "pupil", TEACHER = "you", LAST = 50, SAMPLES = 500, PAUSE = 600;
 
-const state = { name: PUPIL, guess: null, excluded: [], rounds: [], practising: false, timer: 0 };
+const state = { name: PUPIL, guess: null, answered: false, excluded: [], rounds: [], practising: false, timer: 0 };
 let paper;
 
 export function start() {
@@ -22,7 +23,8 @@ export function start() {
     clearTimeout(state.timer);
     state.timer = setTimeout(guess, PAUSE);
   });
-  at("paper").addEventListener("pointerdown", () => clearTimeout(state.timer));
+  const touched = () => (state.answered ? forget() : clearTimeout(state.timer));
+  at("paper").addEventListener("pointerdown", touched, { capture: true }); // before the pen touches the paper
   at("clear").addEventListener("click", forget);
   at("guess-again").addEventListener("click", again);
   at("right").addEventListener("click", () => answer(true));
@@ -75,6 +77,7 @@ function forget() {
   clearTimeout(state.timer);
   paper.clear();
   state.guess = null;
+  state.answered = false;
   state.excluded = [];
   at("guess").textContent = "Draw a digit.";
   allow(false);
@@ -111,13 +114,12 @@ async function answer(right) {
   try {
     const said = await tell(made, right);
     at("guess").textContent = said === right ? "Thank you." : "You were careless: it heard the opposite.";
-    if (right) paper.drawn = false;
-    else state.excluded.push(made.action);
-    const used = right;
+    if (!right) state.excluded.push(made.action);
     allow(false);
+    state.answered = right;
+    if (right) state.timer = setTimeout(forget, 900);
     showProgress();
     await showTeacher();
-    if (used) state.timer = setTimeout(forget, 900);
   } catch (trouble) {
     say(trouble);
   }
