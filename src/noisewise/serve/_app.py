@@ -16,6 +16,7 @@ from prometheus_client import CollectorRegistry
 import noisewise
 from noisewise.serve import _observe, _personalizer, _routes_decisions, _routes_export, _routes_models, _teach
 from noisewise.serve._demo import run_demo
+from noisewise.serve._fast_lane import FastLane
 from noisewise.serve._problems import answer_problems, describe_problems
 from noisewise.serve._security import Guard
 from noisewise.serve._service import Service
@@ -70,6 +71,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
             return FileResponse(STATIC / "index.html")
 
     answer_problems(app)
+    app.add_middleware(FastLane, settings=chosen)
     app.add_middleware(Guard, settings=chosen)
     app.add_middleware(_observe.Observer, registry=registry)  # outermost: refusals are counted too
 

@@ -6,11 +6,13 @@ import asyncio
 import threading
 from collections import deque
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from noisewise.serve._write import Entry, LogWriter, Outcome
 
 LARGEST_BATCH, MOST_WAITING = 512, 20_000
+Waiting = tuple[Entry, "asyncio.Future[Outcome] | None"]
 
 
 class Busy(Exception):
@@ -22,50 +24,60 @@ class Unwritten(Exception):
 
 
 class Committer:
-    """One thread that writes what others hand in, and answers them when it is on disk.
+    """Gathers what comes within one turn of the event loop, writes it, and answers when it is on disk.
+
+    A log in a file is written by the event loop itself: a sync takes less time than handing Python's lock to another
+    thread and back. A log across a network is written by a thread, and the loop goes on meanwhile.
 
     `committed` is called with the outcomes of each batch, in the order of the log, before anybody is answered; `failed`
     when a batch could not be written.
     """
 
     def __init__(
-        self, writer: LogWriter, committed: Callable[[list[Outcome]], None], failed: Callable[[Exception], None]
+        self,
+        writer: LogWriter,
+        committed: Callable[[list[Outcome]], None],
+        failed: Callable[[Exception], None],
+        in_thread: bool,
     ) -> None:
         self.writer = writer
         self.committed = committed
         self.failed = failed
         self.batches = 0
-        self._waiting: deque[tuple[Entry, asyncio.Future[Outcome] | None]] = deque()
-        self._wake = threading.Event()
-        self._closing = False
+        self._waiting: deque[Waiting] = deque()
+        self._flushing = False
+        self._closed = False
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread = threading.Thread(target=self._run, name="noisewise-log", daemon=True)
+        self._thread = ThreadPoolExecutor(1, "noisewise-log") if in_thread else None
+        self._writing = threading.Lock()
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
         """Begin to write."""
         self._loop = loop
-        self._thread.start()
 
     def submit(self, entry: Entry) -> asyncio.Future[Outcome]:
         """Hand in an entry from the event loop; the future is done when it is on disk."""
-        if self._closing or len(self._waiting) >= MOST_WAITING:
+        if self._loop is None or self._closed or len(self._waiting) >= MOST_WAITING:
             raise Busy("the log has more to write than it can take; try again in a moment")
-        assert self._loop is not None
         future: asyncio.Future[Outcome] = self._loop.create_future()
         self._waiting.append((entry, future))
-        self._wake.set()
+        if not self._flushing:
+            self._flushing = True
+            self._loop.call_soon(self._flush)
         return future
 
     def leave(self, entries: list[Entry]) -> None:
-        """Hand in entries that nobody waits for, from any thread."""
-        self._waiting.extend((entry, None) for entry in entries)
-        self._wake.set()
+        """Write entries that nobody waits for, now, from any thread but the event loop's."""
+        for start in range(0, len(entries), LARGEST_BATCH):
+            self._write(entries[start : start + LARGEST_BATCH])
 
     def close(self) -> None:
-        """Write what is waiting, then stop."""
-        self._closing = True
-        self._wake.set()
-        self._thread.join()
+        """Write what is waiting, then no more; from any thread but the event loop's, which has stopped asking."""
+        self._closed = True
+        if self._thread is not None:
+            self._thread.shutdown(wait=True)
+        while batch := self._next_batch():
+            self._answer(batch, self._write([entry for entry, _ in batch]))
 
     @property
     def waiting(self) -> int:
@@ -74,40 +86,48 @@ class Committer:
 
     @property
     def alive(self) -> bool:
-        """Whether entries are still being written."""
-        return self._thread.is_alive()
+        """Whether entries are being taken."""
+        return self._loop is not None and not self._closed
 
-    def _run(self) -> None:
-        while True:
-            self._wake.wait()
-            self._wake.clear()
-            while self._waiting:
-                batch = [self._waiting.popleft() for _ in range(min(len(self._waiting), LARGEST_BATCH))]
-                self._write([entry for entry, _ in batch], [future for _, future in batch])
-            if self._closing:
-                return
+    def _next_batch(self) -> list[Waiting]:
+        return [self._waiting.popleft() for _ in range(min(len(self._waiting), LARGEST_BATCH))]
 
-    def _write(self, entries: list[Entry], futures: list[asyncio.Future[Outcome] | None]) -> None:
-        results: list[Any]
-        try:
-            outcomes = self.writer.write(entries)
-        except Exception as error:
-            self.failed(error)
-            results = [Unwritten("the log can't be written now; ask again with the same decision_id")] * len(entries)
-        else:
+    def _flush(self) -> None:
+        """Write one batch; what comes meanwhile is the next one."""
+        assert self._loop is not None
+        batch = self._next_batch()
+        if not batch:
+            self._flushing = False
+            return
+        entries = [entry for entry, _ in batch]
+        if self._thread is None:
+            self._answer(batch, self._write(entries))
+            self._loop.call_soon(self._flush)
+        elif not self._closed:
+            written = self._loop.run_in_executor(self._thread, self._write, entries)
+            written.add_done_callback(lambda done: self._written(batch, done.result()))
+
+    def _written(self, batch: list[Waiting], results: list[Any]) -> None:
+        self._answer(batch, results)
+        self._flush()
+
+    def _write(self, entries: list[Entry]) -> list[Any]:
+        with self._writing:
+            try:
+                outcomes = self.writer.write(entries)
+            except Exception as error:
+                self.failed(error)
+                sorry = Unwritten("the log can't be written now; ask again with the same decision_id")
+                return [sorry] * len(entries)
             self.batches += 1
             self.committed(outcomes)
-            results = outcomes
-        assert self._loop is not None
-        if not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(_answer, futures, results)
+            return outcomes
 
-
-def _answer(futures: list[asyncio.Future[Outcome] | None], results: list[Any]) -> None:
-    for future, result in zip(futures, results):
-        if future is None or future.done():  # nobody waits, or not any more
-            continue
-        if isinstance(result, Exception):
-            future.set_exception(result)
-        else:
-            future.set_result(result)
+    def _answer(self, batch: list[Waiting], results: list[Any]) -> None:
+        for (_, future), result in zip(batch, results):
+            if future is None or future.done():  # nobody waits, or not any more
+                continue
+            if isinstance(result, Exception):
+                future.set_exception(result)
+            else:
+                future.set_result(result)

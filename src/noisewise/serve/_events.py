@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import time
 from typing import NamedTuple
 
@@ -12,6 +13,8 @@ from noisewise._inputs import Floats
 
 DECISION, ANSWER, ACTIVATION = range(3)  # kinds
 WRONG, RIGHT, NONE = range(3)  # answers
+_names = random.Random(os.urandom(32))  # asking the system each time would cost more than the decision
+os.register_at_fork(after_in_child=lambda: _names.seed(os.urandom(32)))
 BY_PERSON, BY_DEFAULT = range(2)  # who answered
 
 
@@ -54,4 +57,4 @@ class Event(NamedTuple):
 
 def new_id() -> str:
     """A name for a decision that nobody else gives; later ones sort after earlier ones."""
-    return f"{time.time_ns() // 1_000_000:012x}{os.urandom(8).hex()}"
+    return f"{time.time_ns() // 1_000_000:012x}{_names.getrandbits(64):016x}"

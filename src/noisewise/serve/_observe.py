@@ -21,6 +21,7 @@ from noisewise.serve._service import Service
 
 router = APIRouter(tags=["operation"])
 PLAIN: dict[int | str, dict[str, Any]] = {200: {"content": {"text/plain": {"schema": {"type": "string"}}}}}
+METHODS = ("GET", "PUT", "POST", "HEAD", "OPTIONS", "DELETE", "PATCH")
 log = logging.getLogger("noisewise.serve.requests")
 
 
@@ -32,6 +33,7 @@ class Observer:
         labels = ["method", "route"]
         self.seconds = Histogram("noisewise_request_seconds", "Time to answer", labels, registry=registry)
         self.requests = Counter("noisewise_requests", "Answers by status", [*labels, "status"], registry=registry)
+        self._known: dict[tuple[str, str, str], tuple[Any, Any]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request and count it."""
@@ -50,12 +52,20 @@ class Observer:
         finally:
             route = getattr(scope.get("route"), "path", "other")
             spent = time.perf_counter() - began
-            self.seconds.labels(scope["method"], route).observe(spent)
-            self.requests.labels(scope["method"], route, str(status)).inc()
+            seconds, requests = self._children(scope["method"], route, str(status))
+            seconds.observe(spent)
+            requests.inc()
             level = logging.ERROR if status >= 500 else logging.DEBUG
             if log.isEnabledFor(level):
                 said = {"method": scope["method"], "path": scope["path"], "status": status, "seconds": round(spent, 6)}
                 log.log(level, "request", extra={"fields": said})
+
+    def _children(self, method: str, route: str, status: str) -> tuple[Any, Any]:
+        known = method if method in METHODS else "other"  # anything may be asked, and each name would be kept
+        place = known, route, status
+        if place not in self._known:
+            self._known[place] = self.seconds.labels(known, route), self.requests.labels(*place)
+        return self._known[place]
 
 
 class ServiceNumbers:

@@ -43,12 +43,17 @@ def problem(status: int, detail: str, errors: Any = None, headers: Any = None) -
     return JSONResponse(content, status, headers={**later, **(headers or {})}, media_type=MEDIA)
 
 
+def refusal(error: Exception) -> JSONResponse:
+    """One of our own errors as a response."""
+    status = next(status for kind, status in STATUSES.items() if isinstance(error, kind))
+    return problem(status, str(error))
+
+
 def answer_problems(app: FastAPI) -> None:
     """Let every error of the app be answered as a problem."""
 
     def refused(_request: Request, error: Exception) -> JSONResponse:
-        status = next(status for kind, status in STATUSES.items() if isinstance(error, kind))
-        return problem(status, str(error))
+        return refusal(error)
 
     def invalid(_request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, RequestValidationError)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Request
 
 from noisewise.serve._answers import Explanation
 from noisewise.serve._explain import explain
@@ -26,26 +25,15 @@ def deciding(request: Request) -> Service:
 
 
 @router.post("/models/{name}/decide", response_model=DecideResponse)
-async def decide(name: ModelName, body: DecideRequest, request: Request) -> Response:
+async def decide(name: ModelName, body: DecideRequest, request: Request) -> Any:
     """Choose an action; the answer comes when the decision is in the log."""
-    service = deciding(request)
-    model = await service.model(name)
-    made = await service.decide(model, body)
-    return _json(
-        decision_id=made.decision_id,
-        action=model.spec.actions[made.code or 0],
-        probability=made.probability,
-        version=made.version,
-    )
+    return await decided(deciding(request), name, body)
 
 
 @router.post("/models/{name}/feedback", response_model=FeedbackResponse)
-async def feedback(name: ModelName, body: FeedbackRequest, request: Request) -> Response:
+async def feedback(name: ModelName, body: FeedbackRequest, request: Request) -> Any:
     """Say whether a decision was right; the answer comes when it is in the log. The first answer counts."""
-    service = deciding(request)
-    model = await service.model(name)
-    outcome = await service.feedback(model, body.decision_id, body.right, body.person)
-    return _json(decision_id=body.decision_id, status=outcome.status, right=outcome.event.right)
+    return await heard(deciding(request), name, body)
 
 
 @router.get("/models/{name}/decisions/{decision_id}", response_model=Explanation)
@@ -56,6 +44,20 @@ async def explain_decision(name: ModelName, decision_id: str, request: Request) 
     return explain(model.spec, await service.decision(model, decision_id))
 
 
-def _json(**content: Any) -> Response:
-    # a few plain values, already checked: what checks them again would cost as much as the decision
-    return Response(json.dumps(content), media_type="application/json")
+async def decided(service: Service, name: str, body: DecideRequest) -> dict[str, Any]:
+    """The answer to `decide`."""
+    model = service.models.get(name) or await service.model(name)
+    made = await service.decide(model, body)
+    return {
+        "decision_id": made.decision_id,
+        "action": model.spec.actions[made.code or 0],
+        "probability": made.probability,
+        "version": made.version,
+    }
+
+
+async def heard(service: Service, name: str, body: FeedbackRequest) -> dict[str, Any]:
+    """The answer to `feedback`."""
+    model = service.models.get(name) or await service.model(name)
+    outcome = await service.feedback(model, body.decision_id, body.right, body.person)
+    return {"decision_id": body.decision_id, "status": outcome.status, "right": outcome.event.right}

@@ -12,6 +12,7 @@ from typing import Any
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from noisewise.serve._problems import problem
+from noisewise.serve._replay_body import again
 from noisewise.serve._settings import Settings
 
 OPEN = ("/healthz", "/readyz", "/", "/openapi.json")  # no key is needed to see that the service is there
@@ -51,7 +52,7 @@ class Guard:
             if body is None:
                 refusal = problem(413, f"the body is larger than {self.settings.largest_body:,} bytes")
             else:
-                receive = _again(body, receive)
+                receive = again(body, receive)
         await (refusal or self.app)(scope, receive, _with_headers(send))
 
     def _client(self, scope: Scope, headers: dict[bytes, bytes]) -> str | None:
@@ -123,20 +124,6 @@ def new_key_in(path: str | Path, name: str) -> str:
     with file.open("a") as lines:
         lines.write(f"{name} {hashlib.sha256(key.encode()).hexdigest()}\n")
     return key
-
-
-def _again(body: bytes, receive: Receive) -> Receive:
-    """A body that has been read, to be read once more."""
-    given = False
-
-    async def replay() -> Message:
-        nonlocal given
-        if given:
-            return await receive()
-        given = True
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    return replay
 
 
 def _with_headers(send: Send) -> Send:

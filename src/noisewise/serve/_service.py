@@ -49,7 +49,9 @@ class Service:
         self.counts: Counter[tuple[str, str]] = Counter()  # (model, what became of an answer)
         self.learning = False
         self.models: dict[str, ServedModel] = {}
-        self.committer = Committer(LogWriter(self.store), self._committed, self._failed)
+        self.committer = Committer(
+            LogWriter(self.store), self._committed, self._failed, in_thread=not self.store.sqlite
+        )
         self._stop = threading.Event()
         self._keeper = threading.Thread(target=self._keep, name="noisewise-keeper", daemon=True)
 
