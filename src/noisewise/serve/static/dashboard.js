@@ -58,7 +58,7 @@ async function showDetail(name) {
   at("detail-name").textContent = name;
   const line = (kind, what) => ({ kind, points: smooth(history.points, what) });
   lineChart(at("curve"), [line("heard", "heard_right"), line("corrected", "accuracy")], `Learning curve of ${name}`);
-  showRates(report.noise);
+  showRates(report.noise, report.people);
   showWorst(report.actions);
   at("people-panel").hidden = !report.people_rates.length;
   at("people").replaceChildren(...report.people_rates.map(person));
@@ -73,9 +73,10 @@ function smooth(points, what) {
   });
 }
 
-function showRates(noise) {
+function showRates(noise, people) {
   const parts = [measure("says right when wrong", noise.false_positive), measure("says wrong when right", noise.false_negative)];
-  const words = { given: "These rates were given.", estimated: "Estimated, and corrected for.", watched: "Watched only." };
+  const words = { given: "These rates were given.", estimated: "Estimated, and corrected for.", watched: "Over all answers; none is corrected for it." };
+  if (people) words.watched = "Over all answers; each counts by what is believed of its person, below.";
   const note = noise.identified ? words[noise.source] : `Not sure yet: ${noise.reason}`;
   at("rates").replaceChildren(...parts, element("p", { class: "note" }, note));
 }
