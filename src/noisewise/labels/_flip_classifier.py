@@ -1,0 +1,53 @@
+"""What classifiers with logistic scores behind a flip matrix share."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, softmax
+
+from noisewise._inputs import Floats
+from noisewise.labels._base import NoisyLabelClassifier
+from noisewise.labels._flip_likelihood import FlipFit
+from noisewise.labels._flip_solvers import warn_if_early
+
+
+class FlipClassifier(NoisyLabelClassifier):
+    """A classifier whose scores are log-odds of true labels, fitted through a flip matrix."""
+
+    n_iter_: int
+    objective_history_: list[float]
+
+    @abstractmethod
+    def decision_function(self, X: Any) -> Floats:
+        """Scores of the classes; with two classes the log-odds of the second."""
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Posterior of the true label, one column a class."""
+        scores = self.decision_function(X)
+        if scores.ndim == 2:
+            return np.asarray(softmax(scores, axis=1))
+        return np.column_stack([expit(-scores), expit(scores)])
+
+    def _keep(self, fit: FlipFit, advice: str) -> None:
+        """What a fit found and how it got there; an early end is told."""
+        self.noise_, self.n_iter_, self.objective_history_ = fit.noise, fit.n_iter, fit.history
+        warn_if_early(fit, advice)
+
+    def _as_decision(self, scores: Floats) -> Floats:
+        """Scores of shape (n, 1) or (n, n_classes) in scikit-learn's shape."""
+        return scores.ravel() if len(self.classes_) == 2 else scores
+
+
+def check_positive(name: str, value: Any) -> None:
+    """Refuse a number that is not above zero and finite."""
+    if not 0 < value < np.inf:
+        raise ValueError(f"{name} is {value}; it must be above 0 and finite")
+
+
+def check_iterations(max_iter: int) -> None:
+    """Refuse less than one iteration."""
+    if max_iter < 1:
+        raise ValueError(f"max_iter is {max_iter}; one iteration or more is needed")
