@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from noisewise.experiments import _gao_figures as figures
 from noisewise.experiments import _gao_show as show
 from noisewise.experiments._gao_show import BIG, NOISES, SMALL
 from noisewise.experiments._neighbor_tasks import METHODS, accuracy, influence, soft_chessboard
@@ -33,21 +34,21 @@ PAPER = Paper(
             "figure-1",
             "Figure 1: k-NN on the soft chessboard",
             soft_chessboard,
-            {"noise": show.CHESSBOARD, "rows": [4000], "repeat": list(range(40))},
-            show.figure_1,
+            {"noise": figures.CHESSBOARD, "rows": [4000], "repeat": list(range(40))},
+            figures.figure_1,
             quick={"repeat": list(range(20))},
         ),
         Experiment(
             "figure-1c",
             "Figure 1 (c): 1-NN as rows grow",
             soft_chessboard,
-            {"noise": show.SYMMETRIC, "rows": [500, 1000, 2000, 4000, 8000], "repeat": list(range(40))},
-            show.figure_1c,
+            {"noise": figures.SYMMETRIC, "rows": [500, 1000, 2000, 4000, 8000], "repeat": list(range(40))},
+            figures.figure_1c,
             quick={"repeat": list(range(3))},
         ),
         Experiment("table-1", "Table 1: the sets", accuracy, {}, show.table_1),
         Experiment("table-2", "Table 2: accuracy", accuracy, BENCHMARK, show.table_2, quick=QUICK),
-        Experiment("figure-2", "Figure 2: Nemenyi's test", accuracy, BENCHMARK, show.figure_2, quick=QUICK),
+        Experiment("figure-2", "Figure 2: Nemenyi's test", accuracy, BENCHMARK, figures.figure_2, quick=QUICK),
         Experiment("table-3", "Table 3: noise found", accuracy, BENCHMARK, show.table_3, quick=QUICK, keep=_rnn_only),
         Experiment(
             "figure-3",
@@ -59,7 +60,7 @@ PAPER = Paper(
                 "repeat": list(range(40)),
                 "rows": [ROWS],
             },
-            show.figures_3_to_5,
+            figures.figures_3_to_5,
             quick={"repeat": [0]},
         ),
         Experiment(
