@@ -5,9 +5,9 @@ from sklearn.datasets import load_breast_cancer, load_digits, make_blobs
 from sklearn.metrics import roc_auc_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from noisewise.labels import _leave_one_out, _nystroem
-from noisewise.labels._leave_one_out import fit_pooled_ridge, pool, whitening
+from noisewise.labels import _leave_one_out, _nystroem, _ridge_fit
 from noisewise.labels._ridge import RobustRidgeClassifier
+from noisewise.labels._ridge_fit import fit_pooled_ridge, pool, whitening
 from noisewise.noise._flip import FlipMatrix
 
 
@@ -118,7 +118,7 @@ def test_standardised_columns_have_mean_zero_and_unit_variance(kind):
 
 def test_each_further_row_is_looked_at_once(monkeypatch):
     """Linear in the rows: beyond those the ridge learns from, one visit a row, in blocks of bounded size."""
-    monkeypatch.setattr(_leave_one_out, "FIT_ROWS", 600)
+    monkeypatch.setattr(_ridge_fit, "FIT_ROWS", 600)
     visits, features = [], _nystroem.Landmarks.features
 
     def counted(self, rows):

@@ -12,7 +12,7 @@ import numpy as np
 
 from noisewise._inputs import Codes, Floats
 from noisewise.labels._given_noise import as_copies
-from noisewise.labels._leave_one_out import fit_pooled_ridge
+from noisewise.labels._ridge_fit import fit_pooled_ridge
 from noisewise.noise import FlipMatrix
 
 SOURCES = ("confident", "fisher")

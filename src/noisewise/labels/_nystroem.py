@@ -46,11 +46,12 @@ class Standardizer:
     factor: Floats
 
     @classmethod
-    def of(cls, X: Any) -> Standardizer:
-        """Means and deviations in blocks of rows."""
-        n = X.shape[0]
-        center = sum(map_blocks(X, _column_sums)) / n
-        spread = sum(map_blocks(X, partial(_squares_around, center=center)))
+    def of(cls, X: Any, weights: Floats | None = None) -> Standardizer:
+        """Means and deviations in blocks of rows; `weights` say how many rows each row stands for."""
+        counted = np.ones(X.shape[0]) if weights is None else weights
+        n = counted.sum()
+        center = sum(map_blocks(X, _column_sums, counted)) / n
+        spread = sum(map_blocks(X, partial(_squares_around, center=center), counted))
         deviation = np.sqrt(spread / n)
         varies = deviation > 1e-9 * np.abs(center) + 1e-150
         return cls(center, np.where(varies, 1 / np.where(varies, deviation, 1), 0.0))
@@ -70,18 +71,19 @@ class Standardizer:
         return np.clip(values, -CLIP, CLIP, out=values)
 
 
-def _column_sums(rows: Any) -> Floats:
-    return np.asarray(rows.sum(axis=0, dtype=np.float64)).ravel()
+def _column_sums(rows: Any, weights: Floats) -> Floats:
+    return np.asarray(rows.T @ weights)
 
 
-def _squares_around(rows: Any, center: Floats) -> Floats:
+def _squares_around(rows: Any, weights: Floats, center: Floats) -> Floats:
     """Sum of squared distances of each column's values from its centre."""
     if not sp.issparse(rows):
-        return np.asarray(np.square(rows - center).sum(axis=0))
+        return np.asarray(weights @ np.square(rows - center))
     part = rows.tocsr()
-    filled = np.bincount(part.indices, minlength=len(center))
-    squares = np.bincount(part.indices, (part.data - center[part.indices]) ** 2, minlength=len(center))
-    return np.asarray(squares + (part.shape[0] - filled) * center**2)
+    counted = np.repeat(weights, np.diff(part.indptr))
+    filled = np.bincount(part.indices, counted, minlength=len(center))
+    squares = np.bincount(part.indices, counted * (part.data - center[part.indices]) ** 2, minlength=len(center))
+    return np.asarray(squares + (weights.sum() - filled) * center**2)
 
 
 @dataclass(frozen=True)
@@ -94,11 +96,11 @@ class Landmarks:
     views: tuple[str, ...] = VIEWS
 
     @classmethod
-    def among(cls, rows: Any, places: NDArray[np.intp]) -> Landmarks:
-        """Landmarks at these places of the standardised rows."""
-        mean = np.asarray(rows.mean(axis=0, dtype=np.float64)).ravel()
-        chosen = rows[places]
-        squared = squared_distances(chosen, chosen)[np.triu_indices(len(places), 1)]
+    def among(cls, rows: Any, weights: Floats, most: int) -> Landmarks:
+        """The first of the standardised rows, `most` of them."""
+        mean = _column_sums(rows, weights) / weights.sum()
+        chosen = rows[:most]
+        squared = squared_distances(chosen, chosen)[np.triu_indices(chosen.shape[0], 1)]
         apart = squared[squared > 1e-6]
         return cls(chosen, mean, float(np.median(apart)) if apart.size else 1.0)
 

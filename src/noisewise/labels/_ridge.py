@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.utils import Tags, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from noisewise._inputs import Chance, Codes, Floats, encode_labels, find_labels, generator
-from noisewise.labels._base import NoisyLabelClassifier
-from noisewise.labels._leave_one_out import fit_pooled_ridge
+from noisewise._inputs import Chance, Codes, Floats, check_binary_or_more, encode_labels, find_labels, generator
+from noisewise.labels._base import NoisyLabelClassifier, check_weights
+from noisewise.labels._ridge_fit import fit_pooled_ridge
 from noisewise.noise._calibration import read_noise
 from noisewise.noise._flip import FlipMatrix
 
@@ -71,15 +71,22 @@ class RobustRidgeClassifier(NoisyLabelClassifier):
         self.n_landmarks = n_landmarks
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Fit the ridge, score every row without its label, and find the noise from these scores."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the ridge, score every row without its label, and find the noise from these scores.
+
+        A weight counts rows: a row of weight 2 is as good as two of them, and both are left out where it is judged;
+        a row of weight 0 is judged only.
+        """
         if hasattr(X, "map_blocks"):  # rows that are not in memory were checked when they were encoded
             self.classes_, codes = encode_labels(y)
             self.n_features_in_ = X.shape[1]
-            return self._fit_rows(X, codes)
-        return self._fit_rows(*self._check_training(X, y, accept_sparse="csr", dtype=ROW_TYPES))
+            return self._fit_rows(X, codes, np.ones(len(codes)))
+        X, codes = self._check_training(X, y, accept_sparse="csr", dtype=ROW_TYPES)
+        weights = check_weights(sample_weight, X)
+        check_binary_or_more(self.classes_[np.unique(codes[weights > 0])])
+        return self._fit_rows(X, codes, weights)
 
-    def _fit_rows(self, X: Any, codes: Codes) -> Self:
+    def _fit_rows(self, X: Any, codes: Codes, weights: Floats) -> Self:
         """Fit to checked rows: an array, CSR, or rows in blocks that are not in memory (see `map_blocks`)."""
         n_classes = len(self.classes_)
         noise = None if self.noise is None else self._check_noise(self.noise)
@@ -87,9 +94,9 @@ class RobustRidgeClassifier(NoisyLabelClassifier):
             raise ValueError(f"n_landmarks is {self.n_landmarks}; one or more are needed")
         rng = generator(0 if self.random_state is None else self.random_state)
         n_landmarks = self.n_landmarks or max(500, min(20 * n_classes, 1000))
-        self.ridge_ = fit_pooled_ridge(X, codes, n_classes, n_landmarks, rng)
+        self.ridge_ = fit_pooled_ridge(X, codes, n_classes, n_landmarks, rng, weights=weights)
         self.scores_ = self.ridge_.honest_scores(X, codes)
-        reading = read_noise(self.scores_, codes, noise, rng)
+        reading = read_noise(self.scores_, codes, noise, rng, weights=weights)
         self.calibration_, self.noise_ = reading.calibration, reading.calibration.noise
         self.true_label_posterior_ = reading.posterior
         self.label_quality_ = reading.posterior[np.arange(len(codes)), codes]

@@ -1,0 +1,166 @@
+"""Ridge fits in several views of the rows, their penalties and their mixture by leave-one-out error."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+import scipy.optimize
+from numpy.typing import DTypeLike
+
+from noisewise._inputs import Codes, Floats
+from noisewise.labels._leave_one_out import LeftOut, PooledRidge, View, without
+from noisewise.labels._nystroem import VIEWS, Landmarks, Standardizer, blocks, fingerprints
+
+PENALTIES = 10.0 ** np.arange(-2.5, 3.1, 0.5)
+FIT_ROWS = 20_000  # the ridge learns from so many rows, drawn at random; the others need no leaving out
+CHOICE_ROWS = 4_000  # views and penalties are chosen on so many
+SMALLEST_WEIGHT = 0.02
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Rows to learn from, in an order of chance; rows that are equal in all and in their label are one, and heavier.
+
+    So a row that counts twice is a row that is there twice.
+    """
+
+    rows: Any
+    targets: Floats  # centred one-hot labels
+    weights: Floats
+    counts: Floats  # weight to leave out for an honest score of the row
+    goals: Floats  # the targets to leave out, added up
+
+    @classmethod
+    def of(
+        cls, rows: Any, codes: Codes, weights: Floats, shares: Floats, left_out: LeftOut, rng: np.random.Generator
+    ) -> Sample:
+        """Merge equal rows, sort them by what they are, then shuffle."""
+        prints = fingerprints(rows)
+        order = np.lexsort((codes, prints))
+        new = np.append(True, (np.diff(prints[order]) != 0) | (np.diff(codes[order]) != 0))
+        starts = np.flatnonzero(new)
+        mixed = rng.permutation(len(starts))
+        first = order[starts][mixed]
+        counts, tallies = left_out.look_up(prints[first], codes[first])
+        return cls(
+            rows[first],
+            np.eye(len(shares))[codes[first]] - shares,
+            np.add.reduceat(weights[order], starts)[mixed],
+            counts,
+            tallies - counts[:, None] * shares,
+        )
+
+    def first(self, most: int) -> Sample:
+        """The first rows, `most` of them."""
+        parts = (self.rows, self.targets, self.weights, self.counts, self.goals)
+        return Sample(*(part[:most] for part in parts))
+
+    def residual(self, guess: Floats) -> Floats:
+        """What a guess lacks, each row as heavy as it is."""
+        return np.asarray(np.sqrt(self.weights)[:, None] * (self.targets - guess))
+
+
+def fit_pooled_ridge(
+    X: Any,
+    codes: Codes,
+    n_classes: int,
+    n_landmarks: int,
+    rng: np.random.Generator,
+    dtype: DTypeLike = np.float32,
+    weights: Floats | None = None,
+) -> PooledRidge:
+    """Fit in every view on a part of the rows, keep the views that help, and pool them."""
+    counted = np.ones(len(codes)) if weights is None else weights
+    standardizer = Standardizer.of(X, counted)
+    shares = np.bincount(codes, counted, minlength=n_classes) / counted.sum()
+    shuffle = np.random.default_rng(rng.integers(2**63))
+    some = rng.permutation(np.flatnonzero(counted))[:FIT_ROWS]
+    rows, labels = standardizer(X[some], dtype), codes[some]
+    left_out = LeftOut.of(fingerprints(rows), labels, counted[some], n_classes)
+    sample = Sample.of(rows, labels, counted[some], shares, left_out, shuffle)
+    landmarks = Landmarks.among(sample.rows, sample.weights, n_landmarks)
+    bases = {view: whitening(landmarks.gram(view)) for view in VIEWS}
+    few = sample.first(CHOICE_ROWS)
+    fits, guesses = zip(*(_fit_view(landmarks.keep((v,)), bases[v], few) for v in VIEWS))
+    mixture = pool([few.residual(guess) for guess in guesses])
+    kept = tuple(view for view, weight in zip(VIEWS, mixture) if weight > 0)
+    if len(sample.weights) > CHOICE_ROWS:
+        fits, guesses = zip(*(_fit_view(landmarks.keep((v,)), bases[v], sample) for v in kept))
+        mixture = pool([few.residual(guess) for guess in guesses])
+    else:
+        fits = tuple(fit for fit, weight in zip(fits, mixture) if weight > 0)
+        mixture = mixture[mixture > 0]
+    return PooledRidge(standardizer, landmarks.keep(kept), fits, mixture, shares, left_out)
+
+
+def whitening(gram: Floats) -> Floats:
+    """The map of features to coordinates in which `gram` is the identity; directions of no weight are dropped."""
+    values, vectors = scipy.linalg.eigh(gram, driver="evd")
+    kept = values > 1e-6 * values[-1]
+    return np.asarray(vectors[:, kept] / np.sqrt(values[kept]))
+
+
+def _fit_view(landmarks: Landmarks, basis: Floats, sample: Sample) -> tuple[View, Floats]:
+    """Ridge in one view, its penalty by the leave-one-out squared error, and honest scores of the first rows."""
+    dtype = sample.rows.dtype
+    turned = np.empty((len(sample.weights), basis.shape[1]), dtype=dtype)
+    for part in blocks(len(turned)):
+        turned[part] = landmarks.features(sample.rows[part])[0] @ basis.astype(dtype)
+    heavy = turned.T * sample.weights.astype(dtype)
+    values, vectors = scipy.linalg.eigh((heavy @ turned).astype(np.float64), driver="evd")
+    values = np.maximum(values, 0)
+    moments = vectors.T @ (heavy @ sample.targets.astype(dtype))
+    few = sample.first(CHOICE_ROWS)
+    aligned = turned[:CHOICE_ROWS] @ vectors.astype(dtype)
+    leverages = np.square(aligned).astype(np.float64) @ (1 / (values[:, None] + PENALTIES))
+    guesses = [
+        without(
+            (aligned @ (moments / (values + penalty)[:, None]).astype(dtype)).astype(np.float64),
+            leverage,
+            few.counts,
+            few.goals,
+        )
+        for penalty, leverage in zip(PENALTIES, leverages.T)
+    ]
+    best = smoothest(np.stack([np.square(few.residual(guess)).sum(axis=1) for guess in guesses]))
+    shrunk = vectors / np.sqrt(values + PENALTIES[best])
+    root = basis @ shrunk
+    return View(root @ (shrunk.T @ (vectors @ moments)), root, float(PENALTIES[best])), guesses[best]
+
+
+def smoothest(errors: Floats) -> int:
+    """The last line (heaviest penalty) whose sum is within one standard error of the least: noise asks for caution.
+
+    >>> smoothest(np.array([[4.0, 4.0, 4.0], [1.0, 1.0, 1.0], [0.0, 2.0, 1.1], [2.0, 2.0, 2.0]]))
+    2
+    """
+    best = int(errors.sum(axis=1).argmin())
+    excess = errors[best:] - errors[best]
+    within = excess.sum(axis=1) <= excess.std(axis=1) * np.sqrt(errors.shape[1])
+    return best + int(np.flatnonzero(within)[-1])
+
+
+def pool(residuals: list[Floats]) -> Floats:
+    """Weights of a mixture with the least squared residual; those below two per cent are dropped.
+
+    >>> pool([np.array([1.0, 0.0]), np.array([0.0, 1.0]), np.array([2.0, 2.0])])
+    array([0.5, 0.5, 0. ])
+    """
+    flat = np.stack([residual.ravel() for residual in residuals])
+    weights = _simplex_weights(flat @ flat.T)
+    kept = weights >= min(SMALLEST_WEIGHT, weights.max())
+    weights[~kept] = 0
+    weights[kept] = _simplex_weights(flat[kept] @ flat[kept].T)
+    return weights
+
+
+def _simplex_weights(products: Floats) -> Floats:
+    scaled = products / np.trace(products) if np.trace(products) > 0 else products
+    factor = np.linalg.cholesky(scaled + 1e-12 * np.eye(len(scaled)))
+    heavy = 1e4  # holds the sum at one
+    system = np.vstack([factor.T, np.full(len(scaled), heavy)])
+    weights, _ = scipy.optimize.nnls(system, np.append(np.zeros(len(scaled)), heavy))
+    return np.asarray(weights / weights.sum())
