@@ -354,6 +354,17 @@ def test_rows_without_answers_are_judged_by_their_features(rng):
     assert model.classes_.tolist() == [0, 1]
 
 
+def test_someone_without_answers_may_be_as_good_as_the_others_or_not(rng):
+    X, y = make_blobs(200, centers=[(-4, 0), (4, 0)], random_state=0)
+    answers = np.column_stack([annotated(rng, y, [0.1, 0.1]).astype(float), np.full(200, np.nan)])
+    model = CrowdClassifier().fit(X, answers)
+    known, silent = model.annotators_[0], model.annotators_[2]
+    assert silent.n_answers == 0
+    assert np.isfinite(silent.flips).all()
+    assert silent.accuracy.low < known.accuracy < silent.accuracy.high
+    assert silent.accuracy.high - silent.accuracy.low > 3 * (known.accuracy.high - known.accuracy.low)
+
+
 @pytest.mark.parametrize(
     "estimator",
     [

@@ -27,7 +27,7 @@ from noisewise.noise import FlipMatrix
 
 EXACT_ROWS = 3000  # beyond, landmarks stand for the rows
 LANDMARKS = 500
-CHOICE_ROWS = 1000  # the width is chosen on so many rows
+CHOICE_ROWS = 700  # the width is chosen on so many rows
 
 
 class RobustKernelFisherClassifier(NoisyLabelClassifier):

@@ -97,28 +97,37 @@ class Smoother:
     def of(cls, features: Floats, values: Floats, penalty: float) -> Smoother:
         """The smoother of one penalty."""
         shrinkage = values / (values + penalty)
-        leverage = np.einsum("ij,j,ij->i", features, shrinkage, features) + 1 / len(features)
-        return cls(features, shrinkage, np.minimum(leverage, 1 - SMALLEST_REST))
+        return cls(features, shrinkage, np.square(features) @ shrinkage + 1 / len(features))
 
     def coefficients(self, targets: Floats) -> Floats:
         """What to multiply features by for the fit to centred targets."""
         return np.asarray(self.shrinkage[:, None] * (self.features.T @ targets))
 
     def without_own(self, targets: Floats) -> Floats:
-        """What the fit says at each row without its own target; the mean of the targets counts as known.
+        """What the fit says at each row without its own target; the mean of the targets counts as known."""
+        return left_out(self.features @ self.coefficients(targets), self.leverage, targets)
 
-        A mean without row i would be lower where the target of i is higher, and give it away.
-        """
-        fitted = self.features @ self.coefficients(targets)
-        h = self.leverage[:, None]
-        return np.asarray((fitted - h * targets) / (1 - h) + targets / (len(targets) - 1))
+
+def left_out(fitted: Floats, leverage: Floats, targets: Floats) -> Floats:
+    """Fitted values as they would be without each row's own target, but with the mean of all targets.
+
+    A mean without row i would be lower where the target of i is higher, and give it away.
+    """
+    h = np.minimum(leverage, 1 - SMALLEST_REST)[:, None]
+    return np.asarray((fitted - h * targets) / (1 - h) + targets / (len(targets) - 1))
 
 
 def choose_penalty(features: Floats, values: Floats, targets: Floats) -> tuple[float, float]:
     """The penalty with the least leave-one-out squared error, and this error."""
-    tried = [(_left_out_error(Smoother.of(features, values, penalty), targets), penalty) for penalty in PENALTIES]
-    error, penalty = min(tried)
-    return float(penalty), error
+    shrinkage = values[:, None] / (values[:, None] + PENALTIES)
+    leverages = np.square(features) @ shrinkage + 1 / len(features)
+    moments = features.T @ targets
+    errors = [
+        np.square(targets - left_out(features @ (shrunk[:, None] * moments), leverage, targets)).sum()
+        for shrunk, leverage in zip(shrinkage.T, leverages.T)
+    ]
+    best = int(np.argmin(errors))
+    return float(PENALTIES[best]), float(errors[best])
 
 
 def choose_width(X: Any, targets: Floats) -> Gaussian:
@@ -132,7 +141,3 @@ def choose_width(X: Any, targets: Floats) -> Gaussian:
         basis, features = decompose(kernel, X, kernel.of_squared_distance(squared))
         tried.append((choose_penalty(features, basis.values, targets)[1], kernel))
     return min(tried, key=itemgetter(0))[1]
-
-
-def _left_out_error(smoother: Smoother, targets: Floats) -> float:
-    return float(np.square(targets - smoother.without_own(targets)).sum())
