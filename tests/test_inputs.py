@@ -31,6 +31,22 @@ def test_labels_are_numbered_by_their_classes(labels, classes):
     np.testing.assert_array_equal(find_labels(labels, found), codes)
 
 
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int64, np.uint64])
+def test_many_whole_numbers_are_numbered_as_by_sorting(dtype):
+    rng = np.random.default_rng(0)
+    limits = np.iinfo(dtype)
+    for low in (limits.min, 0, limits.max - 120):
+        labels = (rng.choice([0, 3, 4, 120], size=1000).astype(object) + int(low)).astype(dtype)
+        classes, places = np.unique(labels, return_inverse=True)
+        found, codes = encode_labels(labels)
+        assert found.dtype == dtype
+        np.testing.assert_array_equal(found, classes)
+        np.testing.assert_array_equal(codes, places)
+        np.testing.assert_array_equal(find_labels(labels, found[::-1]), len(found) - 1 - places)
+        with pytest.raises(ValueError, match="was not seen"):
+            find_labels(np.array([labels[0], int(low) + 1], dtype=dtype), found)
+
+
 MISSING = [
     ["a", None],
     [1.0, np.nan],

@@ -12,7 +12,7 @@ from noisewise._loops.policies import act
 from noisewise._loops.rows import compact
 from noisewise._loops.scores import score
 from noisewise._loops.signals import plan
-from noisewise._loops.state import CLASSES, COLUMNS, MISTAKES, ROUNDS, UPDATES, Row, Work
+from noisewise._loops.state import CLASSES, COLUMNS, MISTAKES, ROUNDS, UPDATES, Row, State, Work
 
 
 @bare
@@ -36,7 +36,7 @@ def divide(state: Any, scratch: Any) -> Any:
         scratch[2 * room : rest].view(state.table.dtype),
         scratch[rest : rest + n_columns],
         scratch[rest + n_columns : rest + n_columns + n_classes],
-        scratch[rest + n_columns + n_classes :],
+        scratch[rest + n_columns + n_classes : -1],
     )
 
 
@@ -110,32 +110,95 @@ def learn_row(state: Any, row: Any, work: Any, action: int, best: int, probabili
     return True
 
 
+# From Python: arrays one by one, because a tuple of them takes a microsecond more to hand over.
+
+
 @bare
-def decide_dense(state: Any, x: Any, scratch: Any, allowed: Any) -> Any:
-    """`decide_row` for a dense row."""
+def decide_dense(
+    table: Any, sigma: Any, reals: Any, integers: Any, chance: Any, x: Any, scratch: Any, allowed: Any
+) -> Any:
+    """`decide_row` for a dense row, which stays in the scratch for `learn_held`; the state comes as its parts."""
+    state = State(table, sigma, reals, integers, chance)
     work = divide(state, scratch)
     n = compact(x.reshape((1, x.shape[0])), 0, work.features, work.values)
+    scratch[-1] = n
     return decide_row(state, Row(work.features, work.values, 0, n), work, allowed)
 
 
 @bare
-def learn_dense(state: Any, x: Any, scratch: Any, action: int, best: int, probability: float, observed: int) -> Any:
+def learn_dense(
+    table: Any,
+    sigma: Any,
+    reals: Any,
+    integers: Any,
+    chance: Any,
+    x: Any,
+    scratch: Any,
+    action: int,
+    best: int,
+    probability: float,
+    observed: int,
+) -> Any:
     """`learn_row` for a dense row."""
+    state = State(table, sigma, reals, integers, chance)
     work = divide(state, scratch)
     n = compact(x.reshape((1, x.shape[0])), 0, work.features, work.values)
     return learn_row(state, Row(work.features, work.values, 0, n), work, action, best, probability, observed)
 
 
 @bare
-def decide_sparse(state: Any, indices: Any, data: Any, scratch: Any, allowed: Any) -> Any:
+def learn_held(
+    table: Any,
+    sigma: Any,
+    reals: Any,
+    integers: Any,
+    chance: Any,
+    scratch: Any,
+    action: int,
+    best: int,
+    probability: float,
+    observed: int,
+) -> None:
+    """`learn_row` for the dense row that was decided last, if nothing has been learnt since: it has been scored."""
+    state = State(table, sigma, reals, integers, chance)
+    work = divide(state, scratch)
+    row = Row(work.features, work.values, 0, np.int64(scratch[-1]))
+    learn(state, row, work, action, best, probability, observed, np.int64(-1))
+
+
+@bare
+def decide_sparse(
+    table: Any,
+    sigma: Any,
+    reals: Any,
+    integers: Any,
+    chance: Any,
+    indices: Any,
+    data: Any,
+    scratch: Any,
+    allowed: Any,
+) -> Any:
     """`decide_row` for the non-zeros of a row."""
+    state = State(table, sigma, reals, integers, chance)
     return decide_row(state, Row(indices, data, 0, indices.shape[0]), divide(state, scratch), allowed)
 
 
 @bare
 def learn_sparse(
-    state: Any, indices: Any, data: Any, scratch: Any, action: int, best: int, probability: float, observed: int
+    table: Any,
+    sigma: Any,
+    reals: Any,
+    integers: Any,
+    chance: Any,
+    indices: Any,
+    data: Any,
+    scratch: Any,
+    action: int,
+    best: int,
+    probability: float,
+    observed: int,
 ) -> Any:
     """`learn_row` for the non-zeros of a row."""
+    state = State(table, sigma, reals, integers, chance)
     work = divide(state, scratch)
     return learn_row(state, Row(indices, data, 0, indices.shape[0]), work, action, best, probability, observed)

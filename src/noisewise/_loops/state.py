@@ -94,9 +94,9 @@ def new_sigma(n_features: int, n_classes: int, covariance: int, variance: float 
 
 
 def new_scratch(table: NDArray[Any], integers: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Memory for the `Work` of one row."""
+    """Memory for the `Work` of one row, and how many non-zeros it has."""
     n_features, width = table.shape
-    return np.zeros(3 * (n_features + 8) + width + int(integers[COLUMNS] + integers[CLASSES]))
+    return np.zeros(3 * (n_features + 8) + width + int(integers[COLUMNS] + integers[CLASSES]) + 1)
 
 
 def block_size(dtype: Any) -> int:

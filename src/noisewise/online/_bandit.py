@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,29 +10,24 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_consistent_length
 
 from noisewise._frames import frame_like
-from noisewise._inputs import Chance, Codes, Floats, find_labels, generator
+from noisewise._inputs import Chance, Floats, generator
 from noisewise._loops import state as codes
 from noisewise._loops.state import Log
 from noisewise.noise import FlipMatrix
 from noisewise.online import _blocks
 from noisewise.online._answers import NONE
-from noisewise.online._core import RoundLearner, blank_log, chance_state, loops
-from noisewise.online._decision import (
-    Decision,
-    History,
-    check_probabilities,
-    mark_learnt,
-    was_learnt,
-)
+from noisewise.online._arrivals import FeedbackLearner
+from noisewise.online._core import blank_log, chance_state, loops
+from noisewise.online._decision import Decision, History, check_probabilities
 from noisewise.online._policies import Policy, UpperConfidence
 from noisewise.online._rates import Noise, flip_rates, known_classes, rates_as_noise
-from noisewise.online._rows import NOT_FINITE, check_kept_row, check_rows, one_row
+from noisewise.online._rows import NOT_FINITE, refuse_not_finite
 from noisewise.online._rules import Confidence, Rule
 from noisewise.online._signals import FEEDBACK_SIGNALS, signal_code
 from noisewise.online._weighing import check_missing, learn_weighed, read_answer, read_answers, run_weighed
 
 
-class BanditClassifier(RoundLearner):
+class BanditClassifier(FeedbackLearner):
     """A classifier that plays a label, hears whether it was right, perhaps wrongly, and learns: policy x signal x rule.
 
     `noisewise.online.recipes` has the named algorithms. Rows may come as numpy, CSR, pandas or polars; float32 rows are
@@ -77,9 +71,6 @@ class BanditClassifier(RoundLearner):
     array(['cat'], dtype='<U3')
     """
 
-    n_decisions_: int
-    learnt_: NDArray[np.uint8]
-
     def __init__(
         self,
         policy: Policy | None = None,
@@ -111,13 +102,14 @@ class BanditClassifier(RoundLearner):
     def decide(self, x: Any, actions: Iterable[Any] | None = None) -> Decision:
         """Play a label for one row, among `actions` if given; learns nothing yet."""
         row = self._one_row(x)
-        scratch, allowed = self._room()
+        state, (scratch, allowed) = self._state(), self._room()
         if actions is not None:
             allowed = self._allowed(actions)
-        if isinstance(row, tuple):
-            code, best, probability = loops().decide_sparse(self._state(), *row, scratch, allowed)
+        if type(row) is tuple:
+            code, best, probability = loops().decide_sparse(*state, *row, scratch, allowed)
         else:
-            code, best, probability = loops().decide_dense(self._state(), row, scratch, allowed)
+            code, best, probability = loops().decide_dense(*state, row, scratch, allowed)
+            self._held = row
         if code < 0:
             raise ValueError(NOT_FINITE.format(row=0))
         number = self.n_decisions_
@@ -132,24 +124,27 @@ class BanditClassifier(RoundLearner):
         and counts each answer by what it tells.
         """
         answer = read_answer(feedback, self.missing)
-        self._check_decision(decision)
-        row, code, probability = decision.features, decision.code, decision.probability
+        mark = self._check_decision(decision)
+        _, probability, _, row, code, best, _ = decision
         if person is not None or self.missing == "auto" or "weigher_" in self.__dict__:
             learn_weighed(self, row, code, answer, person)
         elif answer != NONE:
-            self._learn_plainly(decision, answer)
-        self.learnt_ = mark_learnt(self.learnt_, decision.id, self.n_decisions_)
+            self._learn_plainly(row, code, best, probability, answer)
+        self._mark_learnt(*mark)
         if self.tracker is not None and answer != NONE:
             _blocks.remember(self, _blocks.as_rows(row, self.n_features_in_), [code], [answer], [probability])
         return self
 
-    def _learn_plainly(self, decision: Decision, answer: int) -> None:
-        row, code, best, probability = decision.features, decision.code, decision.best, decision.probability
+    def _learn_plainly(self, row: Any, code: int, best: int, probability: float, answer: int) -> None:
+        held = self._held is row
         state, scratch = self._state(), self._room()[0]
-        if isinstance(row, tuple):
-            finite = loops().learn_sparse(state, *row, scratch, code, best, probability, answer)
+        if held:
+            loops().learn_held(*state, scratch, code, best, probability, answer)
+            return
+        if type(row) is tuple:
+            finite = loops().learn_sparse(*state, *row, scratch, code, best, probability, answer)
         else:
-            finite = loops().learn_dense(state, row, scratch, code, best, probability, answer)
+            finite = loops().learn_dense(*state, row, scratch, code, best, probability, answer)
         if not finite:
             raise ValueError(NOT_FINITE.format(row=0))
 
@@ -238,68 +233,14 @@ class BanditClassifier(RoundLearner):
         if self.tracker is not None:
             _blocks.start(self, policy)
 
-    @contextmanager
-    def _all_or_nothing(self) -> Iterator[None]:
-        """A first stream that is refused leaves a learner that has seen nothing."""
-        fresh = not hasattr(self, "table_")
-        try:
-            yield
-        except Exception:
-            if fresh:
-                for name in [name for name in vars(self) if name.endswith("_")]:
-                    delattr(self, name)
-            raise
-
-    def _one_row(self, x: Any) -> Any:
-        if hasattr(self, "table_"):
-            return one_row(x, self.n_features_in_, self.table_.dtype)
-        dtype = np.float32 if getattr(x, "dtype", None) == np.float32 else np.float64
-        row = one_row(x, None, dtype)
-        width = x.shape[-1] if isinstance(row, tuple) else len(row)
-        if not np.isfinite(row[1] if isinstance(row, tuple) else row).all():
-            raise ValueError(NOT_FINITE.format(row=0))
-        self._start(width, dtype)
-        return row if isinstance(row, tuple) else row.astype(self.table_.dtype, copy=False)
-
-    def _rows(self, X: Any) -> Any:
-        if hasattr(self, "table_"):
-            return check_rows(self, X, reset=False, dtype=self.table_.dtype)
-        rows = check_rows(self, X, reset=True)
-        self._start(rows.shape[1], rows.dtype)
-        return rows
-
-    def _find(self, labels: Any) -> Codes:
-        given = np.asarray(labels)
-        numbered = self.classes is None and given.ndim == 1 and given.dtype.kind in "iu" and given.size > 0
-        if numbered and given.min() >= 0 and given.max() < len(self.classes_):
-            return given.astype(np.int64, copy=False)
-        return find_labels(labels, self.classes_).astype(np.int64, copy=False)
-
-    def _allowed(self, actions: Iterable[Any]) -> NDArray[np.bool_]:
-        allowed = np.zeros(len(self.classes_), dtype=np.bool_)
-        allowed[find_labels(list(actions), self.classes_)] = True
-        if not allowed.any():
-            raise ValueError("actions is empty; at least one label must be allowed")
-        return allowed
-
-    def _check_decision(self, decision: Decision) -> None:
-        number = decision.id
-        if not hasattr(self, "table_") or not 0 <= number < self.n_decisions_:
-            raise ValueError(f"decision {number!r} was not made by this learner")
-        if not 0 <= decision.code < len(self.classes_) or self.classes_.item(decision.code) != decision.action:
-            raise ValueError(f"the action {decision.action!r} is not one of the classes")
-        if not 0 < decision.probability <= 1:
-            check_probabilities(decision.probability)
-        check_kept_row(decision.features, self.n_features_in_)
-        if was_learnt(self.learnt_, number):
-            raise ValueError(f"decision {number} has been learnt from already; each counts once")
-
     def _go(self, rows: Any, log: Log) -> None:
         if self.missing == "auto":
+            refuse_not_finite(rows)
             run_weighed(self, rows, log)
         elif hasattr(self, "weigher_"):
             raise ValueError("this learner weighs answers by who gave them; learn from decisions, with person=")
         elif self.tracker is None:
             self._run(rows, log)
         else:
+            refuse_not_finite(rows)
             _blocks.run(self, rows, log)

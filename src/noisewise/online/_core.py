@@ -33,7 +33,8 @@ def loops() -> ModuleType:
 class RoundLearner(BaseEstimator):
     """Arrays of a learner that goes one round at a time; everything it has learnt is in plain attributes."""
 
-    _not_saved_ = ("_scratch", "_everything", "_parts")
+    _not_saved_ = ("_space", "_held", "_parts")
+    _held: Any = None  # the dense row decided last, as long as it lies scored in the room for one row
 
     def _begin(
         self, n_features: int, dtype: Any, policy: Policy, rule: Rule, signal: int, covariance: str, flip_rates: Floats
@@ -57,7 +58,7 @@ class RoundLearner(BaseEstimator):
         self.reals_[: len(settings)] = settings
         self.table_ = codes.new_table(n_features, n_columns, kind, dtype, numbers.variance)
         self.sigma_ = codes.new_sigma(n_features, n_classes, kind, numbers.variance)
-        self.__dict__.pop("_scratch", None)
+        self.__dict__.pop("_space", None)
         self._use_rates(flip_rates)
 
     def _use_rates(self, flip_rates: Floats, useless: Any = False) -> None:
@@ -82,37 +83,47 @@ class RoundLearner(BaseEstimator):
 
     def _state(self) -> State:
         """The arrays of this moment; made anew only if one of them has been replaced, for speed row by row."""
-        parts: State | None = self.__dict__.get("_parts")
+        own = self.__dict__
+        parts: State | None = own.get("_parts")
         if (
             parts is None
-            or parts.table is not self.table_
-            or parts.sigma is not self.sigma_
-            or parts.reals is not self.reals_
-            or parts.integers is not self.integers_
-            or parts.chance is not self.chance_
+            or parts[0] is not own["table_"]
+            or parts[1] is not own["sigma_"]
+            or parts[2] is not own["reals_"]
+            or parts[3] is not own["integers_"]
+            or parts[4] is not own["chance_"]
         ):
             parts = self._parts = State(self.table_, self.sigma_, self.reals_, self.integers_, self.chance_)
         return parts
 
     def _room(self) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Memory for one row, and leave to play everything: no part of what has been learnt."""
-        if "_scratch" not in self.__dict__:
-            self._scratch = codes.new_scratch(self.table_, self.integers_)
-            self._everything = np.ones(self.integers_[codes.CLASSES], dtype=np.bool_)
-        return self._scratch, self._everything
+        """Memory for one row, and leave to play everything: no part of what has been learnt.
+
+        Whoever takes it may write over the row that was decided last, so that row is no longer held.
+        """
+        self._held = None
+        room: tuple[NDArray[np.float64], NDArray[np.bool_]] | None = self.__dict__.get("_space")
+        if room is None:
+            everything = np.ones(self.integers_[codes.CLASSES], dtype=np.bool_)
+            room = self._space = codes.new_scratch(self.table_, self.integers_), everything
+        return room
 
     def _run(self, X: Any, log: Log) -> None:
         """Play or relive all rows; if one is not finite, nothing has happened."""
         state = self._state()
         X = X.astype(self.table_.dtype, copy=False)  # another type only where a full covariance asks for float64
-        if sp.issparse(X):
-            loops().play_sparse(state, *csr_parts(X), log, *self._room())
-            return
-        looked = X.size < self.table_.size  # looking first is then cheaper than a copy to go back to
+        untouched = not self.integers_[codes.ROUNDS]  # every row of the table is then still as the first
+        looked = not untouched and X.size < self.table_.size  # looking first is then cheaper than a copy to go back to
         if looked:
             refuse_not_finite(X)
-        before = [] if looked else [part.copy() for part in state]
-        if loops().play_dense(state, X, log, *self._room()) >= 0:
+        before = (
+            [] if looked else [state.table[: 1 if untouched else None].copy(), *(part.copy() for part in state[1:])]
+        )
+        if sp.issparse(X):
+            refused = loops().play_sparse(state, *csr_parts(X), log, *self._room())
+        else:
+            refused = loops().play_dense(state, X, log, *self._room())
+        if refused >= 0:
             for part, old in zip(state, before):
                 part[...] = old
             refuse_not_finite(X)
@@ -125,8 +136,7 @@ class RoundLearner(BaseEstimator):
         """Score of each class, corrected for the rates in force."""
         self._check_started()
         rows = check_rows(self, X, reset=False)
-        if not sp.issparse(rows):
-            refuse_not_finite(rows)
+        refuse_not_finite(rows)
         scores = np.asarray(rows @ self._weights(), dtype=np.float64)
         n_classes = int(self.integers_[codes.CLASSES])
         if self.integers_[codes.SIGNAL] == codes.VALUE:

@@ -54,24 +54,9 @@ class History:
         return len(self.mistakes)
 
 
-def was_learnt(learnt: NDArray[np.uint8], number: int) -> bool:
-    """Whether a decision is marked in an array of bits."""
-    return number // 8 < len(learnt) and bool(learnt.item(number // 8) >> number % 8 & 1)
-
-
-def mark_learnt(learnt: NDArray[np.uint8], number: int, n_decisions: int) -> NDArray[np.uint8]:
-    """Mark a decision; the array, or one twice as long if it was too short."""
-    if number // 8 >= len(learnt):
-        longer = np.zeros(max(64, n_decisions // 4), dtype=np.uint8)
-        longer[: len(learnt)] = learnt
-        learnt = longer
-    learnt[number // 8] = learnt.item(number // 8) | 1 << number % 8
-    return learnt
-
-
 def check_feedback(feedback: Any) -> int:
     """Right or wrong as 1 or 0; anything else is refused."""
-    if isinstance(feedback, TRUTHS):  # the common case: comparing numpy's with a number takes a microsecond
+    if type(feedback) in TRUTHS:  # the common case: comparing numpy's with a number takes a microsecond
         return int(feedback)
     if isinstance(feedback, NUMBERS) and feedback in (0, 1):
         return int(feedback)

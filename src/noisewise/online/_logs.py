@@ -86,10 +86,8 @@ class FeedbackLog:
         X = sp.csr_array(self.X, dtype=np.float64) if sp.issparse(self.X) else np.array(self.X, dtype=np.float64)
         if X.ndim != 2:
             raise ValueError(f"X has shape {X.shape}; a log needs one row of features for each round")
-        if sp.issparse(X):
-            X = check_csr(X)
-        else:
-            refuse_not_finite(X)
+        X = check_csr(X) if sp.issparse(X) else X
+        refuse_not_finite(X)
         classes = encode_labels(self.actions)[0] if self.classes is None else known_classes(None, self.classes)
         check_binary_or_more(classes)
         codes = _find_actions(self.actions, classes)

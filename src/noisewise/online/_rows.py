@@ -15,7 +15,7 @@ NOT_FINITE = "Input X contains NaN or infinity in row {row}; fill it in or drop 
 def check_rows(model: Any, X: Any, reset: bool, dtype: Any = None) -> Any:
     """X as a C-ordered array or a CSR matrix with sorted columns, float32 or float64; `dtype` asks for one of them.
 
-    Dense values are not looked at here: the loops find what is not finite.
+    Values are not looked at here: the loops find what is not finite.
     """
     wanted = [np.float64, np.float32] if dtype is None else dtype
     checked = validate_data(
@@ -26,21 +26,25 @@ def check_rows(model: Any, X: Any, reset: bool, dtype: Any = None) -> Any:
     return checked
 
 
-def refuse_not_finite(X: NDArray[Any]) -> None:
-    """Refuse dense rows with NaN or infinity."""
+def refuse_not_finite(X: Any) -> None:
+    """Refuse rows with NaN or infinity."""
+    if sp.issparse(X):
+        if np.isfinite(X.data.sum()):  # the sum alone is cheaper
+            return
+        finite, last = np.isfinite(X.data), X.indptr[1:]
+        if not finite.all():
+            raise ValueError(NOT_FINITE.format(row=int(np.searchsorted(last, np.argmin(finite), side="right"))))
+        return
     finite = np.isfinite(X).all(axis=-1)
     if not finite.all():
         raise ValueError(NOT_FINITE.format(row=int(np.argmin(finite))))
 
 
 def check_csr(X: Any) -> Any:
-    """A CSR matrix in canonical form, finite, with column numbers that exist."""
+    """A CSR matrix in canonical form, with column numbers that exist."""
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
-    if not np.isfinite(X.data.sum()) and not np.isfinite(X.data).all():  # the sum alone is cheaper
-        first = np.argmin(np.isfinite(X.data))
-        raise ValueError(NOT_FINITE.format(row=int(np.searchsorted(X.indptr, first, side="right")) - 1))
     if X.indices.size and csr_parts(X)[1].max() >= X.shape[1]:
         raise ValueError(f"X has column numbers outside 0 to {X.shape[1] - 1}")
     return X
@@ -55,7 +59,7 @@ def csr_parts(X: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
 
 def one_row(x: Any, n_features: int | None, dtype: Any) -> Any:
     """One example as a dense row, or as (column numbers, values) if it is sparse; a copy that nobody else changes."""
-    if type(x) is np.ndarray and x.shape == (n_features,) and x.dtype == dtype:
+    if type(x) is np.ndarray and x.ndim == 1 and len(x) == n_features and x.dtype is dtype:
         return x.copy()  # the common case, quickly
     if sp.issparse(x):
         row = sp.csr_array(x.reshape(1, -1) if x.ndim == 1 else x)
