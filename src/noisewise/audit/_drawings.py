@@ -5,7 +5,10 @@ from __future__ import annotations
 import base64
 import struct
 import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
 from html import escape
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -41,6 +44,67 @@ def class_bars(names: list[str], shares: Floats, most: int = 20) -> str:
             f'<text x="304" y="{y + 12}">{shares[place]:.1%}</text>',
         ]
     return _svg(360, 16 + 24 * len(order), "Expected share of wrong labels by class", bars)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A line with the band around it."""
+
+    name: str
+    values: Floats
+    low: Floats
+    high: Floats
+    hue: str
+    plain: bool = False
+
+
+def curves(at: Sequence[float], lines: Sequence[Curve]) -> str:
+    """Lines over the places `at`, with bands, each named at its right end."""
+    known = np.concatenate([np.concatenate([line.low, line.high]) for line in lines])
+    bottom = np.floor(10 * np.nanmin(known)) / 10
+    top = max(np.ceil(10 * np.nanmax(known)) / 10, bottom + 0.1)
+    x = 46 + 440 * (np.array(at) - at[0]) / max(at[-1] - at[0], 1e-12)
+    parts = []
+    for tick in np.arange(round(10 * bottom), round(10 * top) + 1) / 10:
+        y = _height(tick, bottom, top)
+        parts += [
+            f'<path class="axis" d="M46 {y:.1f}H486"/>',
+            f'<text x="40" y="{y + 4:.1f}" text-anchor="end">{tick:.0%}</text>',
+        ]
+    parts += [f'<text x="{place:.1f}" y="318" text-anchor="middle">{rate:g}</text>' for place, rate in zip(x, at)]
+    ends = _apart([_height(line.values[~np.isnan(line.values)][-1:].sum(), bottom, top) for line in lines], 15)
+    for line, end in zip(lines, ends):
+        good = ~np.isnan(line.values)
+        if not good.any():
+            continue
+        middle = [f"{a:.1f} {_height(v, bottom, top):.1f}" for a, v in zip(x[good], line.values[good])]
+        above = [f"{a:.1f} {_height(v, bottom, top):.1f}" for a, v in zip(x[good], line.high[good])]
+        below = [f"{a:.1f} {_height(v, bottom, top):.1f}" for a, v in zip(x[good], line.low[good])]
+        name = escape(line.name)
+        parts.append(
+            f'<g style="--hue: {line.hue}"><path class="spread" d="M{"L".join(above + below[::-1])}Z"/>'
+            f'<path class="curve{" plain" if line.plain else ""}" d="M{"L".join(middle)}"><title>{name}</title></path>'
+            + "".join(f'<circle class="dot" r="2.6" cx="{p.split()[0]}" cy="{p.split()[1]}"/>' for p in middle)
+            + f'<path class="axis" d="M{x[good][-1] + 4:.1f} {middle[-1].split()[1]}L496 {end:.1f}"/>'
+            f'<text x="500" y="{end + 4:.1f}">{name}</text></g>'
+        )
+    return _svg(700, 326, "Accuracy by method under rising noise", parts)
+
+
+def _height(value: float, bottom: float, top: float) -> float:
+    return 300 - 290 * (value - bottom) / (top - bottom)
+
+
+def _apart(heights: list[float], least: float) -> list[float]:
+    """The heights moved as little as keeps them from running into each other."""
+    order = np.argsort(heights, kind="stable")
+    placed = np.array(heights, dtype=float)
+    for above, below in pairwise(order):
+        placed[below] = max(placed[below], placed[above] + least)
+    placed[order[-1]] = min(placed[order[-1]], 304)
+    for below, above in pairwise(order[::-1]):
+        placed[above] = min(placed[above], placed[below] - least)
+    return [float(value) for value in placed]
 
 
 def thumbnails(X: Any, rows: Any) -> list[str] | None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +10,7 @@ from scipy import sparse
 
 from noisewise._inputs import Codes
 from noisewise.audit._drawings import class_bars, histogram, thumbnails
+from noisewise.audit._pages import page
 from noisewise.audit._shown import features_of
 from noisewise.audit._summaries import columns_by_annotator, columns_by_class
 
@@ -23,13 +22,7 @@ MOST_ROWS, MOST_COLUMNS, MOST_CLASSES = 200, 6, 26
 
 def report_page(audit: LabelAudit, title: str, truth: Any = None, precision: float | None = None) -> str:
     """The page as text."""
-    try:
-        from jinja2 import Environment
-    except ImportError:
-        raise ImportError("the HTML report needs jinja2; `pip install 'noisewise[cli]'` brings it") from None
-    template = files("noisewise.audit").joinpath("report.html").read_text(encoding="utf-8")
-    content = report_content(audit, title, truth, precision)
-    return Environment(autoescape=True).from_string(template).render(content)
+    return page("report.html", report_content(audit, title, truth, precision))
 
 
 def report_content(audit: LabelAudit, title: str, truth: Any = None, precision: float | None = None) -> dict[str, Any]:
@@ -42,7 +35,6 @@ def report_content(audit: LabelAudit, title: str, truth: Any = None, precision: 
     columns, rows = _worst_rows(audit)
     return {
         "title": title,
-        "version": version("noisewise"),
         "proven": audit.expected_errors.low > 0,
         "n": f"{n:,}",
         "k": len(names),

@@ -11,6 +11,7 @@ from noisewise.cli._audit import audit
 from noisewise.cli._models import fit, predict
 from noisewise.cli._reproduce import reproduce
 from noisewise.cli._serve import serve
+from noisewise.cli._stress import stress
 from noisewise.cli._talk import say, stop_cleanly
 
 __all__ = ["app", "main"]
@@ -34,7 +35,7 @@ def noisewise(version: Annotated[bool, typer.Option("--version", help="Show the 
         raise typer.Exit
 
 
-for command in (audit, fit, predict, reproduce, serve):
+for command in (audit, fit, predict, reproduce, serve, stress):
     app.command()(command)
 
 
