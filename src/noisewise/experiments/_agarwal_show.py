@@ -99,6 +99,8 @@ def claims(rows: Rows) -> Table:
 def figure_3(rows: Rows, printed: Printed) -> list[Block]:
     """Error of RCINE against gamma."""
     shares = sorted(rows.unique("gamma"))
+    if not shares:
+        return [Text("Not run.")]
     lines = {
         str(noise): _draw.Curve(
             shares, [rows.where(noise=noise, gamma=share).mean("error") or np.nan for share in shares]

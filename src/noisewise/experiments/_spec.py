@@ -23,6 +23,8 @@ Show = Callable[["Rows", Mapping[str, Any]], "list[Block]"]
 class Cell:
     """One run, by its description: the name of a task and its settings. All chance comes from their hash.
 
+    The hash of the whole description is its `id`, the name under which its row is kept.
+
     >>> cell = Cell("gao.accuracy", {"dataset": "heart", "method": "rnn", "repeat": 0})
     >>> cell["dataset"], cell.id
     ('heart', '6134a5b1fbb792e74061ef8a')
@@ -34,20 +36,17 @@ class Cell:
     task: str
     settings: Mapping[str, Any]
     revision: int = 1
+    id: str = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "settings", json.loads(json.dumps(dict(self.settings))))
+        object.__setattr__(self, "id", _digest([self.task, self.revision, self.settings])[:24])
 
     def __getitem__(self, name: str) -> Any:
         return self.settings[name]
 
     def __hash__(self) -> int:
         return hash(self.id)
-
-    @property
-    def id(self) -> str:
-        """Hash of the description: the name under which the row is kept."""
-        return _digest([self.task, self.revision, self.settings])[:24]
 
     def seed(self, *names: str) -> int:
         """A seed from the named settings (default: all); cells that agree in them draw the same."""
@@ -102,8 +101,8 @@ class Experiment:
 
     def absent(self, quick: bool = False) -> list[str]:
         """Data sets of the protocol that are not here."""
-        names = dict.fromkeys(cell.settings.get("dataset") for cell in self.plan(quick))
-        return sorted(str(name) for name in names if not is_here(name))
+        axes = {**self.axes, **(self.quick if quick else {})}
+        return sorted(str(name) for name in axes.get("dataset", ()) if not is_here(name))
 
 
 @dataclass(frozen=True)

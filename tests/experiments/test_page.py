@@ -1,0 +1,96 @@
+"""Verdicts follow the stated rules, and pages hold every compared number."""
+
+import json
+
+import pytest
+
+import noisewise.experiments as library
+import toy_paper
+from noisewise.experiments import Comparison, Entry, Figure, RowStore, Text, find_paper, paper_names, printed_numbers
+from noisewise.experiments._blocks import tally
+from noisewise.experiments._draw import Curve, bars, critical_difference, panels
+
+
+@pytest.mark.parametrize(
+    ("entry", "verdict"),
+    [
+        (Entry((), ours=0.80, printed=0.85, spread=0.05), "within the paper's std"),
+        (Entry((), ours=0.79, printed=0.85, spread=0.05, reason="few splits"), "differs: few splits"),
+        (Entry((), ours=0.79, printed=0.85, spread=0.05, verified=0.80, tolerance=0.01), "as verified"),
+        (Entry((), ours=0.84, printed=0.85, tolerance=0.02), "within tolerance"),
+        (Entry((), ours=0.84, printed=0.85, spread=0.02, verified=0.8, side="least"), None),
+        (Entry((), ours=0.5, verified=0.4, tolerance=0.05, side="most"), "differs"),
+        (Entry((), ours=0.3, verified=0.4, side="most"), "as verified"),
+        (Entry((), ours=0.3, verified=0.4, side="least"), "differs"),
+        (Entry((), ours=0.3), "—"),
+        (Entry((), printed=0.3, reason="the set can't be had"), "not run: the set can't be had"),
+        (Entry((), printed=0.3), "not run: not in this run"),
+    ],
+)
+def test_verdicts_follow_the_rules(entry, verdict):
+    assert entry.verdict == (verdict or "within the paper's std; as verified")
+
+
+def test_a_tally_counts_what_ran_and_what_agrees():
+    entries = [Entry((), ours=1.0, verified=1.0), Entry((), ours=2.0, verified=1.0), Entry((), verified=1.0)]
+    counts = tally([Comparison("", [], entries), Text("")])
+    assert (counts["cells"], counts["ran"], counts["verified"], counts["of verified"]) == (3, 2, 1, 2)
+
+
+@pytest.fixture
+def toy(tmp_path, monkeypatch):
+    """The sixth paper: its file and its printed numbers laid beside the others."""
+    (tmp_path / "printed").mkdir()
+    (tmp_path / "printed" / "toy.json").write_text('{"table-1": {"heads": 20000.0, "tails": 0.0}}')
+    (tmp_path / "toy.py").write_text("from toy_paper import PAPER\n")
+    monkeypatch.setattr(library, "__path__", [*library.__path__, str(tmp_path)])
+    yield "toy"
+    import sys
+
+    sys.modules.pop("noisewise.experiments.toy", None)
+
+
+def test_a_new_paper_is_one_file(toy, tmp_path):
+    assert toy in paper_names()
+    paper, printed = find_paper(toy), printed_numbers(toy)
+    store = RowStore(tmp_path / "rows")
+    library.run(library.keyed(paper), store)
+    parts = library.parts_of(paper, paper.experiments, store, printed)
+    text, figures = library.to_markdown(paper, parts)
+    heads = next(line for line in text.splitlines() if line.startswith("| heads"))
+    tails = next(line for line in text.splitlines() if line.startswith("| tails"))
+    assert "20000.000 ± 30.000" in heads
+    assert tails.endswith("| differs |")
+    assert "20 of 20 cells, up to 5 repeats" in text
+    assert figures == {}
+    (entries,) = json.loads(library.to_json(parts))["table-1"]
+    assert [entry["labels"] for entry in entries["entries"]] == [["heads"], ["tails"]]
+
+
+def test_pages_are_written_as_markdown_html_and_figures(tmp_path):
+    drawing = panels({"a < b": {"one": Curve([1, 2], [3, 4])}}, "x", "y")
+    parts = [(toy_paper.PAPER.experiments[0], [Text("a & b"), Figure("f", "a figure", drawing)])]
+    paths = library.write(toy_paper.PAPER, parts, tmp_path / "pages")
+    assert sorted(path.name for path in paths) == ["toy_paper-f.svg", "toy_paper.html", "toy_paper.md"]
+    page = (tmp_path / "pages" / "toy_paper.html").read_text()
+    assert "a &amp; b" in page
+    assert page.count("<svg") == 1
+    assert "![a figure](toy_paper-f.svg)" in (tmp_path / "pages" / "toy_paper.md").read_text()
+
+
+def test_drawings_are_the_same_every_time_and_small():
+    scores = {"a": [0.9, 0.8, 0.95, 0.9, 0.85], "b": [0.8, 0.7, 0.9, 0.8, 0.8], "c": [0.5, 0.6, 0.4, 0.5, 0.5]}
+    for draw in (
+        lambda: panels({"p": {"one": Curve([1, 10], [0.5, 0.1]), "two": Curve([1, 10], [0.4, 0.2], "--")}}, "x", "y"),
+        lambda: bars({"set": {"one": 1.0, "two": 2.0}}, "share"),
+        lambda: critical_difference(scores),
+    ):
+        assert draw() == draw()
+        assert len(draw()) < 100_000
+
+
+def test_what_is_not_there_is_named():
+    with pytest.raises(ValueError, match="did you mean 'gao'"):
+        find_paper("gaoo")
+    with pytest.raises(ValueError, match="there are figure-1"):
+        find_paper("gao").find("table-9")

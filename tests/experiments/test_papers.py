@@ -1,0 +1,79 @@
+"""Every paper's declaration holds together, and its pages can be made from nothing and from a few rows."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from noisewise.cli import app
+from noisewise.experiments import RowStore, find_paper, keyed, paper_names, parts_of, printed_numbers, run, to_markdown
+
+PAPERS = paper_names()
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_pages_without_any_rows_say_what_was_not_run(name, tmp_path):
+    paper = find_paper(name)
+    parts = parts_of(paper, paper.experiments, RowStore(tmp_path), printed_numbers(name), quick=True)
+    text, _ = to_markdown(paper, parts)
+    assert all(f"## {experiment.title}" in text for experiment in paper.experiments)
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_quick_runs_are_no_larger_than_full_ones_and_tasks_can_be_sent_to_others(name):
+    for experiment in find_paper(name).experiments:
+        assert len(experiment.plan(quick=True)) <= len(experiment.plan())
+        assert experiment.task.__qualname__ == experiment.task.__name__  # at the top of a module
+
+
+def test_every_cell_of_the_printed_tables_is_there():
+    gao, agarwal = printed_numbers("gao"), printed_numbers("agarwal")
+    assert [len(gao[name]["rows"]) for name in ("table-1", "table-2", "table-3")] == [20, 20 * 3 * 7, 20 * 3]
+    assert [len(agarwal[name]["rows"]) for name in ("table-1", "table-2")] == [6 * 3, 6 * 2]
+
+
+def test_printed_wins_and_losses_are_those_of_the_marks():
+    table = printed_numbers("gao")["table-2"]
+    for method, said in table["win/tie/loss of RNN"].items():
+        marks = [row["than_rnn"] for row in table["rows"] if row["method"] == method]
+        wins, _, losses = (int(count) for count in said.split("/"))
+        assert abs(marks.count("worse") - wins) <= 6  # print's own counts and marks do not always agree
+        assert abs(marks.count("better") - losses) <= 6
+
+
+def test_a_few_cells_of_the_chessboard_are_as_theory_says(tmp_path):
+    paper = find_paper("gao")
+    (experiment,) = paper.find("figure-1")
+    small = {"gao/figure-1": experiment}
+    store = RowStore(tmp_path)
+    cells = [cell for cell in experiment.cells(quick=True) if cell["noise"] == [0.3, 0.1]][:3]
+    for cell in cells:
+        result = experiment.task(cell)
+        knn, rnn, printed = (result[name][7] for name in ("knn", "rnn", "rnn-printed"))
+        assert rnn < knn < printed
+    run(small, store, quick=True, minutes=-1)
+    assert not store.rows
+    assert keyed(paper, "figure-1") == small
+
+
+def test_the_command_lists_and_runs_and_writes(tmp_path):
+    runner = CliRunner()
+    listed = json.loads(runner.invoke(app, ["reproduce", "list", "--json"]).stdout)
+    assert set(listed) == set(PAPERS)
+    options = ["--rows", str(tmp_path / "rows")]
+    shown = runner.invoke(app, ["reproduce", "cesa-bianchi", "gradients", *options, "--json"])
+    found = json.loads(shown.stdout)["cesa_bianchi"]["gradients"][0]["entries"]
+    assert len(found) == 8
+    assert all(entry["verdict"] == "as verified" for entry in found)
+    assert "8 cells run, 0 found finished" in shown.stderr
+    again = runner.invoke(
+        app, ["reproduce", "cesa-bianchi", "gradients", *options, "--write", "--out", str(tmp_path / "pages")]
+    )
+    assert "0 cells run, 8 found finished" in again.stderr
+    assert sorted(path.name for path in (tmp_path / "pages").iterdir()) == ["cesa_bianchi.html", "cesa_bianchi.md"]
+
+
+def test_the_command_refuses_what_it_does_not_know():
+    for words in (["goa"], ["all", "table-2"], ["gao", "table-9"]):
+        result = CliRunner().invoke(app, ["reproduce", *words])
+        assert isinstance(result.exception, ValueError)
