@@ -5,6 +5,7 @@ from noisewise.labels._agreement import krippendorff_alpha
 from noisewise.labels._annotators import Annotators
 from noisewise.labels._crowd import CrowdLabelling, dawid_skene, majority_vote, shared_flips
 from noisewise.labels._crowd_classifier import CrowdClassifier
+from noisewise.labels._displays import FlipMatrixDisplay, KernelWeightsDisplay, LabelQualityDisplay
 from noisewise.labels._fisher import RobustKernelFisherClassifier
 from noisewise.labels._fisher_turns import NormalClasses
 from noisewise.labels._kernel_basis import KernelBasis
@@ -25,8 +26,11 @@ from noisewise.labels._unbiased import UnbiasedLogisticRegression
 __all__ = [
     "CrowdClassifier",
     "CrowdLabelling",
+    "FlipMatrixDisplay",
     "ImportanceReweightedClassifier",
+    "KernelWeightsDisplay",
     "LabelDependentClassifier",
+    "LabelQualityDisplay",
     "RobustKNeighborsClassifier",
     "RobustKNeighborsClassifierCV",
     "RobustKernelFisherClassifier",
