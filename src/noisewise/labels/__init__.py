@@ -8,6 +8,8 @@ from noisewise.labels._crowd_classifier import CrowdClassifier
 from noisewise.labels._displays import FlipMatrixDisplay, KernelWeightsDisplay, LabelQualityDisplay
 from noisewise.labels._fisher import RobustKernelFisherClassifier
 from noisewise.labels._fisher_turns import NormalClasses
+from noisewise.labels._gaussian_process import RobustGaussianProcessClassifier
+from noisewise.labels._gaussian_process_rows import ProcessFeatures
 from noisewise.labels._kernel_basis import KernelBasis
 from noisewise.labels._leave_one_out import LeftOut, PooledRidge, View
 from noisewise.labels._neighbors import RobustKNeighborsClassifier
@@ -31,6 +33,7 @@ __all__ = [
     "KernelWeightsDisplay",
     "LabelDependentClassifier",
     "LabelQualityDisplay",
+    "RobustGaussianProcessClassifier",
     "RobustKNeighborsClassifier",
     "RobustKNeighborsClassifierCV",
     "RobustKernelFisherClassifier",
@@ -53,6 +56,7 @@ __model_parts__ = [
         LeftOut,
         NormalClasses,
         PooledRidge,
+        ProcessFeatures,
         SoftLogisticRegression,
         Standardizer,
         View,

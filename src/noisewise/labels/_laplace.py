@@ -64,12 +64,12 @@ class Mode:
         """Laplace's logarithm of the probability of the observed labels."""
         rank = len(self.coefficients)
         volume = sum(2 * np.log(np.diag(factor)).sum() - rank * np.log(self.precision) for factor in self.factors)
-        return _objective(self.rows, self.coefficients, self.precision) - volume / 2
+        return _objective(self.rows, self.coefficients, self.precision) - float(volume) / 2
 
-    def gradient(self) -> tuple[float, Floats]:
+    def gradient(self, tol: float = 1e-7) -> tuple[float, Floats]:
         """Slopes of the evidence in the logarithms of the precision and of the flip matrix (true, observed).
 
-        The mode moves with both; what this does to the evidence comes from one linear system.
+        The mode moves with both; what this does to the evidence comes from one linear system, solved to `tol`.
         """
         features, q = self.task.features, self.precision
         clipped = self.rows.curvature > 0
@@ -81,7 +81,7 @@ class Mode:
             trace += float(np.square(inverse).sum())
         halves = np.where(clipped, -spread / 2, 0.0)
         pull = features.T @ self.rows.curvature_slope(halves)
-        pull = conjugate(lambda V: self._hessian(V), pull, self._precondition, 1e-12, 200)
+        pull = conjugate(self._hessian, pull, self._precondition, tol, 200)
         precise = q * float(np.square(self.coefficients).sum())
         slope = -(precise + q * trace - self.coefficients.size) / 2 - q * float((pull * self.coefficients).sum())
         return slope, self.rows.flip_slope(halves, features @ pull, self.task.codes)
@@ -113,7 +113,7 @@ def find_mode(
         promised = float((gradient * first).sum())
         if promised <= tol:
             return mode
-        direction = conjugate(mode._hessian, gradient, mode._precondition, min(0.1, promised), 30, first)
+        direction = conjugate(mode._hessian, gradient, mode._precondition, min(0.3, np.sqrt(promised)), 30, first)
         length = 1.0
         for _ in range(HALVINGS):
             trial = V + length * direction

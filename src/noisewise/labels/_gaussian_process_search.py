@@ -1,0 +1,114 @@
+"""Width, amplitude and flip matrix of highest evidence: a coarse scan, then the evidence's gradient."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize
+
+from noisewise._inputs import Floats
+from noisewise.kernels import squared_distances
+from noisewise.labels._flip_parameters import flips_of, free_of, prior_counts, slope_of
+from noisewise.labels._gaussian_process_rows import LabelledRows, ProcessFeatures
+from noisewise.labels._laplace import Mode, Task, find_mode
+from noisewise.noise import FlipMatrix
+
+WIDTHS = 2.0 ** np.arange(-2, 4)  # in median distances
+AMPLITUDES = (0.5, 4.0, 32.0)
+RATES = ((0.1, 0.1), (0.3, 0.05), (0.05, 0.3), (0.25, 0.25))  # starts for two classes: of flips from 0 and from 1
+RATE = 0.2  # start for more classes, to all others alike
+SCAN_TOL = 1e-2  # nats
+AMPLITUDE_BOUNDS, FLIP_BOUNDS = (-8.0, 5.0), (-9.0, 6.0)  # log precision; free numbers of the flip matrix
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One kernel and noise: where they were tried, and how well they explain the labels."""
+
+    features: ProcessFeatures
+    mode: Mode
+    flips: Floats
+    score: float  # evidence and the flip matrix's weak prior
+    history: tuple[float, ...] = ()
+    n_iter: int = 0
+    converged: bool = True
+
+
+def scan(rows: LabelledRows, rank: int, known: Floats | None) -> list[Candidate]:
+    """The best amplitude and flips on a coarse grid for each width, best width first."""
+    squared = squared_distances(rows.rows)
+    apart = squared[squared > 0]
+    typical = float(np.sqrt(np.median(apart))) if apart.size else 1.0
+    found = []
+    for width in WIDTHS * typical:
+        features = ProcessFeatures.of(rows.rows, rows.row_weights, squared, width, rank)
+        task = as_task(features, rows)
+        tried: list[Candidate] = []
+        for flips in starts(rows.n_classes) if known is None else [known]:
+            V = None
+            for amplitude in AMPLITUDES:
+                mode = find_mode(task, flips, 1 / amplitude, V, SCAN_TOL)
+                V = mode.coefficients
+                tried.append(Candidate(features, mode, flips, mode.evidence + log_prior(flips, known)))
+        found.append(max(tried, key=lambda one: one.score))
+    return sorted(found, key=lambda one: -one.score)
+
+
+def tune(rows: LabelledRows, rank: int, known: Floats | None, max_iter: int, tol: float) -> Candidate:
+    """Scan, then climb from the best widths: two for two classes, where flips and overlap are hardest to tell apart."""
+    found = scan(rows, rank, known)[: 2 if rows.n_classes == 2 else 1]
+    return max((climb(one, known, max_iter, tol) for one in found), key=lambda one: one.score)
+
+
+def climb(candidate: Candidate, known: Floats | None, max_iter: int, tol: float) -> Candidate:
+    """Amplitude and flips uphill along the evidence's gradient, the width as it is."""
+    best = candidate
+    n_classes = candidate.mode.task.n_classes
+
+    def loss(theta: Floats) -> tuple[float, Floats]:
+        nonlocal best
+        flips = flips_of(theta[1:], n_classes) if known is None else known
+        mode = find_mode(candidate.mode.task, flips, float(np.exp(theta[0])), best.mode.coefficients)
+        score = mode.evidence + log_prior(flips, known)
+        by_precision, by_flips = mode.gradient()
+        if score > best.score:
+            best = Candidate(candidate.features, mode, flips, score)
+        free = slope_of(theta[1:], by_flips + prior_counts(n_classes)) if known is None else np.zeros(0)
+        return -score, -np.concatenate([[by_precision], free])
+
+    free = free_of(candidate.flips) if known is None else np.zeros(0)
+    start = np.concatenate([[np.log(candidate.mode.precision)], free])
+    bounds = [AMPLITUDE_BOUNDS] + [FLIP_BOUNDS] * len(free)
+    history: list[float] = []
+    result = minimize(
+        loss,
+        np.clip(start, *np.transpose(bounds)),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=bounds,
+        callback=lambda _: history.append(best.score),
+        options={"maxiter": max_iter, "ftol": tol, "gtol": 1e-6},
+    )
+    return replace(best, history=tuple(history), n_iter=int(result.nit), converged=bool(result.status != 1))
+
+
+def as_task(features: ProcessFeatures, rows: LabelledRows) -> Task:
+    """The labels to explain, with the features of their rows."""
+    values = features(rows.rows)
+    if not np.array_equal(rows.places, np.arange(len(values))):
+        values = values[rows.places]
+    return Task(values, rows.codes, rows.weights[:, None], rows.n_classes)
+
+
+def starts(n_classes: int) -> list[Floats]:
+    """Flip matrices to start from."""
+    if n_classes == 2:
+        return [np.array([[1 - a, a], [b, 1 - b]]) for a, b in RATES]
+    return [FlipMatrix.symmetric(RATE, n_classes).matrix]
+
+
+def log_prior(flips: Floats, known: Any) -> float:
+    """The weak prior of a flip matrix that is learned; none of one that is known."""
+    return float(np.sum(prior_counts(len(flips)) * np.log(flips))) if known is None else 0.0
