@@ -48,7 +48,7 @@ def class_bars(names: list[str], shares: Floats, most: int = 20) -> str:
 
 @dataclass(frozen=True)
 class Curve:
-    """A line with the band around it."""
+    """A line and the interval around each of its points."""
 
     name: str
     values: Floats
@@ -59,7 +59,7 @@ class Curve:
 
 
 def curves(at: Sequence[float], lines: Sequence[Curve]) -> str:
-    """Lines over the places `at`, with bands, each named at its right end."""
+    """Lines over the places `at`, with their intervals, each named at its right end."""
     known = np.concatenate([np.concatenate([line.low, line.high]) for line in lines])
     bottom = np.floor(10 * np.nanmin(known)) / 10
     top = max(np.ceil(10 * np.nanmax(known)) / 10, bottom + 0.1)
@@ -73,25 +73,25 @@ def curves(at: Sequence[float], lines: Sequence[Curve]) -> str:
         ]
     parts += [f'<text x="{place:.1f}" y="318" text-anchor="middle">{rate:g}</text>' for place, rate in zip(x, at)]
     ends = _apart([_height(line.values[~np.isnan(line.values)][-1:].sum(), bottom, top) for line in lines], 15)
-    for line, end in zip(lines, ends):
+    for number, (line, end) in enumerate(zip(lines, ends)):
         good = ~np.isnan(line.values)
         if not good.any():
             continue
-        middle = [f"{a:.1f} {_height(v, bottom, top):.1f}" for a, v in zip(x[good], line.values[good])]
-        above = [f"{a:.1f} {_height(v, bottom, top):.1f}" for a, v in zip(x[good], line.high[good])]
-        below = [f"{a:.1f} {_height(v, bottom, top):.1f}" for a, v in zip(x[good], line.low[good])]
-        name = escape(line.name)
+        across = x[good] + 2.5 * (number - (len(lines) - 1) / 2)  # beside each other: intervals stay apart
+        middle, low, high = (_height(values[good], bottom, top) for values in (line.values, line.low, line.high))
+        points = "L".join(f"{a:.1f} {b:.1f}" for a, b in zip(across, middle))
+        whiskers = "".join(f"M{a:.1f} {b:.1f}V{c:.1f}" for a, b, c in zip(across, low, high))
+        dots = "".join(f'<circle class="dot" r="2.8" cx="{a:.1f}" cy="{b:.1f}"/>' for a, b in zip(across, middle))
         parts.append(
-            f'<g style="--hue: {line.hue}"><path class="spread" d="M{"L".join(above + below[::-1])}Z"/>'
-            f'<path class="curve{" plain" if line.plain else ""}" d="M{"L".join(middle)}"><title>{name}</title></path>'
-            + "".join(f'<circle class="dot" r="2.6" cx="{p.split()[0]}" cy="{p.split()[1]}"/>' for p in middle)
-            + f'<path class="axis" d="M{x[good][-1] + 4:.1f} {middle[-1].split()[1]}L496 {end:.1f}"/>'
-            f'<text x="500" y="{end + 4:.1f}">{name}</text></g>'
+            f'<g style="--hue: {line.hue}"><path class="whisker" d="{whiskers}"/>'
+            f'<path class="curve{" plain" if line.plain else ""}" d="M{points}"/>{dots}'
+            f'<path class="axis" d="M{across[-1] + 4:.1f} {middle[-1]:.1f}L506 {end:.1f}"/>'
+            f'<text x="510" y="{end + 4:.1f}">{escape(line.name)}</text></g>'
         )
     return _svg(700, 326, "Accuracy by method under rising noise", parts)
 
 
-def _height(value: float, bottom: float, top: float) -> float:
+def _height(value: Any, bottom: float, top: float) -> Any:
     return 300 - 290 * (value - bottom) / (top - bottom)
 
 

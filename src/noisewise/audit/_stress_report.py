@@ -69,11 +69,9 @@ def headline(result: StressResult) -> str:
         return f"No method can learn from these rows at a noise of {result.rates[-1]:g}."
     order = np.argsort(-np.nan_to_num(last, nan=-1))
     plain = [m for m in order if result.methods[m] in PLAIN and not np.isnan(last[m])]
-    winner, share = result.methods[order[0]], last[order[0]]
-    first = f"At a noise of {result.rates[-1]:g}, {winner} is right on {share:.0%} of the test rows"
-    if not plain or plain[0] == order[0]:
-        return f"{first}, the most of all."
-    return f"{first}; the best method that knows nothing of noise, {result.methods[plain[0]]}, on {last[plain[0]]:.0%}."
+    told = [f"{result.methods[m]} {last[m]:.0%}" for m in dict.fromkeys([order[0], *plain[:1]])]
+    second = f"; best of those that know nothing of noise: {told[1]}" if len(told) > 1 else ", the best of all"
+    return f"Right at a noise of {result.rates[-1]:g}: {told[0]}{second}."
 
 
 def _cell(line: Curve, place: int, best: float) -> dict[str, Any]:

@@ -1,0 +1,128 @@
+"""Rows that stay in their file, here or on a cluster, give the same audit as rows in memory."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from noisewise import audit_labels
+from noisewise.audit import _streamed
+from noisewise.audit._cluster import OnCluster, dask_client
+from noisewise.datasets import TableEncoder
+from noisewise.labels._nystroem import BLOCK, map_blocks
+
+
+def table(n, text=False, seed=0):
+    """A mixed table of three classes, a tenth of its labels wrong."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, 3, n)
+    X = rng.normal(size=(3, 4))[truth] * 1.5 + rng.normal(size=(n, 4))
+    columns = {f"x{j}": X[:, j] for j in range(4)}
+    columns["gaps"] = [None if gap else value for gap, value in zip(rng.random(n) < 0.1, X[:, 0].tolist())]
+    columns["kind"] = np.where(rng.random(n) < 0.2, "other", np.array(["p", "q", "r"])[truth])
+    columns["same"] = ["s"] * n
+    if text:
+        columns["words"] = [f"number {i} of {'ab'[t % 2]} words" for i, t in enumerate(truth)]
+    return pl.DataFrame(columns), np.where(rng.random(n) < 0.1, (truth + 1) % 3, truth)
+
+
+@pytest.fixture
+def small_partitions(monkeypatch):
+    """Partitions of one block, so that little data has several."""
+    monkeypatch.setattr(_streamed.StreamedRows.__init__, "__defaults__", (map, BLOCK))
+
+
+@pytest.mark.parametrize("text", [False, True])
+def test_the_streamed_audit_is_the_same(tmp_path, small_partitions, text):
+    frame, y = table(2 * BLOCK + 500 if not text else BLOCK + 300, text)
+    frame.write_parquet(tmp_path / "rows.parquet", row_group_size=1700)
+    streamed = audit_labels(pl.scan_parquet(tmp_path / "rows.parquet"), y)
+    whole = audit_labels(frame, y)
+    np.testing.assert_allclose(streamed.posterior, whole.posterior, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(streamed.noise.matrix, whole.noise.matrix, rtol=0, atol=1e-6)
+    assert streamed.expected_errors.interval == pytest.approx(whole.expected_errors.interval)
+    assert streamed.notes == whole.notes
+    for audit in (streamed, whole):
+        audit.to_label_studio(tmp_path / "tasks.json", rows=[5, 3])
+        tasks = json.loads((tmp_path / "tasks.json").read_text())
+        assert [task["data"]["x0"] for task in tasks] == frame["x0"][[5, 3]].to_list()
+    streamed.to_html(tmp_path / "streamed.html")
+    whole.to_html(tmp_path / "whole.html")
+    assert (tmp_path / "streamed.html").read_text() == (tmp_path / "whole.html").read_text()
+    assert isinstance(streamed.to_frame(), pl.DataFrame)
+
+
+def test_rows_come_in_the_blocks_of_rows_in_memory(small_partitions):
+    frame, y = table(BLOCK + 70)
+    encoder = TableEncoder().fit(frame)
+    rows = encoder.transform(frame)
+    streamed = _streamed.StreamedRows(frame.lazy(), encoder, len(y))
+    assert streamed.shape == rows.shape
+    for own, other in zip(map_blocks(streamed, _pair, y), map_blocks(rows, _pair, y), strict=True):
+        np.testing.assert_array_equal(own[0], other[0])
+        np.testing.assert_array_equal(own[1], other[1])
+    places = np.array([BLOCK + 3, 0, BLOCK - 1, 17])
+    np.testing.assert_array_equal(streamed[places], rows[places])
+
+
+def _pair(rows, labels):
+    return rows, labels
+
+
+def test_what_needs_all_rows_says_so():
+    frame, y = table(60)
+    with pytest.raises(ValueError, match="folds need all rows in memory"):
+        audit_labels(frame.lazy(), y, model=LogisticRegression())
+    with pytest.raises(ValueError, match="60 rows, y has 59"):
+        audit_labels(frame.lazy(), y[:-1])
+    with pytest.raises(ValueError, match="pass a lazy frame"):
+        audit_labels(frame, y, client=object())
+
+
+def test_progress_counts_columns_and_partitions(small_partitions):
+    frame, _ = table(BLOCK + 70)
+    told = []
+    run = _streamed.counted(map, frame.lazy(), lambda done, total: told.append((done, total)))
+    list(run(_pair, [1, 2], [3, 4]))
+    assert [done for done, _ in told] == [1, 2]
+    assert _streamed.counted(map, frame, told.append) is map
+
+
+def test_nobody_at_the_address_gets_a_sentence():
+    pytest.importorskip("dask.distributed", reason="dask is an extra")
+    with pytest.raises(ValueError, match="no Dask scheduler answers"), dask_client("nonsense://here"):
+        pass
+
+
+class Immediate:
+    """A client whose workers are here."""
+
+    def scatter(self, things, broadcast, hash):
+        return things
+
+    def submit(self, function, *arguments, pure):
+        return type("Future", (), {"result": lambda self: function(*arguments)})()
+
+
+def test_a_cluster_maps_in_order():
+    assert list(OnCluster(Immediate())(divmod, [7, 8, 9], [2, 2, 2])) == [(3, 1), (4, 0), (4, 1)]
+
+
+@pytest.mark.slow
+def test_the_audit_on_a_local_cluster_is_the_same(tmp_path):
+    pytest.importorskip("dask.distributed", reason="dask is an extra")
+    frame, y = table(2 * BLOCK + 500)
+    (tmp_path / "parts").mkdir()
+    for number, start in enumerate(range(0, len(y), 3000)):
+        frame[start : start + 3000].write_parquet(tmp_path / "parts" / f"{number}.parquet")
+    lazy = pl.scan_parquet(tmp_path / "parts" / "*.parquet")
+    whole = audit_labels(frame, y)
+    with dask_client(n_workers=2) as client:
+        assert len(client.scheduler_info()["workers"]) == 2
+        with dask_client(client.scheduler.address) as second:
+            spread = audit_labels(lazy, y, client=second)
+    np.testing.assert_allclose(spread.posterior, whole.posterior, rtol=0, atol=1e-6)
+    assert spread.expected_errors.interval == pytest.approx(whole.expected_errors.interval)
+    assert spread.notes == whole.notes
