@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, softmax
 
-from noisewise._inputs import Floats
+from noisewise._inputs import Codes, Floats
 from noisewise.labels._base import NoisyLabelClassifier
 from noisewise.labels._flip_likelihood import FlipFit
 from noisewise.labels._flip_solvers import warn_if_early
+from noisewise.noise import FlipMatrix
 
 
 class FlipClassifier(NoisyLabelClassifier):
@@ -31,9 +32,15 @@ class FlipClassifier(NoisyLabelClassifier):
             return np.asarray(softmax(scores, axis=1))
         return np.column_stack([expit(-scores), expit(scores)])
 
-    def _keep(self, fit: FlipFit, advice: str) -> None:
+    def _check_repeated(self, codes: Codes) -> None:
+        """Refuse labels that are all different: no row says anything about another."""
+        if len(codes) == len(self.classes_) > 2:
+            raise ValueError(f"each of the {len(codes)} labels is another one; classes seen more than once are needed")
+
+    def _keep(self, fit: FlipFit, noise: FlipMatrix | None, advice: str) -> None:
         """What a fit found and how it got there; an early end is told."""
-        self.noise_, self.n_iter_, self.objective_history_ = fit.noise, fit.n_iter, fit.history
+        self.noise_ = FlipMatrix.estimated(fit.flips) if noise is None else noise
+        self.n_iter_, self.objective_history_ = fit.n_iter, fit.history
         warn_if_early(fit, advice)
 
     def _as_decision(self, scores: Floats) -> Floats:

@@ -11,7 +11,6 @@ from sklearn.utils.extmath import safe_sparse_dot
 
 from noisewise._inputs import Codes, Floats
 from noisewise.labels._flip_parameters import flips_of, prior_counts, slope_of
-from noisewise.noise import FlipMatrix
 
 
 def flip_likelihood(scores: Floats, codes: Codes, flips: Floats, weights: Floats) -> tuple[float, Floats, Floats]:
@@ -125,10 +124,10 @@ class FlipProblem:
 
 @dataclass(frozen=True)
 class FlipFit:
-    """Where a solver ended: coefficients (p, n_scores), the noise, and how it got there."""
+    """Where a solver ended: coefficients (p, n_scores), the flip matrix, and how it got there."""
 
     columns: Floats
-    noise: FlipMatrix
+    flips: Floats
     n_iter: int
     history: list[float]  # the loss, from the start on
     converged: bool

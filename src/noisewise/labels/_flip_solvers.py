@@ -13,7 +13,6 @@ from sklearn.exceptions import ConvergenceWarning
 from noisewise._inputs import Floats
 from noisewise.labels._flip_likelihood import FlipFit, FlipProblem, flip_likelihood
 from noisewise.labels._flip_parameters import flips_of, free_of, prior_counts, start_free
-from noisewise.noise import FlipMatrix
 
 MOST_NOISE = 0.95  # of both rates of two classes together, where a step of EM would go beyond
 SOLVERS = ("lbfgs", "em", "printed")
@@ -184,6 +183,5 @@ class ConjugateGradients:
 
 
 def _ended(problem: FlipProblem, columns: Floats, free: Floats, history: list[float], converged: bool) -> FlipFit:
-    given = problem.flips
-    noise = FlipMatrix(given) if given is not None else FlipMatrix.estimated(flips_of(free, problem.n_classes))
-    return FlipFit(columns, noise, len(history) - 1, history, converged)
+    flips = problem.flips if problem.flips is not None else flips_of(free, problem.n_classes)
+    return FlipFit(columns, flips, len(history) - 1, history, converged)

@@ -73,6 +73,7 @@ class RobustLogisticRegression(FlipClassifier):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit coefficients and noise together. A row of weight 2 counts as two rows."""
         X, codes = self._check_training(X, y, accept_sparse="csr", dtype=np.float64)
+        self._check_repeated(codes)
         check_positive("C", self.C)
         check_iterations(self.max_iter)
         weights = check_weights(sample_weight, X)
@@ -91,7 +92,7 @@ class RobustLogisticRegression(FlipClassifier):
         change = even_coordinates(X, weights, 1 / self.C)
         change = change[: len(penalties)] if change.ndim == 1 else change[: len(penalties), : len(penalties)]
         found = solve(problem, "lbfgs", self.max_iter, self.tol, change)
-        self._keep(found, "scale the columns, raise max_iter, or lower C")
+        self._keep(found, noise, "scale the columns, raise max_iter, or lower C")
         self.coef_ = np.ascontiguousarray(found.columns[: X.shape[1]].T)
         self.intercept_ = found.columns[-1] if self.fit_intercept else np.zeros(problem.n_scores)
         return self

@@ -1,0 +1,121 @@
+"""Features that stand for a kernel: linear scores of them are all a kernel machine can say about the rows.
+
+With the Gram matrix K = U diag(l) U' of the rows, features U sqrt(l) and a ridge on their coefficients penalise
+f' K^-1 f, the norm of the function; features U l penalise w'w, the norm of the weights w of the kernels around the rows,
+as the paper of Bootkrajang and Kaban does. One decomposition serves every penalty and every start.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+from sklearn.metrics.pairwise import pairwise_kernels
+
+from noisewise._inputs import Codes, Floats
+from noisewise.kernels import Kernel
+from noisewise.kernels._lowrank import inverse_root
+from noisewise.labels._nystroem import blocks
+
+NORMS = ("function", "weights")
+SMALLEST = 1e-11  # eigenvalues below this share of the largest are rounding
+
+
+class KernelRows:
+    """Rows and the kernel that compares them, whoever supplied it.
+
+    Parameters
+    ----------
+    kernel : Kernel, function of (X, Z) that returns their Gram matrix, name of a scikit-learn kernel, or "precomputed"
+    rows : array or CSR of shape (n, d); with "precomputed" the square Gram matrix of all rows
+    """
+
+    def __init__(self, kernel: Any, rows: Any) -> None:
+        self.kernel = kernel
+        self.rows = rows
+        if kernel == "precomputed" and rows.shape[0] != rows.shape[1]:
+            raise ValueError(
+                f"the precomputed kernel matrix has shape {rows.shape}; in fit it must be square, a row and a column "
+                "for each training row"
+            )
+
+    def gram(self, places: Codes | None = None) -> Floats:
+        """Gram matrix of the rows at these places; of all by default."""
+        if places is None:
+            places = np.arange(self.rows.shape[0])
+        if self.kernel == "precomputed":
+            return np.asarray(self.rows[np.ix_(places, places)])
+        return compare(self.kernel, self.rows[places], None)
+
+    def support(self, places: Codes) -> Any:
+        """What to keep of the rows at these places to compare others with: themselves, or the places."""
+        return places if self.kernel == "precomputed" else self.rows[places]
+
+
+def compare(kernel: Any, X: Any, support: Any) -> Floats:
+    """Gram matrix between rows and a support; X again where it is None."""
+    if isinstance(kernel, str) and kernel == "precomputed":
+        return np.asarray(X[:, support])
+    if isinstance(kernel, Kernel):
+        gram = kernel.gram(X, support)
+    elif isinstance(kernel, str):
+        gram = pairwise_kernels(X, support, metric=kernel)
+    elif callable(kernel):
+        gram = kernel(X, X if support is None else support)
+    else:
+        raise ValueError(
+            f"kernel is {kernel!r}; a kernel of noisewise.kernels, a function of (X, Z), a name such as 'rbf', "
+            "or 'precomputed' would do"
+        )
+    return np.asarray(gram, dtype=np.float64)
+
+
+def score_rows(kernel: Any, X: Any, support: Any, coefficients: Floats) -> Floats:
+    """Gram matrix times coefficients, a block of rows at a time."""
+    return np.concatenate([compare(kernel, X[part], support) @ coefficients for part in blocks(X.shape[0])])
+
+
+def exact_features(gram: Floats, weights: Floats, norm: str, rank: int | None = None) -> tuple[Floats, Floats]:
+    """Features of all rows, and the projection that gives those of others: ``gram(others, rows) @ projection``.
+
+    For the function's norm the features are orthogonal over the weighted rows.
+
+    >>> gram = np.array([[2.0, 1.0], [1.0, 2.0]])
+    >>> features, projection = exact_features(gram, np.ones(2), "function")
+    >>> (features @ features.T).round(9)
+    array([[2., 1.],
+           [1., 2.]])
+    >>> np.allclose(gram @ projection, features)
+    True
+    """
+    root = np.sqrt(weights) if norm == "function" else np.ones(len(gram))
+    symmetric = (gram + gram.T) / 2 * root * root[:, None]
+    values, vectors = scipy.linalg.eigh(symmetric, driver="evd", overwrite_a=True, check_finite=False)
+    kept = values > max(SMALLEST * values[-1], 1e-300)
+    kept[: len(kept) - (rank or len(kept))] = False
+    values, vectors = values[kept], vectors[:, kept]
+    if norm == "weights":
+        return vectors * values, vectors
+    return vectors * np.sqrt(values) / root[:, None], root[:, None] * vectors / np.sqrt(values)
+
+
+def low_rank_features(rows: KernelRows, places: Codes, norm: str) -> tuple[Floats, Floats]:
+    """The same through a few rows (Nystroem), in memory that grows with the rows times the few."""
+    gram = rows.gram(places)
+    projection = inverse_root((gram + gram.T) / 2) if norm == "function" else np.eye(len(places))
+    return score_rows(rows.kernel, rows.rows, rows.support(places), projection), projection
+
+
+def even_directions(features: Floats, weights: Floats, penalties: Floats) -> Floats:
+    """Coordinates in which the loss curves nearly alike in all directions: a vector if features are orthogonal.
+
+    The loss curves at most like ``F' W F / 4 + penalties``.
+    """
+    total, n_features = weights.sum(), features.shape[1]
+    curvature = np.zeros((n_features, n_features))
+    for part in blocks(len(features)):
+        curvature += features[part].T @ (features[part] * weights[part, None])
+    curvature = curvature / 4 + np.diag(penalties + 1e-9 * total)
+    root = np.linalg.cholesky(curvature / total)
+    return np.asarray(scipy.linalg.solve_triangular(root, np.eye(n_features), lower=True).T)
