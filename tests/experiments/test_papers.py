@@ -20,9 +20,9 @@ def test_pages_without_any_rows_say_what_was_not_run(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", PAPERS)
-def test_quick_runs_are_no_larger_than_full_ones_and_tasks_can_be_sent_to_others(name):
+def test_quick_runs_have_cells_and_tasks_can_be_sent_to_others(name):
     for experiment in find_paper(name).experiments:
-        assert len(experiment.plan(quick=True)) <= len(experiment.plan())
+        assert bool(experiment.plan(quick=True)) == bool(experiment.axes)
         assert experiment.task.__qualname__ == experiment.task.__name__  # at the top of a module
 
 

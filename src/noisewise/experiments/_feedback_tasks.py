@@ -27,9 +27,10 @@ FACTORIES: dict[str, str] = {
     "ucwl+h": "corrected_ucwl",
     "ucwl+h, rates found": "corrected_ucwl",
     "linucb": "linucb",
-    "linucb per action": "linucb",
+    "linucb, rates known": "linucb",
+    "linucb, rates found": "linucb",
 }
-WITHOUT_GAMMA = ("ucwl", "ucwl+h", "ucwl+h, rates found", "linucb", "linucb per action")
+WITHOUT_GAMMA = ("ucwl", "ucwl+h", "ucwl+h, rates found", "linucb", "linucb, rates known", "linucb, rates found")
 
 
 def stream(name: str, rounds: int, rng: np.random.Generator, constant: bool = False) -> Any:
@@ -80,9 +81,9 @@ def learner(method: str, n_classes: int, noise: Any, gamma: float | None, rounds
         options["C"] = 0.02
     if method == "rcine":
         options["block"] = max(1, min(BLOCK, rounds // 10))
-    if method in ("rcnbf", "ucwl+h"):
+    if method in ("rcnbf", "ucwl+h", "linucb, rates known"):
         options["noise"] = noise
-    if method == "linucb per action":
+    if method == "linucb, rates found":
         options["rates"] = "action"
     make: Callable[..., Any] = getattr(recipes, FACTORIES[method])
     return make(n_classes, **options)

@@ -97,7 +97,8 @@ class Experiment:
 
     def cells(self, quick: bool = False) -> list[Cell]:
         """The cells whose data are here, in the order of running: repeats in turn, otherwise by chance."""
-        return [cell for cell in self.plan(quick) if is_here(cell.settings.get("dataset"))]
+        absent = set(self.absent(quick))
+        return [cell for cell in self.plan(quick) if cell.settings.get("dataset") not in absent]
 
     def absent(self, quick: bool = False) -> list[str]:
         """Data sets of the protocol that are not here."""
