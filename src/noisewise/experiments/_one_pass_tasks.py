@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 import time
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from noisewise._inputs import Codes, Floats
-from noisewise.experiments._data import load_once
 from noisewise.experiments._spec import Cell
 from noisewise.online import OnlineClassifier, recipes
 
@@ -75,11 +75,16 @@ def one_pass(cell: Cell) -> dict[str, Any]:
     }
 
 
+@lru_cache(maxsize=1)
 def pixels(name: str) -> tuple[Floats, Codes]:
-    """Features in [0, 1]."""
-    X, y = load_once(name)
+    """Features in [0, 1]; the largest set is loaded by itself, so that it is in memory once."""
+    from noisewise.datasets import load
+
+    X, y = load(name)
     low, high = {"usps": (-1.0, 1.0), "mnist": (0.0, 255.0), "digits": (0.0, 16.0)}[name]
-    return (X - low) / (high - low), y
+    X -= low
+    X /= high - low
+    return X, y
 
 
 def shuffled(X: Floats, y: Codes, rate: float, seed: int, most: int | None = None) -> tuple[Floats, Codes, Codes]:

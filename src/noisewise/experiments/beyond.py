@@ -1,4 +1,4 @@
-"""Our own learners on the papers' cells: corrected UCWL, LinUCB with rates for each action, robust GP, deconvolution."""
+"""Our own learners on the papers' cells: corrected UCWL, LinUCB with rates by action, robust GP, deconvolution."""
 
 from __future__ import annotations
 
