@@ -5,6 +5,8 @@ BIN := .venv/bin
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1  # two test processes, not four threads on two cores
 DATA ?=
 LABEL ?=
+# a variable for the shell as it was typed, with its spaces and dollars
+quoted = '$(subst ','\'',$(value $(1)))'
 
 .PHONY: run test check slow bench docs clean help
 
@@ -12,7 +14,9 @@ help:            ## list the targets
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
 
 run: .venv/ready-run    ## audit labels: a demonstration, or your file with DATA=my.csv LABEL=y
-	$(BIN)/noisewise audit $(if $(DATA),"$(DATA)" --label "$(or $(LABEL),$(error give the label column too: make run DATA=$(DATA) LABEL=name))",--demo)
+	$(if $(value DATA),,$(if $(value LABEL),$(error LABEL names a column of a file; give the file too: make run DATA=my.csv LABEL=$(value LABEL))))
+	$(if $(value DATA),$(if $(value LABEL),,$(error give the label column too: make run DATA=$(value DATA) LABEL=name)))
+	$(BIN)/noisewise audit $(if $(value DATA),$(call quoted,DATA) --label $(call quoted,LABEL),--demo)
 
 test: .venv/ready-test    ## the test suite
 	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 -q

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -16,7 +17,7 @@ def dask_client(scheduler: str | None = None, n_workers: int | None = None) -> I
     except ImportError:
         raise ImportError("the dask engine needs dask; `pip install 'noisewise[cluster]'` brings it") from None
     if scheduler is None:
-        options = {"threads_per_worker": 1, "processes": True, "dashboard_address": None}
+        options = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": logging.ERROR}
         with distributed.LocalCluster(n_workers, **options) as cluster, distributed.Client(cluster) as client:
             yield client
         return
