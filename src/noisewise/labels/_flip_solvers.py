@@ -11,6 +11,7 @@ from scipy.special import expit, softmax
 from sklearn.exceptions import ConvergenceWarning
 
 from noisewise._inputs import Floats
+from noisewise.labels._conjugate import Directions, FirstHessian, step_length
 from noisewise.labels._flip_likelihood import FlipFit, FlipProblem, flip_likelihood
 from noisewise.labels._flip_parameters import flips_of, free_of, prior_counts, start_free
 
@@ -149,37 +150,20 @@ def _newton_step(problem: FlipProblem, columns: Floats, free: Floats) -> Floats:
 
 
 class ConjugateGradients:
-    """One step along Hestenes and Stiefel's direction, as long as the first Hessian says (eqs. 5 and 6)."""
+    """One step along the next conjugate direction for each call (eqs. 5 and 6)."""
 
     def __init__(self, problem: FlipProblem, free: Floats) -> None:
         flips = problem.flips if problem.flips is not None else flips_of(free, problem.n_classes)
-        self.explained = flips.T[problem.codes] / flips.T[problem.codes].sum(axis=1, keepdims=True)
-        self.gradient: Floats | None = None
-        self.direction = np.zeros(problem.shape)
+        self._first = FirstHessian(problem.codes, flips, problem.weights)
+        self._directions = Directions()
 
     def __call__(self, problem: FlipProblem, columns: Floats, free: Floats) -> Floats:
         """The next coefficients."""
         gradient = -problem.loss(columns, free)[1]
-        conjugacy = 0.0  # [nu]
-        if self.gradient is not None:
-            turned = gradient - self.gradient
-            below = float(np.sum(self.direction * turned))
-            conjugacy = float(np.sum(gradient * turned)) / below if below else 0.0
-        self.direction = gradient - conjugacy * self.direction
-        self.gradient = gradient
-        curvature = self._curvature(problem)
-        return np.asarray(columns + np.sum(gradient * self.direction) / max(curvature, 1e-300) * self.direction)
-
-    def _curvature(self, problem: FlipProblem) -> float:
-        """-u'Hu of the direction u, where H is the Hessian at scores of zero."""
-        moved = problem.scores(self.direction)
-        if problem.n_scores == 1:
-            moved = np.column_stack([np.zeros(len(moved)), moved[:, 0]])
-        clean = moved.var(axis=1)
-        seen = np.sum(self.explained * moved**2, axis=1) - np.sum(self.explained * moved, axis=1) ** 2
-        ridge = float(np.sum(problem.penalties[:, None] * self.direction**2))
-        known = float(problem.weights @ (clean - seen))
-        return ridge + (known if known > 0 else float(problem.weights @ clean))
+        direction = self._directions.turn(gradient)
+        ridge = float(np.sum(problem.penalties[:, None] * direction**2))
+        curvature = ridge + self._first.curvature(problem.scores(direction))
+        return np.asarray(columns + step_length(gradient, direction, curvature) * direction)
 
 
 def _ended(problem: FlipProblem, columns: Floats, free: Floats, history: list[float], converged: bool) -> FlipFit:

@@ -1,8 +1,8 @@
 """Features that stand for a kernel: linear scores of them are all a kernel machine can say about the rows.
 
 With the Gram matrix K = U diag(l) U' of the rows, features U sqrt(l) and a ridge on their coefficients penalise
-f' K^-1 f, the norm of the function; features U l penalise w'w, the norm of the weights w of the kernels around the rows,
-as the paper of Bootkrajang and Kaban does. One decomposition serves every penalty and every start.
+f' K^-1 f, the norm of the function; features U l penalise w'w, the norm of the weights w of the kernels around the
+rows, as the paper of Bootkrajang and Kaban does. One decomposition serves every penalty and every start.
 """
 
 from __future__ import annotations

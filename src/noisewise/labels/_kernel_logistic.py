@@ -5,33 +5,20 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from noisewise._inputs import Chance, Codes, Floats, generator
 from noisewise.labels._base import check_weights
-from noisewise.labels._flip_classifier import FlipClassifier, check_iterations, check_positive
-from noisewise.labels._flip_likelihood import FlipProblem
-from noisewise.labels._flip_solvers import SOLVERS, solve
+from noisewise.labels._flip_solvers import SOLVERS
 from noisewise.labels._given_noise import as_copies
-from noisewise.labels._kernel_choice import PENALTIES, Choice, choose, widths_of, with_intercept
-from noisewise.labels._kernel_features import (
-    NORMS,
-    KernelRows,
-    even_directions,
-    exact_features,
-    low_rank_features,
-    score_rows,
-)
+from noisewise.labels._kernel_choice import PENALTIES, Choice, choose, widths_of
+from noisewise.labels._kernel_features import NORMS, KernelRows
+from noisewise.labels._kernel_machine import CHOICE_ROWS, KernelMachine
 from noisewise.labels._noise_source import resolve_noise
 from noisewise.labels._nystroem import Standardizer
 from noisewise.noise import FlipMatrix
 
-EXACT_ROWS = 3000  # beyond, a few rows stand for all
-LANDMARKS = 300
-CHOICE_ROWS = 700  # width and penalty are chosen on so many
 
-
-class RobustKernelLogisticRegression(FlipClassifier):
+class RobustKernelLogisticRegression(KernelMachine):
     """Kernel logistic regression that learns how labels were flipped while it learns them, for two or more classes.
 
     The observed label is the true one seen through a flip matrix, the true one is logistic in a function of the row
@@ -125,20 +112,14 @@ class RobustKernelLogisticRegression(FlipClassifier):
         rng = generator(0 if self.random_state is None else self.random_state)
         copies = as_copies(X, codes, weights)
         self.standardizer_ = Standardizer.of(X[copies]) if self.kernel is None else None
-        rows = self._rows(X)
+        rows = self._as_seen(X)
         choice = self._choose(rows, codes, weights, copies, rng)
         self.kernel_, self.penalty_ = choice.kernel, choice.penalty
         noise = None if choice.flips is None else FlipMatrix(choice.flips)
-        kept = np.flatnonzero(weights)
-        self._fit_kept(KernelRows(self.kernel_, rows), kept, codes[kept], weights[kept], noise, rng)
+        self._fit_function(
+            KernelRows(self.kernel_, rows), codes, weights, noise, rng, self.norm, self.solver, self.max_iter
+        )
         return self
-
-    def decision_function(self, X: Any) -> Floats:
-        """Scores of the classes; with two classes the log-odds of the second."""
-        check_is_fitted(self)
-        X = validate_data(self, X, reset=False, accept_sparse=self._sparse(), dtype=np.float64)
-        scores = score_rows(self.kernel_, self._rows(X), self.support_, self.dual_coef_)
-        return self._as_decision(scores + self.intercept_)
 
     def _choose(self, rows: Any, codes: Codes, weights: Floats, copies: Codes, rng: np.random.Generator) -> Choice:
         """Kernel, penalty and noise, given or chosen; choices are made on some rows, each as often as its weight."""
@@ -154,60 +135,16 @@ class RobustKernelLogisticRegression(FlipClassifier):
             np.sort(rng.choice(len(copies), CHOICE_ROWS, replace=False)) if len(copies) > CHOICE_ROWS else slice(None)
         )
         places = copies[some]
-        varying = rows.shape[1] if self.standardizer_ is None else int(np.count_nonzero(self.standardizer_.factor))
-        kernels = widths_of(varying) if self.kernel is None else [self.kernel]
+        kernels = widths_of(self._n_varying(rows)) if self.kernel is None else [self.kernel]
         penalties = PENALTIES if self.penalty is None else [self.penalty]
         part = rows[np.ix_(places, places)] if self.kernel == "precomputed" else rows[places]
         return choose(part, codes[places], n_classes, kernels, penalties, noises, self.norm, self.fit_intercept)
-
-    def _fit_kept(
-        self,
-        rows: KernelRows,
-        kept: Codes,
-        codes: Codes,
-        weights: Floats,
-        noise: FlipMatrix | None,
-        rng: np.random.Generator,
-    ) -> None:
-        """Fit to the rows that have weight."""
-        n, n_classes = len(kept), len(self.classes_)
-        self.low_rank_ = min(self.low_rank or LANDMARKS, n) if self.low_rank or n > EXACT_ROWS else None
-        if self.low_rank_ is None:
-            places = kept
-            basis, projection = exact_features(rows.gram(kept), weights, self.norm)
-        else:
-            places = np.sort(rng.choice(kept, self.low_rank_, replace=False))
-            basis, projection = low_rank_features(rows, places, self.norm)
-            basis = basis[kept] if n < len(basis) else basis
-        features, penalties = with_intercept(basis, self.penalty_, self.fit_intercept)
-        problem = FlipProblem(
-            features=features,
-            codes=codes,
-            weights=weights,
-            penalties=penalties,
-            n_classes=n_classes,
-            n_scores=1 if n_classes == 2 else n_classes,
-            flips=None if noise is None else noise.matrix,
-        )
-        found = solve(problem, self.solver, self.max_iter, self.tol, even_directions(features, weights, penalties))
-        self._keep(found, noise, "raise max_iter or the penalty")
-        self.support_ = rows.support(places)
-        self.dual_coef_ = projection @ found.columns[: projection.shape[1]]
-        self.intercept_ = found.columns[-1] if self.fit_intercept else np.zeros(problem.n_scores)
-
-    def _rows(self, X: Any) -> Any:
-        return X if self.standardizer_ is None else self.standardizer_(X, np.float64)
 
     def _sparse(self) -> Any:
         return False if self.kernel == "precomputed" else "csr"
 
     def _check_settings(self, codes: Codes) -> None:
-        self._check_repeated(codes)
-        check_iterations(self.max_iter)
-        if self.penalty is not None:
-            check_positive("penalty", self.penalty)
-        if self.low_rank is not None and self.low_rank < 1:
-            raise ValueError(f"low_rank is {self.low_rank}; one row or more, or None, is needed")
+        self._check_shared_settings(codes)
         for name, known in (("norm", NORMS), ("solver", SOLVERS)):
             if getattr(self, name) not in known:
                 raise ValueError(f"{name} is {getattr(self, name)!r}; it must be one of {', '.join(known)}")
