@@ -162,7 +162,7 @@ def learn_held(
     """`learn_row` for the dense row that was decided last, if nothing has been learnt since: it has been scored."""
     state = State(table, sigma, reals, integers, chance)
     work = divide(state, scratch)
-    row = Row(work.features, work.values, 0, np.int64(scratch[-1]))
+    row = Row(work.features, work.values, 0, int(scratch[-1]))
     learn(state, row, work, action, best, probability, observed, np.int64(-1))
 
 
