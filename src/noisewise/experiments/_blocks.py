@@ -121,6 +121,8 @@ class Comparison:
         ]
 
     def _verified(self, entry: Entry) -> str:
+        if entry.verified is None:
+            return ""
         sign = {"near": "", "most": "≤ ", "least": "≥ "}[entry.side]
         return sign + self._number(entry.verified, entry.tolerance or None)
 

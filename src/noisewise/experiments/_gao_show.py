@@ -118,7 +118,7 @@ def _wins(rows: Rows, printed: Printed) -> Table:
                     mine = rows.where(dataset=name, noise=noise, method=ours).values("accuracy")
                     if len(mine) == len(other) > 1:
                         apart = mine - other
-                        sure = apart.std() > 0 and ttest_rel(mine, other).pvalue < 0.05
+                        sure = apart.std() > 1e-9 and ttest_rel(mine, other).pvalue < 0.05
                         count[0 if sure and apart.mean() > 0 else 2 if sure else 1] += 1
         said = ["/".join(map(str, count)) for count in counts.values()]
         lines.append([TITLES[method], printed["table-2"]["win/tie/loss of RNN"][TITLES[method]], *said])
