@@ -1,15 +1,19 @@
 """The report: whole, self-contained, and alive in a real browser."""
 
+import base64
 import re
 import shutil
+from io import BytesIO
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from sklearn.datasets import load_digits
 
 from noisewise import FlipMatrix, audit_labels
-from noisewise.audit._drawings import class_bars, histogram, thumbnails
+from noisewise.audit._drawings import class_bars, histogram
+from noisewise.audit._thumbnails import thumbnails
 
 
 @pytest.fixture(scope="module")
@@ -58,9 +62,22 @@ def test_frames_show_their_columns(tmp_path):
 
 
 def test_thumbnails_are_only_for_square_pictures():
-    assert thumbnails(np.zeros((3, 50)), [0]) is None
-    assert thumbnails(pd.DataFrame(np.zeros((3, 64))), [0]) is None
-    assert len(thumbnails(np.arange(128).reshape(2, 64), [0, 1])) == 2
+    few = np.array([0])
+    assert thumbnails(np.zeros((3, 50)), few) is None
+    assert len(thumbnails(np.arange(128).reshape(2, 64), np.array([0, 1]))) == 2
+    pixels = pd.DataFrame(np.arange(128).reshape(2, 64) * 1.0, columns=[f"pixel_{i // 8}_{i % 8}" for i in range(64)])
+    assert len(thumbnails(pixels, few)) == 1
+    assert thumbnails(pl.from_pandas(pixels).lazy(), few) == thumbnails(pixels, few)
+    assert thumbnails(pixels - 1, few) is None  # no picture has negative light
+    assert thumbnails(pixels.rename(columns={"pixel_0_0": "age"}), few) is None
+
+
+def test_a_thumbnail_is_the_picture():
+    plt = pytest.importorskip("matplotlib.pyplot", reason="it reads the image back")
+    pixels = np.arange(64).reshape(1, 64)
+    (encoded,) = thumbnails(pixels, np.array([0]))
+    image = plt.imread(BytesIO(base64.b64decode(encoded)))
+    np.testing.assert_allclose(image * 255, np.floor(pixels.reshape(8, 8) / 63 * 255), atol=1e-3)
 
 
 def test_drawings_count_every_row():
@@ -94,6 +111,12 @@ def test_a_browser_opens_and_sorts_the_page(page, tmp_path):
         browser.set_window_size(390, 800)
         wide = "return document.documentElement.scrollWidth <= document.documentElement.clientWidth"
         assert browser.execute_script(wide), "the page scrolls sideways on a phone"
+        for scheme in ("light", "dark"):
+            feature = {"name": "prefers-color-scheme", "value": scheme}
+            browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
+            background = browser.execute_script("return getComputedStyle(document.body).backgroundColor")
+            brightness = sum(int(part) for part in re.findall(r"\d+", background)[:3])
+            assert (brightness > 600) == (scheme == "light")
         assert browser.get_log("browser") == []
     finally:
         browser.quit()

@@ -1,10 +1,7 @@
-"""Small drawings for the report: SVG charts and PNG thumbnails, without a plotting library."""
+"""Small drawings for the reports: SVG charts, without a plotting library."""
 
 from __future__ import annotations
 
-import base64
-import struct
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -12,7 +9,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from noisewise._inputs import Floats
 
@@ -105,31 +101,6 @@ def _apart(heights: list[float], least: float) -> list[float]:
     for below, above in pairwise(order[::-1]):
         placed[above] = min(placed[above], placed[below] - least)
     return [float(value) for value in placed]
-
-
-def thumbnails(X: Any, rows: Any) -> list[str] | None:
-    """PNG images (base64) of rows that look like square pictures; None if they do not."""
-    if sparse.issparse(X) or not isinstance(X, np.ndarray) or X.ndim != 2 or X.dtype.kind not in "iuf":
-        return None
-    side = int(np.sqrt(X.shape[1]))
-    if side < 6 or side * side != X.shape[1]:
-        return None
-    low, high = float(np.nanmin(X)), float(np.nanmax(X))
-    shade = (np.nan_to_num(X[rows].astype(float)) - low) / max(high - low, 1e-12)
-    return [_png((255 * picture).astype(np.uint8).reshape(side, side)) for picture in shade]
-
-
-def _png(pixels: Any) -> str:
-    """A greyscale PNG of a (height, width) uint8 array, as base64."""
-    height, width = pixels.shape
-    raw = b"".join(b"\0" + line.tobytes() for line in pixels)
-    chunks = [
-        (b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)),
-        (b"IDAT", zlib.compress(raw)),
-        (b"IEND", b""),
-    ]
-    body = b"".join(struct.pack(">I", len(d)) + t + d + struct.pack(">I", zlib.crc32(t + d)) for t, d in chunks)
-    return base64.b64encode(b"\x89PNG\r\n\x1a\n" + body).decode()
 
 
 def _svg(width: int, height: int, label: str, parts: list[str]) -> str:

@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from noisewise._inputs import Codes
-from noisewise.audit._drawings import class_bars, histogram, thumbnails
+from noisewise.audit._drawings import class_bars, histogram
 from noisewise.audit._pages import page
 from noisewise.audit._shown import features_of
 from noisewise.audit._summaries import columns_by_annotator, columns_by_class
+from noisewise.audit._thumbnails import thumbnails
 
 if TYPE_CHECKING:
     from noisewise.audit._result import LabelAudit
