@@ -51,7 +51,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
                 demo.cancel()
                 with suppress(asyncio.CancelledError):
                     await demo
-            await asyncio.to_thread(service.close)
+            await service.close()
 
     app = FastAPI(
         title="noisewise",

@@ -12,7 +12,7 @@ from typing import Any
 from noisewise.serve._write import Entry, LogWriter, Outcome
 
 LARGEST_BATCH, MOST_WAITING = 512, 20_000
-Waiting = tuple[Entry, "asyncio.Future[Outcome] | None"]
+Waiting = tuple[Entry, "asyncio.Future[Outcome]"]
 
 
 class Busy(Exception):
@@ -24,21 +24,17 @@ class Unwritten(Exception):
 
 
 class Committer:
-    """Gathers what comes within one turn of the event loop, writes it, and answers when it is on disk.
+    """Gathers what comes while a transaction is on its way to the disk, and writes it in the next one.
 
-    A log in a file is written by the event loop itself: a sync takes less time than handing Python's lock to another
-    thread and back. A log across a network is written by a thread, and the loop goes on meanwhile.
+    A log in a file is prepared by the event loop, and only the sync is left to a thread: anything more there would hand
+    Python's lock to and fro. A log across a network is written by the thread alone.
 
     `committed` is called with the outcomes of each batch, in the order of the log, before anybody is answered; `failed`
     when a batch could not be written.
     """
 
     def __init__(
-        self,
-        writer: LogWriter,
-        committed: Callable[[list[Outcome]], None],
-        failed: Callable[[Exception], None],
-        in_thread: bool,
+        self, writer: LogWriter, committed: Callable[[list[Outcome]], None], failed: Callable[[Exception], None]
     ) -> None:
         self.writer = writer
         self.committed = committed
@@ -48,8 +44,8 @@ class Committer:
         self._flushing = False
         self._closed = False
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread = ThreadPoolExecutor(1, "noisewise-log") if in_thread else None
-        self._writing = threading.Lock()
+        self._thread = ThreadPoolExecutor(1, "noisewise-log")
+        self._writing = threading.Lock()  # one batch at a time, whoever hands it in
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
         """Begin to write."""
@@ -69,15 +65,20 @@ class Committer:
     def leave(self, entries: list[Entry]) -> None:
         """Write entries that nobody waits for, now, from any thread but the event loop's."""
         for start in range(0, len(entries), LARGEST_BATCH):
-            self._write(entries[start : start + LARGEST_BATCH])
+            with self._writing:
+                try:
+                    outcomes = self.writer.prepare(entries[start : start + LARGEST_BATCH]).commit()
+                except Exception as error:
+                    self.failed(error)
+                    return
+                self.committed(outcomes)
 
-    def close(self) -> None:
-        """Write what is waiting, then no more; from any thread but the event loop's, which has stopped asking."""
+    async def close(self) -> None:
+        """Write what is waiting, then no more."""
         self._closed = True
-        if self._thread is not None:
-            self._thread.shutdown(wait=True)
-        while batch := self._next_batch():
-            self._answer(batch, self._write([entry for entry, _ in batch]))
+        while self._flushing:
+            await asyncio.sleep(0.005)
+        self._thread.shutdown(wait=True)
 
     @property
     def waiting(self) -> int:
@@ -89,45 +90,40 @@ class Committer:
         """Whether entries are being taken."""
         return self._loop is not None and not self._closed
 
-    def _next_batch(self) -> list[Waiting]:
-        return [self._waiting.popleft() for _ in range(min(len(self._waiting), LARGEST_BATCH))]
-
     def _flush(self) -> None:
         """Write one batch; what comes meanwhile is the next one."""
         assert self._loop is not None
-        batch = self._next_batch()
-        if not batch:
+        if not self._waiting:
             self._flushing = False
             return
+        batch = [self._waiting.popleft() for _ in range(min(len(self._waiting), LARGEST_BATCH))]
         entries = [entry for entry, _ in batch]
-        if self._thread is None:
-            self._answer(batch, self._write(entries))
-            self._loop.call_soon(self._flush)
-        elif not self._closed:
-            written = self._loop.run_in_executor(self._thread, self._write, entries)
-            written.add_done_callback(lambda done: self._written(batch, done.result()))
-
-    def _written(self, batch: list[Waiting], results: list[Any]) -> None:
-        self._answer(batch, results)
-        self._flush()
-
-    def _write(self, entries: list[Entry]) -> list[Any]:
-        with self._writing:
+        self._writing.acquire()
+        if self.writer.store.sqlite:
             try:
-                outcomes = self.writer.write(entries)
+                prepared = self.writer.prepare(entries)
             except Exception as error:
-                self.failed(error)
-                sorry = Unwritten("the log can't be written now; ask again with the same decision_id")
-                return [sorry] * len(entries)
-            self.batches += 1
-            self.committed(outcomes)
-            return outcomes
+                self._finish(batch, error)
+                return
+            written = self._loop.run_in_executor(self._thread, prepared.commit)
+        else:
+            written = self._loop.run_in_executor(self._thread, lambda: self.writer.prepare(entries).commit())
+        written.add_done_callback(lambda done: self._finish(batch, done.exception() or done.result()))
 
-    def _answer(self, batch: list[Waiting], results: list[Any]) -> None:
-        for (_, future), result in zip(batch, results):
-            if future is None or future.done():  # nobody waits, or not any more
-                continue
-            if isinstance(result, Exception):
-                future.set_exception(result)
+    def _finish(self, batch: list[Waiting], result: Any) -> None:
+        """Learn from a batch, answer those who wait for it, and go on."""
+        results: list[Any]
+        try:
+            if isinstance(result, BaseException):
+                self.failed(result)  # type: ignore[arg-type]
+                results = [Unwritten("the log can't be written now; ask again with the same decision_id")] * len(batch)
             else:
-                future.set_result(result)
+                self.batches += 1
+                self.committed(result)
+                results = result
+        finally:
+            self._writing.release()
+        for (_, future), one in zip(batch, results):
+            if not future.done():  # some do not wait any more
+                future.set_exception(one) if isinstance(one, Exception) else future.set_result(one)
+        self._flush()

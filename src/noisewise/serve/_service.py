@@ -49,9 +49,7 @@ class Service:
         self.counts: Counter[tuple[str, str]] = Counter()  # (model, what became of an answer)
         self.learning = False
         self.models: dict[str, ServedModel] = {}
-        self.committer = Committer(
-            LogWriter(self.store), self._committed, self._failed, in_thread=not self.store.sqlite
-        )
+        self.committer = Committer(LogWriter(self.store), self._committed, self._failed)
         self._stop = threading.Event()
         self._keeper = threading.Thread(target=self._keep, name="noisewise-keeper", daemon=True)
 
@@ -69,13 +67,15 @@ class Service:
         self.committer.start(loop)
         self._keeper.start()
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Write what is waiting, keep the states, and let another process learn."""
         self._stop.set()
+        await self.committer.close()
+        await asyncio.to_thread(self._close)
+
+    def _close(self) -> None:
         if self._keeper.is_alive():
             self._keeper.join()
-        if self.committer.alive:
-            self.committer.close()
         if self.learning and self.learner is not None:
             self.learner.save_states()
         self.lock.release()
@@ -110,8 +110,8 @@ class Service:
         """Decide, and answer when the decision is in the log."""
         row = row_of(request.features, model.spec.features)
         allowed = model.allowed(request.actions, request.excluded)
-        if not model.lock.acquire(blocking=False):  # it learns; let others go on meanwhile
-            await asyncio.to_thread(model.lock.acquire)
+        while not model.lock.acquire(blocking=False):  # it is being saved; let others go on meanwhile
+            await asyncio.sleep(0.001)  # never held across a turn of the loop, which takes it too
         try:
             ranked, version = model.rank(row, allowed)
         finally:

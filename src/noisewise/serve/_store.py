@@ -88,10 +88,21 @@ class Store:
     @contextmanager
     def writing(self) -> Iterator[sa.Connection]:
         """A transaction that no other writer overlaps, so that positions are in the order of commits."""
-        with self.engine.connect().execution_options(noisewise_writes=True) as connection, connection.begin():
+        connection, transaction = self.begin()
+        with connection, transaction:
+            yield connection
+
+    def begin(self) -> tuple[sa.Connection, sa.RootTransaction]:
+        """The same, to be committed and closed by the caller."""
+        connection = self.engine.connect().execution_options(noisewise_writes=True)
+        try:
+            transaction = connection.begin()
             if not self.sqlite:
                 connection.exec_driver_sql("SELECT pg_advisory_xact_lock(%s)", (WRITER,))
-            yield connection
+        except BaseException:
+            connection.close()
+            raise
+        return connection, transaction
 
     def append(self, connection: sa.Connection, rows: Sequence[Event]) -> None:
         """Add rows to the log within a transaction: as few statements as possible, each of one step."""

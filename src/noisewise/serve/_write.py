@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from noisewise.serve._events import ANSWER, BY_DEFAULT, DECISION, Event
@@ -25,6 +26,12 @@ class Outcome(NamedTuple):
     decision: Event | None
 
 
+class Prepared(NamedTuple):
+    """A transaction ready to be committed; when `commit` returns, the entries are on disk."""
+
+    commit: Callable[[], list[Outcome]]
+
+
 class LogWriter:
     """Writes batches; remembers positions and numbers for as long as nobody else writes."""
 
@@ -33,10 +40,12 @@ class LogWriter:
         self.position = 0
         self.numbers: dict[int, int] = {}
 
-    def write(self, entries: list[Entry]) -> list[Outcome]:
-        """Write all entries in one transaction; when this returns, they are on disk."""
+    def prepare(self, entries: list[Entry]) -> Prepared:
+        """Write all entries into one transaction, which is still to be committed."""
         numbers = dict(self.numbers)
-        with self.store.writing() as connection:
+        rows: list[Event] = []
+        connection, transaction = self.store.begin()
+        try:
             last = self.store.last_position(connection)
             if last != self.position:
                 numbers.update(self.store.numbers(connection, self.position))
@@ -44,11 +53,21 @@ class LogWriter:
             known = {
                 (event.model, event.decision_id, event.kind): event for event in self.store.named(connection, asked)
             }
-            rows: list[Event] = []
             outcomes = [self._place(entry, known, rows, last, numbers) for entry in entries]
             self.store.append(connection, rows)
-        self.position, self.numbers = last + len(rows), numbers  # only what has been committed is remembered
-        return outcomes
+        except BaseException:
+            connection.close()  # which rolls back
+            raise
+
+        def commit() -> list[Outcome]:
+            try:
+                transaction.commit()
+            finally:
+                connection.close()
+            self.position, self.numbers = last + len(rows), numbers  # only what has been committed is remembered
+            return outcomes
+
+        return Prepared(commit)
 
     def _place(
         self,

@@ -1,0 +1,214 @@
+"""Throughput and latency of decisions and answers that are on disk, as ratios to an endpoint that does nothing.
+
+Two processes of one worker each listen on this machine: the service on SQLite, and a FastAPI application with one empty
+endpoint, both under uvicorn with the same settings. A third one asks them in turn, in short slices, over connections
+that stay open; the best slice of each counts, because a machine is never alone. Afterwards every acknowledged decision
+and answer must be in the log once.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from noisewise.serve import Store
+
+CONNECTIONS, FEATURES, ACTIONS = 32, 20, 5
+SERVER = """
+import sys, uvicorn
+from fastapi import FastAPI
+if sys.argv[1] == "noop":
+    app = FastAPI()
+    @app.post("/noop")
+    async def noop():
+        return {}
+else:
+    from noisewise.serve import Settings, create_app
+    app = create_app(Settings(sys.argv[1]))
+uvicorn.run(app, port=int(sys.argv[2]), log_level="error", access_log=False, ws="none")
+"""
+
+
+class Connection(asyncio.Protocol):
+    """One request at a time over a connection that stays open, with as little work as possible."""
+
+    def connection_made(self, transport):
+        """Keep the transport."""
+        self.transport, self.buffer, self.waiting = transport, b"", None
+
+    def data_received(self, data):
+        """Gather an answer."""
+        self.buffer += data
+        head, mark, rest = self.buffer.partition(b"\r\n\r\n")
+        if not mark:
+            return
+        length = int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
+        if len(rest) >= length:
+            self.buffer = rest[length:]
+            self.waiting.set_result((int(head[9:12]), rest[:length]))
+
+    def ask(self, path, body):
+        """Send a request; the future is its status and body."""
+        self.waiting = asyncio.get_running_loop().create_future()
+        head = (
+            f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+        )
+        self.transport.write(head.encode() + body)
+        return self.waiting
+
+
+async def slice_of_load(connections, path, bodies, seconds):
+    """Ask for some seconds; requests a second, latencies, and the answers."""
+    until, latencies, answers = time.perf_counter() + seconds, [], []
+
+    async def client(connection):
+        while time.perf_counter() < until:
+            body = next(bodies, None)
+            if body is None:
+                return
+            began = time.perf_counter()
+            status, answer = await connection.ask(path, body)
+            latencies.append(time.perf_counter() - began)
+            if status != 200:
+                raise RuntimeError(f"{path} answered {status}: {answer!r}")
+            answers.append(answer)
+
+    began = time.perf_counter()
+    await asyncio.gather(*(client(connection) for connection in connections))
+    return len(latencies) / (time.perf_counter() - began), latencies, answers
+
+
+def situations(rng):
+    while True:
+        yield json.dumps({"features": rng.normal(size=FEATURES).round(4).tolist()}).encode()
+
+
+async def connect(port):
+    loop = asyncio.get_running_loop()
+    return [(await loop.create_connection(Connection, "127.0.0.1", port))[1] for _ in range(CONNECTIONS)]
+
+
+def cpu_seconds(pid):
+    """Processor time a process has used, where the system tells."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return float("nan")
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+async def measure(ports, pids, slices, seconds):
+    noop_port, service_port = ports
+    rng = np.random.default_rng(0)
+    noop, service = await connect(noop_port), await connect(service_port)
+    spec = {"actions": list(range(ACTIONS)), "features": {"count": FEATURES}, "exploration": 0.05}
+    put = "PUT /models/load HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: "
+    body = json.dumps(spec).encode()
+    service[0].waiting = asyncio.get_running_loop().create_future()
+    service[0].transport.write(f"{put}{len(body)}\r\n\r\n".encode() + body)
+    assert (await service[0].waiting)[0] == 201
+    rates = {"noop": [], "decide": [], "feedback": []}
+    tails = {"noop": [], "decide": [], "feedback": []}
+    spent = {"noop": [], "decide": [], "feedback": []}
+    decided, answered = [], []
+    for number in range(slices + 1):  # the first one warms up
+        parts, clock = {}, [cpu_seconds(pids[0])]
+        parts["noop"] = await slice_of_load(noop, "/noop", situations(rng), seconds)
+        clock += [cpu_seconds(pids[0]), cpu_seconds(pids[1])]
+        parts["decide"] = await slice_of_load(service, "/models/load/decide", situations(rng), seconds)
+        clock.append(cpu_seconds(pids[1]))
+        new = [json.loads(answer) for answer in parts["decide"][2]]
+        right = rng.random(len(new)) < 0.5
+        bodies = (
+            json.dumps({"decision_id": one["decision_id"], "right": bool(yes)}).encode() for one, yes in zip(new, right)
+        )
+        parts["feedback"] = await slice_of_load(service, "/models/load/feedback", bodies, seconds)
+        clock.append(cpu_seconds(pids[1]))
+        used = {"noop": clock[1] - clock[0], "decide": clock[3] - clock[2], "feedback": clock[4] - clock[3]}
+        decided += [one["decision_id"] for one in new]
+        answered += [json.loads(answer)["decision_id"] for answer in parts["feedback"][2]]
+        if number:
+            for name, (rate, latencies, _) in parts.items():
+                rates[name].append(rate)
+                tails[name].append(float(np.quantile(latencies, 0.99)))
+                spent[name].append((used[name], len(latencies)))
+    for connection in noop + service:
+        connection.transport.close()
+    return rates, tails, spent, decided, answered
+
+
+def lost(url, decided, answered):
+    """Acknowledged decisions and answers that are not in the log exactly once."""
+    store, position, found = Store(url), 0, [[], []]
+    while rows := store.read(position, 5000):
+        for row in rows:
+            found[row.kind].append(row.decision_id)
+        position = rows[-1].position
+    store.close()
+    return sum(sorted(had) != sorted(said) for had, said in zip(found, (decided, answered)))
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+def start(what, port):
+    return subprocess.Popen([sys.executable, "-c", SERVER, what, str(port)], env=os.environ | {"OMP_NUM_THREADS": "1"})
+
+
+def wait_for(port, seconds=120):
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        try:
+            socket.create_connection(("127.0.0.1", port), 1).close()
+            return
+        except OSError:
+            time.sleep(0.1)
+    raise RuntimeError("a server did not start")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--slices", type=int, default=25)
+    parser.add_argument("--seconds", type=float, default=0.5)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        url = f"sqlite:///{Path(folder, 'load.db')}"
+        ports = [free_port(), free_port()]
+        servers = [start("noop", ports[0]), start(url, ports[1])]
+        try:
+            for port in ports:
+                wait_for(port)
+            pids = [server.pid for server in servers]
+            found = asyncio.run(measure(ports, pids, options.slices, options.seconds))
+            rates, tails, spent, decided, answered = found
+        finally:
+            for server in servers:
+                server.send_signal(signal.SIGTERM)
+                server.wait(30)
+        wrong = lost(url, decided, answered)
+    best, tail = {name: max(r) for name, r in rates.items()}, {name: min(t) for name, t in tails.items()}
+    cpu = {name: 1e6 * sum(used for used, _ in parts) / sum(n for _, n in parts) for name, parts in spent.items()}
+    print(f"{CONNECTIONS} connections, {FEATURES} features, {ACTIONS} actions; best of {options.slices} slices")
+    for name in rates:
+        print(
+            f"{name:<9} {best[name]:8,.0f} a second ({best[name] / best['noop']:.2f} of no-op)   "
+            f"p99 {1e3 * tail[name]:6.1f} ms ({tail[name] / tail['noop']:.2f} of no-op)   "
+            f"{cpu[name]:5.0f} us of processor ({cpu[name] / cpu['noop']:.2f})"
+        )
+    print(f"{len(decided):,} decisions and {len(answered):,} answers acknowledged; lost or doubled: {wrong}")
+
+
+if __name__ == "__main__":
+    main()
