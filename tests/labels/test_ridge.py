@@ -3,17 +3,11 @@ import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_breast_cancer, load_digits, make_blobs
 from sklearn.metrics import roc_auc_score
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from noisewise.labels import _leave_one_out, _nystroem, _ridge_fit
 from noisewise.labels._ridge import RobustRidgeClassifier
 from noisewise.labels._ridge_fit import fit_pooled_ridge, pool, whitening
 from noisewise.noise._flip import FlipMatrix
-
-
-@parametrize_with_checks([RobustRidgeClassifier()])
-def test_scikit_learn_finds_nothing_amiss(estimator, check):
-    check(estimator)
 
 
 @pytest.fixture
@@ -66,6 +60,83 @@ def test_rows_of_a_coarse_table_are_left_out_alone(blobs):
     ridge = fit_pooled_ridge(X, y, 3, 20, np.random.default_rng(0), dtype=np.float64)
     expected = refit_without_equals(ridge, X, y, alone=range(30))
     np.testing.assert_allclose(ridge.honest_scores(X, y, dtype=np.float64), expected, rtol=0, atol=1e-8)
+
+
+def test_a_weight_counts_rows(blobs):
+    X, y = blobs
+    observed = FlipMatrix.symmetric(0.2, 3).corrupt(y, 0)
+    weights = np.random.default_rng(0).integers(0, 4, len(y))
+    counted = RobustRidgeClassifier(n_landmarks=30).fit(X, observed, sample_weight=weights)
+    repeated = RobustRidgeClassifier(n_landmarks=30).fit(X.repeat(weights, axis=0), observed.repeat(weights))
+    np.testing.assert_allclose(counted.predict_proba(X), repeated.predict_proba(X), rtol=1e-6)
+    np.testing.assert_allclose(counted.label_quality_.repeat(weights), repeated.label_quality_, rtol=1e-4)
+    assert counted.n_wrong_ == pytest.approx(repeated.n_wrong_, rel=1e-5)
+
+
+def test_heavy_rows_do_not_see_their_own_label(blobs):
+    X, y = blobs
+    weights = np.where(np.arange(len(y)) < 10, 1000.0, 1.0)
+    ridge = fit_pooled_ridge(X, y, 3, 20, np.random.default_rng(0), dtype=np.float64, weights=weights)
+    asked = ridge.honest_scores(X, y, dtype=np.float64)[0]
+    rows = ridge.standardizer(X, np.float64)
+    targets = weights[:, None] * (np.eye(3)[y] - ridge.shares)
+    expected = ridge.shares.copy()
+    for weight, view, features, name in zip(
+        ridge.weights, ridge.views, ridge.landmarks.features(rows), ridge.landmarks.views
+    ):
+        phi = features @ whitening(ridge.landmarks.gram(name))
+        normal = (phi[1:].T * weights[1:]) @ phi[1:] + view.penalty * np.eye(phi.shape[1])
+        expected += weight * phi[0] @ np.linalg.solve(normal, phi[1:].T @ targets[1:])
+    np.testing.assert_allclose(asked, expected, atol=1e-6)
+
+
+def test_rows_of_weight_zero_are_judged_only(blobs):
+    X, y = blobs
+    some = np.arange(len(y)) < 40
+    model = RobustRidgeClassifier(n_landmarks=20).fit(X, y, sample_weight=some)
+    alone = RobustRidgeClassifier(n_landmarks=20).fit(X[some], y[some])
+    np.testing.assert_allclose(model.predict_proba(X), alone.predict_proba(X), rtol=1e-6)
+    np.testing.assert_allclose(model.label_quality_[~some], alone.label_quality(X[~some], y[~some]), rtol=1e-3)
+    with pytest.raises(ValueError, match="1 class only"):
+        RobustRidgeClassifier().fit(X, y, sample_weight=y == 1)
+
+
+def test_the_order_of_rows_says_nothing(blobs):
+    X, y = blobs
+    order = np.random.default_rng(1).permutation(len(y))
+    model = RobustRidgeClassifier(n_landmarks=15)
+    qualities = model.fit(X, y).label_quality_, model.fit(X[order], y[order]).label_quality_
+    np.testing.assert_allclose(qualities[0][order], qualities[1], rtol=1e-4)
+
+
+@pytest.mark.parametrize("rare", [1, 2, 4])
+def test_rare_classes_are_not_thought_wrong_for_being_rare(rare):
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], [150, 150, rare])
+    X = rng.normal(size=(len(y), 2)) + np.array([[4.0, 0.0], [0.0, 4.0], [-6.0, -6.0]])[y]
+    model = RobustRidgeClassifier().fit(X, y)
+    assert np.isfinite(model.label_quality_).all()
+    assert model.label_quality_[y == 2].min() > 0.5
+    assert model.n_wrong_ < 2
+
+
+@pytest.mark.parametrize("n", [4, 6, 10])
+def test_tiny_tables_make_nothing_sure(n):
+    rng = np.random.default_rng(n)
+    y = np.arange(n) % 2
+    model = RobustRidgeClassifier().fit(rng.normal(size=(n, 2)), y)
+    assert model.label_quality_.max() < 0.995
+    assert model.n_wrong_interval_[0] == 0
+    assert model.n_wrong_interval_[1] > 1
+
+
+def test_a_hundred_classes_are_told_apart():
+    X, y = make_blobs(2000, 12, centers=100, cluster_std=1.0, random_state=0)
+    observed = FlipMatrix.symmetric(0.15, 100).corrupt(y, 0)
+    model = RobustRidgeClassifier(n_landmarks=300).fit(X, observed)
+    wrong = observed != y
+    assert roc_auc_score(wrong, -model.label_quality_) > 0.95
+    assert model.n_wrong_interval_[0] < wrong.sum() < model.n_wrong_interval_[1]
 
 
 def test_a_table_of_two_cells_can_be_learnt():

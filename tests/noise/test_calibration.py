@@ -121,6 +121,40 @@ def test_climb_finds_the_maximum():
     np.testing.assert_allclose(truth, joint / joint.sum(axis=1, keepdims=True), atol=1e-9)
 
 
+@pytest.mark.parametrize("noise", [None, PAIR])
+def test_a_weight_counts_rows(noise):
+    scores, _, observed = simulated(PAIR, 150, seed=4)
+    weights = np.random.default_rng(0).integers(0, 4, 150)
+    counted = read_noise(scores, observed, noise, weights=weights.astype(float))
+    repeated = read_noise(scores.repeat(weights, axis=0), observed.repeat(weights), noise)
+    assert counted.n_wrong == pytest.approx(repeated.n_wrong, rel=1e-6)
+    assert counted.interval == pytest.approx(repeated.interval, rel=1e-4)
+    np.testing.assert_allclose(counted.posterior.repeat(weights, axis=0), repeated.posterior, atol=1e-5)
+
+
+def test_few_rows_never_make_sure():
+    scores = np.array([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0], [1.0, 0.0]])
+    codes = np.array([1, 1, 0, 0])
+    few = read_noise(scores, codes)
+    many = read_noise(np.tile(scores, (100, 1)), np.tile(codes, 100))
+    assert few.posterior.max() < 0.97
+    assert few.interval[1] > 1  # one label of four may well be wrong
+    assert many.posterior[np.arange(400), np.tile(codes, 100)].min() > 0.99
+
+
+def test_noise_alike_in_two_classes_is_not_proven_where_they_overlap():
+    """A gentle curve without flips and a steep one with many say much the same: the interval holds both."""
+    noise = FlipMatrix.symmetric(0.25, 2)
+    for seed in range(3):
+        scores, true, observed = simulated(noise, 600, seed, slope=3.0)
+        reading = read_noise(scores, observed)
+        low, high = reading.interval
+        assert low == 0
+        assert not reading.calibration.proven
+        assert high - low > 0.15 * 600
+        assert high > (true != observed).sum()
+
+
 def test_joint_counts_add_up_rows():
     rng = np.random.default_rng(0)
     truth, codes = rng.dirichlet(np.ones(4), 50), rng.choice([0, 1, 3], 50)

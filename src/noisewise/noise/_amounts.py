@@ -16,7 +16,7 @@ from noisewise.noise._curve import Curve, Labelled, climb
 from noisewise.noise._flip import FlipMatrix
 from noisewise.noise._variational import Explanation, explain_noise
 
-FREE_BONUS = 4.0  # log odds in favour of flips that differ
+FREE_BONUS = 2.0  # log odds in favour of flips that differ
 CLOSE = 6.0  # accounts this far below the best, in log evidence, no longer count
 TEMPER = 0.5  # trust in the profile of the amount: half its log-likelihood
 PROOF = 4.0  # noise is proven if it makes the labels likelier by so much, in log-likelihood
@@ -36,7 +36,7 @@ def calibrate(
     if noise is not None:
         with np.errstate(divide="ignore"):
             log_flips = np.maximum(np.log(noise.matrix), -700)
-        fits = {l: climb(rows, log_flips, Curve.gentle(rows.n_classes), 50, 1e-6)[:2] for l, rows in linked.items()}
+        fits = {l: climb(rows, log_flips, Curve.gentle(rows), 50, 1e-6)[:2] for l, rows in linked.items()}
         odds = _shares([value for _, value in fits.values()])
         accounts = [Account(w, l, curve, noise.matrix) for w, (l, (curve, _)) in zip(odds, fits.items())]
         return Calibration(_significant(accounts), noise)
@@ -57,7 +57,7 @@ def calibrate(
 def _without_noise(linked: dict[bool, Labelled]) -> float:
     """Log-likelihood of the labels if none is wrong, by the better link."""
     identity = np.log(np.maximum(np.eye(linked[False].n_classes), 1e-12))
-    return max(climb(rows, identity, Curve.gentle(rows.n_classes), 50, 1e-6)[1] for rows in linked.values())
+    return max(climb(rows, identity, Curve.gentle(rows), 50, 1e-6)[1] for rows in linked.values())
 
 
 def _amounts(rows: Labelled, found: Explanation, logarithmic: bool, odds: float) -> tuple[list[Account], float]:

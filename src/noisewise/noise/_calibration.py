@@ -19,6 +19,7 @@ from noisewise.noise._amounts import calibrate
 from noisewise.noise._flip import FlipMatrix
 
 BLOCK = 4096
+LAST_ROW = 0.5  # what is said of a number of rows is said to half a row at best
 MODEL_ERROR = 0.015  # of the rows, standard deviation: what the link gets wrong, however many rows there are
 
 
@@ -105,7 +106,7 @@ def _read_rows(
     weights = np.array([account.weight for account in calibration.accounts])
     count = float(weights @ wrong)
     model_error = MODEL_ERROR * n if estimated else min(MODEL_ERROR * n, count)
-    deviations = np.sqrt(spread * n / n_calibrated + model_error**2)
+    deviations = np.sqrt(spread * n / n_calibrated + model_error**2 + LAST_ROW**2 * estimated)
     low, high = _interval(weights, wrong, deviations, n, coverage)
     return NoiseReading(calibration, posterior, count, (low if calibration.proven else 0.0, high))
 

@@ -14,21 +14,26 @@ from numpy.typing import NDArray
 from noisewise._inputs import Codes, Floats
 
 OFFSET_PENALTY = 1e-3  # per row
-DOUBT = 0.01  # share of rows whose scores say nothing: no outlier is a flip for sure
+DOUBT, DOUBTED = 0.005, 1.0  # share and number of rows whose scores say nothing: no outlier is a flip for sure
 START_SLOPE = 4.0
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Clean posterior from (linked) scores: softmax(slope g + offset)."""
+    """Clean posterior from (linked) scores: softmax(slope g + offset), but for a share of rows in doubt."""
 
     slope: float
     offset: Floats
+    doubt: float = DOUBT
 
     @classmethod
-    def gentle(cls, n_classes: int) -> Curve:
-        """Where to start from: scores mean what they say, roughly."""
-        return cls(START_SLOPE, np.zeros(n_classes))
+    def gentle(cls, rows: Labelled) -> Curve:
+        """Where to start from: scores mean what they say, roughly; few rows never make sure."""
+        return cls(START_SLOPE, np.zeros(rows.n_classes), min(DOUBT + DOUBTED / rows.n, 0.5))
+
+    def moved(self, step: Floats) -> Curve:
+        """Another slope, which stays positive, and another offset."""
+        return Curve(max(self.slope + float(step[0]), 0.0), self.offset + step[1:], self.doubt)
 
     def softmax(self, linked: NDArray[Any]) -> NDArray[Any]:
         """Probability of each true class where the scores can be trusted."""
@@ -41,8 +46,8 @@ class Curve:
     def posterior(self, linked: NDArray[Any]) -> NDArray[Any]:
         """Probability of each true class."""
         clean = self.softmax(linked)
-        clean *= 1 - DOUBT
-        clean += linked.dtype.type(DOUBT / linked.shape[1])
+        clean *= 1 - self.doubt
+        clean += linked.dtype.type(self.doubt / linked.shape[1])
         return clean
 
 
@@ -76,7 +81,7 @@ def climb(
     for _ in range(steps):
         before = value
         for step in _steps(rows, curve, clean, truth, trust):
-            tried = Curve(max(curve.slope + float(step[0]), 0.0), curve.offset + step[1:])
+            tried = curve.moved(step)
             new_value, *new_parts = objective(rows, log_flips, tried)
             if new_value >= value:
                 curve, value, (clean, truth, trust) = tried, new_value, new_parts
@@ -93,8 +98,8 @@ def objective(rows: Labelled, log_flips: Floats, curve: Curve) -> tuple[float, F
     truth = clean * flips.T[rows.codes]
     seen = np.maximum(truth.sum(axis=1), 1e-300)
     truth /= seen[:, None]
-    seen *= 1 - DOUBT
-    whole = seen + DOUBT * flips.mean(axis=0)[rows.codes]
+    seen *= 1 - curve.doubt
+    whole = seen + curve.doubt * flips.mean(axis=0)[rows.codes]
     penalty = 0.5 * OFFSET_PENALTY * rows.n * float(curve.offset @ curve.offset)
     return float(rows.weights @ np.log(whole)) - penalty, clean, truth, seen / whole
 

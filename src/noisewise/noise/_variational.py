@@ -40,7 +40,7 @@ def symmetric(rate: float, n_classes: int) -> Floats:
 def explain_noise(rows: Labelled, free: bool) -> Explanation:
     """Coordinate ascent on the evidence bound, from little noise and a gentle curve."""
     n, n_classes = rows.n, rows.n_classes
-    curve, rate = Curve.gentle(n_classes), START_RATE
+    curve, rate = Curve.gentle(rows), START_RATE
     log_flips = np.log(symmetric(rate, n_classes))
     history: list[float] = []
     for _ in range(80 if n_classes <= 30 else 40):
