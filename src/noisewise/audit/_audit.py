@@ -86,7 +86,7 @@ def run_audit(
         raise ValueError(f"X has {rows.shape[0]} rows, y has {len(observed)} labels; they must be as many")
     chosen = RobustRidgeClassifier(noise=noise, random_state=random_state) if model is None else model
     judged = judge_rows(rows, observed, len(classes), chosen, noise)
-    notes = (*encoder.notes_, *small_classes(classes, observed))
+    notes = (*encoder.notes_, *small_classes(classes, observed), *judged.notes)
     return LabelAudit(
         X, classes, observed, judged.posterior, judged.noise, judged.noise_spread, judged.expected_errors, notes, people
     )

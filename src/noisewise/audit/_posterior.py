@@ -26,6 +26,7 @@ class Judged:
     noise: FlipMatrix
     noise_spread: Floats
     expected_errors: Estimate
+    notes: tuple[str, ...] = ()
 
 
 def judge_rows(
@@ -42,7 +43,18 @@ def judge_rows(
         reading = read_noise(out_of_fold(model, rows, observed, n_classes), observed, noise)
         posterior, calibration = reading.posterior, reading.calibration
         expected = Estimate(reading.n_wrong, *reading.interval)
-    return Judged(posterior, calibration.noise, flip_spread(calibration, posterior, noise), expected)
+    spread = flip_spread(calibration, posterior, noise)
+    return Judged(posterior, calibration.noise, spread, expected, left_open(calibration))
+
+
+def left_open(calibration: Calibration) -> tuple[str, ...]:
+    """A plain word about what no method can tell from two classes alone."""
+    if calibration.proven or calibration.noise.n_classes > 2:
+        return ()
+    return (
+        "with two classes, labels flipped as often both ways look like classes that overlap: "
+        "how many are wrong is known no better than the interval says",
+    )
 
 
 def flip_spread(calibration: Calibration, posterior: NDArray[Any], given: FlipMatrix | None) -> Floats:
