@@ -39,7 +39,7 @@ def test_the_symmetric_account_takes_the_best_rate():
     found = explain_noise(labelled(scores, observed), free=False)
     rates = np.linspace(0.001, 0.999, 999)
     fits = [objective(labelled(scores, observed), np.log(symmetric(rate, 2)), found.curve)[0] for rate in rates]
-    assert found.bound == pytest.approx((fits + np.log(rates) + 9 * np.log1p(-rates)).max(), abs=0.05)
+    assert found.bound == pytest.approx((fits + np.log(rates) + 4 * np.log1p(-rates)).max(), abs=0.05)
 
 
 @pytest.mark.parametrize("noise", [FlipMatrix.symmetric(0.25, 3), PAIR])

@@ -16,6 +16,7 @@ from noisewise._inputs import Floats
 from noisewise.noise._curve import Curve, Labelled, climb, objective
 
 PRIOR_WEIGHT, PRIOR_FLOOR = 2.0, 1e-3  # pseudo-counts of a row of a free flip matrix; the least of one entry
+RATE_PRIOR = 1, 4  # wrong and right labels seen before: some flips are likely, very many are not
 START_RATE = 0.1
 
 
@@ -46,7 +47,7 @@ def explain_noise(rows: Labelled, free: bool) -> Explanation:
     for _ in range(80 if n_classes <= 30 else 40):
         curve, _, truth = climb(rows, log_flips, curve, steps=2)
         counts = joint_counts(truth, rows)
-        found = (n - np.trace(counts) + 1) / (n + 10)
+        found = (n - np.trace(counts) + RATE_PRIOR[0]) / (n + sum(RATE_PRIOR))
         if free:
             weights = counts + prior_counts(rate, n_classes)
             log_flips = digamma(weights) - digamma(weights.sum(axis=1, keepdims=True))
@@ -79,8 +80,8 @@ def joint_counts(truth: Floats, rows: Labelled) -> Floats:
 
 
 def _log_prior(rate: float) -> float:
-    """Log density (but for a constant) of the rate: some flips are likely, many are not."""
-    return float(np.log(rate) + 9 * np.log1p(-rate))
+    """Log density (but for a constant) of the rate."""
+    return float(RATE_PRIOR[0] * np.log(rate) + RATE_PRIOR[1] * np.log1p(-rate))
 
 
 def _rate_bound(rate: float, weights: Floats, log_flips: Floats) -> float:
