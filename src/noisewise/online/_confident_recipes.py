@@ -1,0 +1,124 @@
+"""Named algorithms that learn from feedback and explore where they are in doubt: UCWL, Confidit, LinUCB."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from noisewise._inputs import Chance
+from noisewise.online._action_rates import ActionRateTracker
+from noisewise.online._bandit import BanditClassifier
+from noisewise.online._policies import UpperConfidence
+from noisewise.online._rates import Noise, known_classes
+from noisewise.online._recipe_parts import Classes, default_tracker, made_of
+from noisewise.online._rules import Confidence, LeastSquares
+from noisewise.online._weighing import check_missing
+
+
+def confidit(
+    n_classes: int | None = None,
+    *,
+    classes: Classes = None,
+    width_in_std: float = 1.0,
+    ridge: float = 1.0,
+    projection: bool = True,
+    covariance: str = "diagonal",
+    noise: Noise = None,
+    random_state: Chance = None,
+) -> BanditClassifier:
+    """Confidit: least squares of +-1 feedback and upper confidence; `projection` keeps scores within [-1, 1]."""
+    rule = LeastSquares(ridge, projection)
+    return made_of(UpperConfidence(width_in_std), rule, "sign", n_classes, classes, noise, random_state, covariance)
+
+
+def linucb(
+    n_classes: int | None = None,
+    *,
+    classes: Classes = None,
+    width_in_std: float = 1.0,
+    ridge: float = 1.0,
+    covariance: str = "full",
+    noise: Noise = None,
+    rates: str | None = None,
+    exploration: float | None = None,
+    missing: str = "drop",
+    random_state: Chance = None,
+) -> BanditClassifier:
+    """LinUCB: least squares of the feedback for each class, full covariance, upper confidence.
+
+    Noise that is the same for all classes does not move its best class. For rates that differ by class, `noise` (one
+    `FlipMatrix` each) corrects the scores afterwards, so that the rates may change at any time (`use_noise`).
+    ``rates="action"`` estimates them on line, uses them only where they surely differ, and judges a class whose
+    feedback says too little by what the others leave over; ``tracker_.report`` has what it believes. A share
+    `exploration` of the rounds is then played uniformly (0.01, else 0): praise for everything can't be seen otherwise.
+
+    ``learn(decision, feedback, person=...)`` learns who can be believed and counts each answer by what it tells.
+    ``missing="auto"`` reads no answer (None) as a third answer, if it depends on the truth; "drop" and "no" do not ask.
+    ``report()`` has what is believed, in one frame.
+    """
+    check_missing(missing)
+    if rates not in (None, "action"):
+        raise ValueError(f"rates is {rates!r}; it is 'action' (estimated for each class) or None")
+    tracker = ActionRateTracker(len(known_classes(n_classes, classes)), ridge) if rates else None
+    share = (0.01 if rates else 0.0) if exploration is None else exploration
+    policy, rule = UpperConfidence(width_in_std, share), LeastSquares(ridge)
+    return made_of(
+        policy, rule, "value", n_classes, classes, noise, random_state, covariance, tracker=tracker, missing=missing
+    )
+
+
+def ucwl(
+    n_classes: int | None = None,
+    *,
+    classes: Classes = None,
+    width_in_std: float = 1.2,
+    confidence: float = 0.75,
+    C: float = 0.125,
+    covariance: str = "diagonal",
+    noise: Noise = None,
+    random_state: Chance = None,
+) -> BanditClassifier:
+    """Upper confidence weighted learning: soft confidence-weighted learning of +-1 feedback and upper confidence.
+
+    The defaults suit rows of norm one; for raw features in [0, 1] try confidence=0.95 and width_in_std=2.
+    """
+    rule = Confidence(confidence, C)
+    return made_of(UpperConfidence(width_in_std), rule, "sign", n_classes, classes, noise, random_state, covariance)
+
+
+def corrected_ucwl(
+    n_classes: int | None = None,
+    *,
+    classes: Classes = None,
+    width_in_std: float = 1.2,
+    confidence: float = 0.75,
+    C: float = 0.125,
+    scale_step: bool = True,
+    covariance: str = "diagonal",
+    noise: Noise = None,
+    tracker: Any = None,
+    block: int = 10_000,
+    exploration: float = 0.01,
+    random_state: Chance = None,
+) -> BanditClassifier:
+    """UCWL on corrected feedback: its mean moves, on average over the noise, as it would without noise.
+
+    With `noise=None` the rates are estimated after every `block` rounds by `tracker`, from a share `exploration` of
+    uniform rounds (five times that in the first block). `scale_step` shrinks C with the information in the feedback.
+    """
+    policy = UpperConfidence(width_in_std)
+    if noise is None:
+        tracker = default_tracker(n_classes, classes) if tracker is None else tracker
+        policy = UpperConfidence(width_in_std, exploration, min(1.0, 5 * exploration))
+    return made_of(
+        policy,
+        Confidence(confidence, C),
+        "sign",
+        n_classes,
+        classes,
+        noise,
+        random_state,
+        covariance,
+        scale_step=scale_step,
+        tracker=tracker,
+        block=block,
+    )

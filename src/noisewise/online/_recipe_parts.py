@@ -1,0 +1,46 @@
+"""What the recipes for feedback share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from noisewise._inputs import Chance
+from noisewise.online._bandit import BanditClassifier
+from noisewise.online._policies import Policy
+from noisewise.online._rates import Noise, flip_rates, known_classes
+from noisewise.online._rules import Rule
+from noisewise.online._tracking import RateTracker
+
+Classes = Sequence[Any] | None
+
+
+def made_of(
+    policy: Policy,
+    rule: Rule,
+    signal: str,
+    n_classes: int | None,
+    classes: Classes,
+    noise: Noise,
+    random_state: Chance,
+    covariance: str = "diagonal",
+    **options: Any,
+) -> BanditClassifier:
+    """A configured learner; noise that can't be is refused now rather than in the first round."""
+    flip_rates(noise, len(known_classes(n_classes, classes)))
+    return BanditClassifier(
+        policy,
+        rule,
+        signal,
+        n_classes=n_classes,
+        classes=classes,
+        noise=noise,
+        covariance=covariance,
+        random_state=random_state,
+        **options,
+    )
+
+
+def default_tracker(n_classes: int | None, classes: Classes) -> RateTracker:
+    """What follows the rates of a learner that is not told them."""
+    return RateTracker(len(known_classes(n_classes, classes)))
