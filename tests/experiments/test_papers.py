@@ -27,7 +27,9 @@ def test_quick_runs_have_cells_and_tasks_can_be_sent_to_others(name):
 
 
 def test_every_cell_of_the_printed_tables_is_there():
-    gao, agarwal = printed_numbers("gao"), printed_numbers("agarwal")
+    gao, agarwal, kernels = (printed_numbers(name) for name in ("gao", "agarwal", "bootkrajang"))
+    sizes = {"table-1": 13, "table-2": 13 * 4, "table-3": 13, "table-4": 13, "table-5": 26, "table-6": 10}
+    assert {name: len(kernels[name]["rows"]) for name in sizes} == sizes
     assert [len(gao[name]["rows"]) for name in ("table-1", "table-2", "table-3")] == [20, 20 * 3 * 7, 20 * 3]
     assert [len(agarwal[name]["rows"]) for name in ("table-1", "table-2")] == [6 * 3, 6 * 2]
 

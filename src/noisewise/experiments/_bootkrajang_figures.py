@@ -85,3 +85,49 @@ def figure_7(rows: Rows, printed: Printed) -> list[Block]:
         Table("Accuracy on the items with a vote", ["method", *map(str, counts)], lines),
         Figure("figure-7", "Accuracy against annotators", _draw.panels({"RTE": curves}, "annotators", "accuracy")),
     ]
+
+
+def figure_3(rows: Rows, printed: Printed) -> list[Block]:
+    """Errors at 30 % by way of choosing, and the median width by kind of noise."""
+    ways = ("rklr-trusted", "rklr-noisy", "rmklr")
+    groups = {
+        name: {method: mean for method, mean in means.items() if mean is not None}
+        for name, own in NAMES.items()
+        for means in [{method: rows.where(dataset=own, noise=0.3, method=method).mean("error") for method in ways}]
+    }
+    groups = {name: group for name, group in groups.items() if group}
+    if not groups:
+        return [Text("Not run.")]
+    lines = []
+    for name in groups:
+        chosen = rows.where(dataset=NAMES[name], method="rklr-noisy")
+        kinds = (chosen.where(noise=0.0), *(chosen.where(noise=0.3, kind=kind) for kind in ("symmetric", "asymmetric")))
+        found = [one.values("log2_gamma") for one in kinds]
+        lines.append([name, *(f"{np.median(values):.0f}" if len(values) else "" for values in found)])
+    means = {way: np.mean([group[way] for group in groups.values() if way in group]) for way in ways}
+    said = ", ".join(f"{way} {mean:.2f}" for way, mean in means.items() if np.isfinite(mean))
+    header = ["set", "clean", "30 % symmetric", "30 % asymmetric"]
+    return [
+        Text(f"Mean error in per cent at 30 % over the sets shown: {said}."),
+        Figure("figure-3", "Error in per cent at 30 % noise, by way of choosing", _draw.bars(groups, "error, %")),
+        Table("Figure 4: median of log2 of the width chosen by noisy cross-validation", header, lines),
+    ]
+
+
+def figure_5(rows: Rows, printed: Printed) -> list[Block]:
+    """Error against the number of kernels."""
+    counts = sorted(rows.unique("kernels"))
+    if not counts:
+        return [Text("Not run.")]
+    curves = {
+        name: _draw.Curve(counts, [chosen.where(kernels=n).mean("error") or np.nan for n in counts])
+        for name, own in NAMES.items()
+        for chosen in [rows.where(dataset=own)]
+        if len(chosen)
+    }
+    spread = max(float(np.nanmax(curve.y) - np.nanmin(curve.y)) for curve in curves.values())
+    drawing = _draw.panels({"rMKLR, 30 % noise": curves}, "number of kernels", "error, %")
+    return [
+        Text(f"Greatest difference between two numbers of kernels: {spread:.1f} points."),
+        Figure("figure-5", "Error against the number of kernels", drawing),
+    ]

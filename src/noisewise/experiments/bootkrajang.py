@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from noisewise.experiments import _bootkrajang_extra as extra
 from noisewise.experiments import _bootkrajang_figures as figures
 from noisewise.experiments import _bootkrajang_show as show
-from noisewise.experiments._kernel_tasks import crowd, error_on_clean
+from noisewise.experiments._kernel_tasks import error_on_clean
 from noisewise.experiments._spec import Experiment, Paper
+from noisewise.experiments._view_tasks import crowd, three_views
 
 SETS = list(show.NAMES.values())
 NINE = [show.NAMES[name] for name in show.NINE]
@@ -46,6 +48,22 @@ PAPER = Paper(
         _declare("figure-2", "Figure 2: KLR under noise of 30 %", ["klr"], [0.0, 0.3], figures.figure_2),
         _declare("table-2", "Table 2: KLR and rKLR", ["klr", "rklr"], [0.1, 0.2, 0.3, 0.4], show.table_2),
         _declare("table-3", "Table 3: clean labels", ["rklr", "rmklr", "rgp"], [0.0], show.table_3),
+        _declare(
+            "figure-3",
+            "Figures 3 and 4: ways to choose the width, and the widths chosen",
+            ["rklr-trusted", "rklr-noisy", "rmklr"],
+            [0.0, 0.3],
+            figures.figure_3,
+        ),
+        _declare(
+            "algorithm-2",
+            "Algorithm 2 as printed: the number of passes decides (not in the paper)",
+            ["printed, 10 passes", "printed, 200 passes", "rmklr"],
+            [0.0, 0.3],
+            extra.algorithm_2,
+            sets=["banana", "thyroid", "twonorm"],
+            quick_repeats=[0, 1],
+        ),
         _declare("table-4", "Table 4: time", ["rklr", "rmklr"], [0.0], show.table_4),
         _declare(
             "table-5",
@@ -56,6 +74,21 @@ PAPER = Paper(
             quick_repeats=[0, 1],
         ),
         _declare("table-6", "Table 6: RP-KernelPerceptron", ["rmklr"], [0.1, 0.3], show.table_6, quick_repeats=[0, 1]),
+        Experiment(
+            "figure-5",
+            "Figure 5: the number of kernels",
+            error_on_clean,
+            {
+                "dataset": SETS,
+                "noise": [0.3],
+                "kind": KINDS,
+                "method": ["rmklr"],
+                "kernels": [11, 21, 41, 81, 161],
+                "repeat": list(range(20)),
+            },
+            figures.figure_5,
+            quick={"dataset": ["banana", "raetsch_heart", "twonorm"], "kernels": [11, 21, 41], "repeat": [0]},
+        ),
         Experiment("table-7", "Table 7: sets of the comparison with StPMKL", error_on_clean, {}, show.table_7),
         Experiment(
             "figure-6",
@@ -71,7 +104,19 @@ PAPER = Paper(
             figures.figure_6,
             quick={"repeat": [0, 1]},
         ),
-        Experiment("table-8", "Table 8: images of a search engine", error_on_clean, {}, show.table_8),
+        Experiment(
+            "table-8",
+            "Table 8: images of a search engine, and a stand-in",
+            three_views,
+            {
+                "dataset": ["digits"],
+                "method": ["rLR", "KLR", "rMKLR", "robust GP"],
+                "widths": [21],
+                "repeat": HUNDRED,
+            },
+            extra.table_8,
+            quick={"repeat": [0, 1], "widths": [7]},
+        ),
         Experiment(
             "figure-7",
             "Figure 7: a crowd",
@@ -90,7 +135,7 @@ PAPER = Paper(
             "Three of the sets drawn anew from their laws",
             ["rkfd", "svm", "rmklr", "rgp"],
             [0.1, 0.3],
-            show.generated,
+            extra.generated,
             sets=["make_ringnorm", "make_twonorm", "make_waveform"],
             quick_repeats=[0, 1],
         ),

@@ -1,0 +1,126 @@
+"""Cells do what their tables say: the same rows for every method, noise on training labels only, honest selection."""
+
+import numpy as np
+import pytest
+
+from noisewise.experiments import Cell
+from noisewise.experiments import _feedback_tasks as feedback
+from noisewise.experiments import _kernel_tasks as kernels
+from noisewise.experiments import _neighbor_tasks as neighbors
+from noisewise.experiments import _one_pass_tasks as passes
+from noisewise.experiments import _view_tasks as views
+from noisewise.experiments._feature_tasks import quadratic
+from noisewise.online import recipes
+
+
+def neighbor_cell(**settings):
+    plain = {"dataset": "breast_cancer", "noise": [0.3, 0.1], "method": "rnn", "repeat": 0, "rows": 3000}
+    return Cell("t", {**plain, **settings})
+
+
+def test_methods_see_the_same_rows_and_flips_and_folds_cover_all_rows():
+    one, other = (neighbors.split(neighbor_cell(method=method)) for method in ("rnn", "knn"))
+    assert all(np.array_equal(a, b) for a, b in zip(one[:5], other[:5]))
+    assert sum(len(neighbors.split(neighbor_cell(repeat=fold)).test) for fold in range(4)) == 569
+
+
+def test_training_labels_are_flipped_at_the_given_rates_and_test_labels_are_not():
+    parts = [neighbors.split(neighbor_cell(repeat=repeat)) for repeat in range(8)]
+    true, observed = (np.concatenate([getattr(part, name) for part in parts]) for name in ("true", "observed"))
+    for side, rate in ((1, 0.3), (0, 0.1)):
+        chosen = true == side
+        share = np.mean(observed[chosen] != side)
+        assert abs(share - rate) < 5 * np.sqrt(rate * (1 - rate) / chosen.sum())
+    assert sorted(np.concatenate([part.answers for part in parts[:4]]).tolist()) == [0] * 212 + [1] * 357
+
+
+def test_vote_shares_are_those_counted_one_by_one(rng):
+    train, rows, observed = rng.random((40, 2)), rng.random((5, 2)), rng.integers(0, 2, 40)
+    order = np.argsort(((rows[:, None] - train) ** 2).sum(axis=2), axis=1)
+    expected = [[observed[near[:k]].mean() for near in order] for k in (1, 7)]
+    np.testing.assert_allclose(neighbors.vote_shares(train, observed, rows, [1, 7]), expected)
+    own = np.argsort(((train[:, None] - train) ** 2).sum(axis=2), axis=1)
+    mine = [observed[near[:8]].mean() for near in own]  # the row itself comes first
+    np.testing.assert_allclose(neighbors.vote_shares(train, observed, train, [7], observed)[0], mine)
+
+
+def test_the_oracle_is_never_worse_than_honest_selection():
+    for repeat in range(2):
+        honest, oracle = (
+            neighbors.accuracy(neighbor_cell(method=method, repeat=repeat))["accuracy"]
+            for method in ("rnn", "rnn-oracle")
+        )
+        assert oracle >= honest
+
+
+def test_classes_are_put_into_two_groups_of_equally_many(rng):
+    groups = neighbors.in_two(np.repeat(np.arange(10), 3), rng)
+    assert groups.sum() == 15
+    assert all(len(set(groups[3 * label : 3 * label + 3])) == 1 for label in range(10))
+
+
+def test_watched_guesses_are_those_made_before_each_row(rng):
+    X, y = rng.normal(size=(60, 3)), rng.integers(0, 3, 60)
+    plain = recipes.arow(2.0)
+    watched = passes.Watched(plain.rule, plain.signal, plain.covariance).fit(X, y)
+    step = recipes.arow(2.0)
+    guesses = []
+    for row, label in zip(X, y):
+        guesses.append(0 if not guesses else step.predict(row[None])[0])
+        step.partial_fit(row[None], [label], classes=[0, 1, 2])
+    assert watched.guesses_[1:].tolist() == guesses[1:]
+
+
+def test_shown_labels_differ_at_the_given_rate_and_never_by_a_whole_turn():
+    X, y = np.zeros((20_000, 1)), np.arange(20_000) % 10
+    _, true, shown = passes.shuffled(X, y, 0.3, 0)
+    assert abs(np.mean(true != shown) - 0.3) < 5 * np.sqrt(0.21 / 20_000)
+
+
+def test_a_short_one_pass_cell_tunes_and_plays():
+    cell = Cell("t", {"dataset": "digits", "noise": 0.1, "method": "mscw-I", "grid": "short", "runs": 2})
+    found = passes.one_pass(cell)
+    assert set(found["chosen"]) == {"eta", "C"}
+    assert found["error"] < 0.2
+    assert 0 < found["updates"] <= 1
+
+
+def test_curves_end_at_the_mean_and_start_at_a_hundred():
+    settings = {"dataset": "digits", "noise": [0.15, 0.15], "method": "bpa", "gamma": "tuned", "rounds": 3000}
+    found = feedback.curve(Cell("t", {**settings, "repeat": 0}))
+    assert found["running"][-1] == found["error"]
+    assert feedback.checkpoints(3000)[0] == 100
+    assert len(found["running"]) == len(feedback.checkpoints(3000))
+    assert found["gamma_used"] == 0.005
+
+
+def test_rates_by_halves_of_the_actions():
+    noises = feedback.feedback_noise([[0.5, 0.1], [0.05, 0.6]], 4)
+    assert [round(float(noise.matrix[0, 1]), 2) for noise in noises] == [0.5, 0.5, 0.05, 0.05]
+
+
+@pytest.mark.parametrize(("kind", "repeat", "off"), [("symmetric", 0, (0.3, 0.3)), ("asymmetric", 0, (0, 0.3))])
+def test_noise_of_one_class_changes_sides_with_the_repeat(kind, repeat, off):
+    matrix = kernels.flips(0.3, kind, repeat).matrix
+    assert (matrix[0, 1], matrix[1, 0]) == pytest.approx(off)
+    if kind == "asymmetric":
+        assert kernels.flips(0.3, kind, 1).matrix[0, 1] == pytest.approx(0.3)
+
+
+def test_kernel_splits_have_the_papers_sizes_and_standard_columns():
+    settings = {"dataset": "make_twonorm", "noise": 0.3, "kind": "symmetric", "repeat": 0, "method": "svm"}
+    data = kernels.split(Cell("t", settings))
+    assert data.train.shape == (400, 20)
+    assert len(data.test) == 2000
+    np.testing.assert_allclose(data.train.std(axis=0), 1.0)
+    assert kernels.error_on_clean(Cell("t", settings))["error"] < 15
+
+
+def test_three_views_are_as_many_images_as_in_the_paper(rng):
+    seen, y = views.digit_views(rng)
+    assert [view.shape for view in seen] == [(1030, 64), (1030, 16), (1030, 40)]
+    assert y.sum() == 515
+
+
+def test_the_quadratic_target_has_the_stated_variance(rng):
+    assert quadratic(200_000, rng)[1].var() == pytest.approx(0.47, abs=0.01)
