@@ -170,9 +170,7 @@ class FlipMatrix:
         if posterior.shape[-1:] != (self.n_classes,):
             raise ValueError(f"posteriors have shape {posterior.shape}; the last axis must be {self.n_classes} classes")
         if posterior.size and not (posterior.min() >= -ROUNDING and abs(posterior.sum(axis=-1) - 1).max() <= ROUNDING):
-            raise ValueError(
-                "posteriors must be probabilities that sum to one over the classes, none missing"
-            )
+            raise ValueError("posteriors must be probabilities that sum to one over the classes, none missing")
         return posterior
 
     def _check_codes(self, codes: NDArray[Any]) -> Codes:
