@@ -1,5 +1,6 @@
-"""A service for tests: the real one, on a free port of this machine."""
+"""Services for tests: the real one on a free port of this machine, or without the web around it."""
 
+import asyncio
 import contextlib
 import socket
 import threading
@@ -8,7 +9,11 @@ import time
 import httpx
 import uvicorn
 
-from noisewise.serve import Settings, create_app
+from noisewise.serve import ModelSpec, Settings, create_app
+from noisewise.serve._schemas import DecideRequest
+from noisewise.serve._service import Service
+
+QUIET = {"log_level": "error", "access_log": False, "ws": "none"}
 
 
 def free_port():
@@ -21,10 +26,7 @@ def free_port():
 def serving(store, **settings):
     """A client of a service in a thread of this process; it shuts down gracefully at the end."""
     port = free_port()
-    config = uvicorn.Config(
-        create_app(Settings(store=store, **settings)), port=port, log_level="error", access_log=False, ws="none"
-    )
-    server = uvicorn.Server(config)
+    server = uvicorn.Server(uvicorn.Config(create_app(Settings(store=store, **settings)), port=port, **QUIET))
     thread = threading.Thread(target=server.run)
     thread.start()
     try:
@@ -38,3 +40,34 @@ def serving(store, **settings):
     finally:
         server.should_exit = True
         thread.join()
+
+
+@contextlib.asynccontextmanager
+async def service(store, **settings):
+    """A service without the web around it."""
+    one = Service(Settings(store=store, **settings))
+    try:
+        await asyncio.to_thread(one.start, asyncio.get_running_loop())
+        yield one
+    finally:
+        await one.close()
+
+
+async def make(one, name="m", **spec):
+    """A model with 3 actions and 4 features, unless said otherwise."""
+    chosen = {"actions": ["a", "b", "c"], "features": {"count": 4}, **spec}
+    return (await one.create(name, ModelSpec.model_validate(chosen)))[0]
+
+
+def situation(x, **more):
+    return DecideRequest(features=[float(value) for value in x], **more)
+
+
+def wait_until_ready(port, seconds=90):
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        with contextlib.suppress(httpx.HTTPError):
+            if httpx.get(f"http://127.0.0.1:{port}/readyz", timeout=5).status_code == 200:
+                return
+        time.sleep(0.05)
+    raise AssertionError("the service did not become ready")

@@ -1,0 +1,119 @@
+"""Answers that come twice, late, or for nothing, and decisions asked for twice."""
+
+import asyncio
+
+import pytest
+
+from noisewise.serve._service import Missing
+from noisewise.serve._write import ACCEPTED, DUPLICATE, LATE
+from serve_app import make, service, situation
+
+
+def run(tmp_path, test, **spec):
+    async def inside():
+        async with service(f"sqlite:///{tmp_path}/log.db") as one:
+            await test(one, await make(one, **spec))
+
+    asyncio.run(inside())
+
+
+def test_the_first_answer_counts(tmp_path):
+    async def test(one, model):
+        made = await one.decide(model, situation([1, 0, 0, 0]))
+        first, second = await asyncio.gather(
+            one.feedback(model, made.decision_id, True), one.feedback(model, made.decision_id, False)
+        )
+        assert (first.status, second.status) == (ACCEPTED, DUPLICATE)
+        assert second.event.right is True
+        assert model.progress.answers == model.progress.right == 1
+        assert one.counts["m", DUPLICATE] == 1
+
+    run(tmp_path, test)
+
+
+def test_an_answer_to_no_decision_is_refused_and_counted(tmp_path):
+    async def test(one, model):
+        with pytest.raises(Missing, match="no decision 'nothing'"):
+            await one.feedback(model, "nothing", True)
+        assert one.counts["m", "unknown"] == 1
+        assert one.store.read() == []
+
+    run(tmp_path, test)
+
+
+def test_a_decision_asked_for_twice_is_made_once(tmp_path):
+    async def test(one, model):
+        first = await one.decide(model, situation([1, 0, 0, 0], decision_id="mine"))
+        again = await one.decide(model, situation([0, 5, 0, 0], decision_id="mine"))
+        assert again == first
+        assert model.progress.decisions == 1
+
+    run(tmp_path, test, exploration=0.5)
+
+
+def test_the_same_name_in_two_models_is_two_decisions(tmp_path):
+    async def test(one, model):
+        other = await make(one, "other")
+        for where in (model, other):
+            await one.decide(where, situation([1, 0, 0, 0], decision_id="mine"))
+            await one.feedback(where, "mine", True)
+        assert model.progress.answers == other.progress.answers == 1
+
+    run(tmp_path, test)
+
+
+@pytest.mark.parametrize(("default", "counted"), [(True, 1), (False, 1), (None, 0)])
+def test_a_decision_without_an_answer_gets_the_default_one(default, counted, tmp_path):
+    async def test(one, model):
+        made = await one.decide(model, situation([1, 0, 0, 0]))
+        for _ in range(200):
+            if model.progress.defaults:
+                break
+            await asyncio.sleep(0.05)
+        assert (model.progress.defaults, model.progress.answers) == (1, counted)
+        late = await one.feedback(model, made.decision_id, True)
+        assert (late.status, late.event.right) == (LATE, default)
+        assert model.progress.answers == counted
+
+    run(tmp_path, test, wait_seconds=0.2, default_right=default)
+
+
+def test_no_answer_is_dropped_unless_it_means_no(tmp_path):
+    async def test(one, model):
+        strict = await make(one, "strict", missing="no")
+        for where in (model, strict):
+            made = await one.decide(where, situation([1, 0, 0, 0]))
+            await one.feedback(where, made.decision_id, None)
+        assert model.learner.n_rounds_ == 0
+        assert strict.learner.n_rounds_ == 1
+
+    run(tmp_path, test)
+
+
+def test_a_deferred_decision_is_learnt_from_when_it_is_activated_and_answered(tmp_path):
+    async def test(one, model):
+        early = await one.decide(model, situation([1, 0, 0, 0]), active=False)
+        await one.feedback(model, early.decision_id, True)
+        assert model.learner.n_rounds_ == 0
+        await one.activate(model, early.decision_id)
+        assert model.learner.n_rounds_ == 1
+        other = await one.decide(model, situation([1, 0, 0, 0]), active=False)
+        await one.activate(model, other.decision_id)
+        await one.feedback(model, other.decision_id, True)
+        assert model.learner.n_rounds_ == 2
+
+    run(tmp_path, test)
+
+
+def test_excluded_actions_are_never_played(tmp_path, rng):
+    async def test(one, model):
+        for x in rng.normal(size=(30, 4)):
+            made = await one.decide(model, situation(x, excluded=["a"]))
+            assert made.code != 0
+            assert (await one.decide(model, situation(x, actions=["b"]))).code == 1
+        with pytest.raises(ValueError, match="no action 'z'"):
+            await one.decide(model, situation([0, 0, 0, 1], excluded=["z"]))
+        with pytest.raises(ValueError, match="no action is left"):
+            await one.decide(model, situation([0, 0, 0, 1], actions=["a"], excluded=["a"]))
+
+    run(tmp_path, test, exploration=0.5)

@@ -1,0 +1,205 @@
+"""Processes are killed in the middle of their work, again and again; nothing acknowledged is lost or doubled."""
+
+import asyncio
+import contextlib
+import os
+import random
+import uuid
+from collections import Counter
+
+import httpx
+import pytest
+
+from noisewise.serve import Store, replay
+from noisewise.serve._events import ANSWER, DECISION
+from serve_app import free_port, wait_until_ready
+from serve_processes import Nursery, Postgres, has_postgres
+
+SPEC = {"actions": ["a", "b", "c"], "features": {"count": 4}, "exploration": 0.1}
+CLIENTS = 6
+needs_postgres = pytest.mark.skipif(not has_postgres(), reason="PostgreSQL's programs are not installed here")
+
+
+@pytest.fixture(scope="module")
+def nursery():
+    one = Nursery()
+    yield one
+    one.close()
+
+
+class Load:
+    """Clients that decide and answer until told to stop, and remember what was acknowledged."""
+
+    def __init__(self, ports, seed):
+        self.ports = ports
+        self.chance = random.Random(seed)
+        self.decided, self.answered, self.open = {}, {}, []
+        self.failures = 0
+
+    @property
+    def acknowledged(self):
+        return len(self.decided) + len(self.answered)
+
+    async def run(self):
+        self.going = True
+        async with httpx.AsyncClient(timeout=5) as client:
+            await asyncio.gather(*(self.client(client) for _ in range(CLIENTS)))
+
+    async def client(self, client):
+        while self.going:
+            with contextlib.suppress(httpx.HTTPError):
+                await self.step(client, f"http://127.0.0.1:{self.chance.choice(self.ports)}/models/m")
+                continue
+            self.failures += 1
+            await asyncio.sleep(0.02)
+
+    async def step(self, client, address):
+        if self.open and self.chance.random() < 0.5:  # an answer, perhaps to a decision of long ago
+            name = self.open.pop(self.chance.randrange(len(self.open)))
+            right = self.chance.random() < 0.5
+            asked = {"decision_id": name, "right": right}
+            said = await client.post(f"{address}/feedback", json=asked)
+            if said.status_code == 200:
+                self.answered[name] = said.json()["right"]
+                if said.json()["status"] == "accepted":
+                    assert said.json()["right"] == right
+            else:
+                self.open.append(name)
+                self.failures += 1
+        else:
+            name = uuid.uuid4().hex
+            x = [self.chance.gauss(0, 1) for _ in range(4)]
+            said = await client.post(f"{address}/decide", json={"features": x, "decision_id": name})
+            if said.status_code == 200:
+                self.decided[name] = said.json()
+                self.open.append(name)
+            else:
+                self.failures += 1
+
+
+def check_log(store, load):
+    """Every acknowledged decision and answer is in the log once, as it was acknowledged."""
+    rows, position = [], 0
+    while page := store.read(position):
+        rows += page
+        position = page[-1].position
+    assert [row.position for row in rows] == list(range(1, len(rows) + 1))
+    times = Counter((row.decision_id, row.kind) for row in rows)
+    assert set(times.values()) <= {1}
+    logged = {(row.decision_id, row.kind): row for row in rows}
+    for name, said in load.decided.items():
+        row = logged[name, DECISION]
+        assert (SPEC["actions"][row.code], row.probability) == (said["action"], said["probability"])
+    for name, right in load.answered.items():
+        assert logged[name, ANSWER].right == right
+    return len(rows)
+
+
+async def a_round(load, kill):
+    """Kill after some requests have been acknowledged, while others are on their way."""
+    enough = load.acknowledged + load.chance.randint(5, 40)
+    loading = asyncio.create_task(load.run())
+    until = asyncio.get_running_loop().time() + 30
+    while load.acknowledged < enough:
+        assert asyncio.get_running_loop().time() < until, "hardly anything is acknowledged"
+        await asyncio.sleep(load.chance.uniform(0, 0.01))
+    await asyncio.to_thread(kill)
+    await asyncio.sleep(0.05)
+    load.going = False
+    await loading
+
+
+def kills_of_one_process(nursery, url, rounds, seed):
+    """Load and SIGKILL a single process on SQLite; what was lost, doubled or learnt differently would show."""
+    port = free_port()
+    load = Load([port], seed)
+    for number in range(rounds):
+        child = nursery.start(url, port)
+        wait_until_ready(port)
+        if number == 0:
+            httpx.put(f"http://127.0.0.1:{port}/models/m", json=SPEC, timeout=30).raise_for_status()
+        asyncio.run(a_round(load, lambda child=child: nursery.kill(child)))
+    child = nursery.start(url, port)
+    wait_until_ready(port)
+    live = httpx.get(f"http://127.0.0.1:{port}/models/m/file", timeout=30).content
+    nursery.kill(child)
+    store = Store(url)
+    written = check_log(store, load)
+    assert replay(store, "m").model_file() == live
+    store.close()
+    return written, load
+
+
+def test_five_kills_lose_nothing(nursery, tmp_path):
+    written, load = kills_of_one_process(nursery, f"sqlite:///{tmp_path}/log.db", 5, seed=0)
+    assert written >= 25
+    assert load.failures > 0  # the kills were felt
+
+
+@pytest.mark.slow
+def test_two_hundred_kills_lose_nothing(nursery, tmp_path):
+    written, load = kills_of_one_process(nursery, f"sqlite:///{tmp_path}/log.db", 200, seed=1)
+    print(f"{written} rows, {len(load.decided)} decisions and {len(load.answered)} answers acknowledged")
+    assert written >= 1000
+
+
+def kills_of_many_processes(nursery, rounds, seed):
+    """Two processes that decide, two that would learn, and a PostgreSQL; one of them is killed in each round."""
+    postgres = Postgres()
+    ports = {name: free_port() for name in ("api 1", "api 2", "learner 1", "learner 2")}
+    children = {}
+
+    def start(name):
+        children[name] = nursery.start(postgres.url, ports[name], name.split()[0], 0.3)
+
+    try:
+        for name in ports:
+            start(name)
+        for port in ports.values():
+            wait_until_ready(port)
+        load, victims = Load([ports["api 1"], ports["api 2"]], seed), Counter()
+        httpx.put(f"http://127.0.0.1:{ports['api 1']}/models/m", json=SPEC, timeout=30).raise_for_status()
+        for _ in range(rounds):
+            victim = load.chance.choice([*ports, "postgres"])
+            victims[victim.split()[0]] += 1
+            if victim == "postgres":
+                asyncio.run(a_round(load, lambda: (postgres.kill(), postgres.start())))
+            else:
+                asyncio.run(a_round(load, lambda name=victim: nursery.kill(children[name])))
+                start(victim)
+            for port in ports.values():
+                wait_until_ready(port)
+        store = Store(postgres.url)
+        written = check_log(store, load)
+        live = caught_up(ports, written)
+        assert replay(store, "m").model_file() == live
+        store.close()
+    finally:
+        for child in list(children.values()):
+            nursery.kill(child)
+        postgres.close()
+    return written, load, victims
+
+
+def caught_up(ports, position):
+    """The model as the learner has it, when it has read the whole log, and as an API process has read it since."""
+    for _ in range(600):
+        files = {}
+        for name, port in ports.items():
+            said = httpx.get(f"http://127.0.0.1:{port}/models/m/file", timeout=30)
+            if said.status_code == 200 and int(said.headers["Noisewise-Position"]) == position:
+                files[name.split()[0]] = said.content
+        if set(files) == {"api", "learner"}:
+            assert files["api"] == files["learner"]
+            return files["api"]
+        asyncio.run(asyncio.sleep(0.05))
+    raise AssertionError("the learner did not read the whole log")
+
+
+@needs_postgres
+@pytest.mark.slow
+def test_killing_servers_learners_and_postgres_two_hundred_times_loses_nothing(nursery):
+    rounds = int(os.environ.get("NOISEWISE_KILLS", "200"))
+    written, load, victims = kills_of_many_processes(nursery, rounds, seed=2)
+    print(f"{dict(victims)}: {written} rows, {len(load.decided)} decisions, {len(load.answered)} answers acknowledged")
+    assert written >= 5 * rounds
