@@ -80,7 +80,7 @@ def _list(as_json: bool) -> None:
     for one in papers:
         typer.echo(f"{one.name}: {one.title}")
         for part in one.experiments:
-            cells, quick = len(part.plan()), len(part.plan(quick=True))
+            cells, quick = part.size(), part.size(quick=True)
             typer.echo(f"  {part.name:<16}{part.title} ({cells:,} cells; {quick:,} in a quick run)")
 
 

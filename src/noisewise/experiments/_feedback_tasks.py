@@ -33,23 +33,31 @@ FACTORIES: dict[str, str] = {
 WITHOUT_GAMMA = ("ucwl", "ucwl+h", "ucwl+h, rates found", "linucb", "linucb, rates known", "linucb, rates found")
 
 
-def stream(name: str, rounds: int, rng: np.random.Generator, constant: bool = False) -> Any:
+def stream(name: str, rounds: int, seed: int, constant: bool = False) -> Any:
     """Blocks of (X, y): SynSep drawn anew, the others with replacement; rows of length one.
 
     `constant` adds a column of 0.3, for the learners whose classes need one.
     """
-    if name in ("make_synsep", "make_synnonsep"):
-        from noisewise import datasets
-
-        X, y = getattr(datasets, name)(rounds, rng, sparse=True)
+    if name.startswith("make_"):
+        X, y = drawn_rows(name, rounds, seed)
         yield from ((X[at : at + BLOCK], y[at : at + BLOCK]) for at in range(0, rounds, BLOCK))
         return
     X, y = unit_rows(name)
     if constant:
         X = np.column_stack([X, np.full(len(X), 0.3)])
+    rng = np.random.default_rng([seed, 0])
     for at in range(0, rounds, BLOCK):
         drawn = rng.integers(len(X), size=min(BLOCK, rounds - at))
         yield X[drawn], y[drawn]
+
+
+@lru_cache(maxsize=1)
+def drawn_rows(name: str, rounds: int, seed: int) -> tuple[Any, Codes]:
+    """A stream from its law; all candidates of a tuning play the same one."""
+    from noisewise import datasets
+
+    X, y = getattr(datasets, name)(rounds, np.random.default_rng([seed, 0]), sparse=True)
+    return X, y
 
 
 @lru_cache(maxsize=1)
@@ -91,12 +99,11 @@ def learner(method: str, n_classes: int, noise: Any, gamma: float | None, rounds
 
 def play(name: str, method: str, rates: Any, gamma: float | None, rounds: int, seed: int) -> tuple[Any, Any]:
     """Where the played label was wrong, round by round, and the learner afterwards."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng([seed, 1])
     noise = feedback_noise(rates, n_classes_of(name))
     player = learner(method, n_classes_of(name), noise, gamma, rounds, seed)
-    parts = [
-        player.play(X, y, noise=noise, rng=rng).mistakes for X, y in stream(name, rounds, rng, method in WITHOUT_GAMMA)
-    ]
+    blocks = stream(name, rounds, seed, method in WITHOUT_GAMMA)
+    parts = [player.play(X, y, noise=noise, rng=rng).mistakes for X, y in blocks]
     return np.concatenate(parts), player
 
 
@@ -154,10 +161,10 @@ def rates(cell: Cell) -> dict[str, Any]:
 
     name, seed = cell["dataset"], cell.seed("dataset", "noise", "repeat")
     n_classes = n_classes_of(name)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng([seed, 1])
     noise = FlipMatrix.binary(*cell["noise"])
     player = learner("rcnbf", n_classes, noise, 0.2, cell["rounds"], seed)
-    for X, y in stream(name, cell["rounds"], rng):  # one block: the log is that of the last N_s rounds
+    for X, y in stream(name, cell["rounds"], seed):  # one block: the log is that of the last N_s rounds
         log = player.play(X, y, noise=noise, rng=rng)
     if cell["estimator"] == "moments":
         found = rates_from_moments(X, log.actions, log.feedback, log.probabilities, n_classes)

@@ -97,8 +97,7 @@ def write(paper: Paper, parts: Sequence[Part], folder: Path) -> list[Path]:
 
 
 def _what_ran(experiment: Experiment, rows: Rows, quick: bool) -> str:
-    planned = experiment.plan(quick)
-    said = f"{'Quick run' if quick else 'Full protocol'}: {len(rows):,} of {len(planned):,} cells"
+    said = f"{'Quick run' if quick else 'Full protocol'}: {len(rows):,} of {experiment.size(quick):,} cells"
     repeats = rows.unique("repeat")
     if len(repeats) > 1:
         said += f", up to {len(repeats)} repeats"

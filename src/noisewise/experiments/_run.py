@@ -60,6 +60,8 @@ def run(
     deadline = None if minutes is None else time.time() + 60 * minutes
     failed: dict[str, str] = {}
     finished = 0
+    if on_row is not None:
+        on_row(0, len(todo))
     for number, (key, row) in enumerate(each(partial(measure, deadline=deadline), todo, engine, jobs, address), 1):
         if "result" in row:
             store.add(key, row)

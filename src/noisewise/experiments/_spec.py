@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -87,13 +87,13 @@ class Experiment:
 
     def plan(self, quick: bool = False) -> list[Cell]:
         """Every cell of the protocol, whether its data are here or not; first repeats first."""
-        if not self.axes:  # what is shown comes from the library alone
-            return []
-        axes = {**self.axes, **(self.quick if quick else {})}
         name = f"{self.task.__module__.rpartition('.')[2]}.{self.task.__name__}"
-        combinations = (dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values()))
-        cells = [Cell(name, one, self.revision) for one in combinations if self.keep is None or self.keep(one)]
+        cells = [Cell(name, one, self.revision) for one in self._combinations(quick)]
         return sorted(cells, key=lambda cell: (cell.settings.get("repeat", 0), cell.id))
+
+    def size(self, quick: bool = False) -> int:
+        """Number of cells of the protocol."""
+        return sum(1 for _ in self._combinations(quick))
 
     def cells(self, quick: bool = False) -> list[Cell]:
         """The cells whose data are here, in the order of running: repeats in turn, otherwise by chance."""
@@ -102,8 +102,16 @@ class Experiment:
 
     def absent(self, quick: bool = False) -> list[str]:
         """Data sets of the protocol that are not here."""
-        axes = {**self.axes, **(self.quick if quick else {})}
-        return sorted(str(name) for name in axes.get("dataset", ()) if not is_here(name))
+        return sorted(str(name) for name in self._axes(quick).get("dataset", ()) if not is_here(name))
+
+    def _axes(self, quick: bool) -> dict[str, Sequence[Any]]:
+        return {**self.axes, **(self.quick if quick else {})}
+
+    def _combinations(self, quick: bool) -> Iterator[dict[str, Any]]:
+        axes = self._axes(quick)
+        if axes:  # without axes, what is shown comes from the library alone
+            every = (dict(zip(axes, values, strict=True)) for values in itertools.product(*axes.values()))
+            yield from (one for one in every if self.keep is None or self.keep(one))
 
 
 @dataclass(frozen=True)

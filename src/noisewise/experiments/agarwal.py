@@ -47,7 +47,7 @@ PAPER = Paper(
                 "repeat": SEEDS,
             },
             show.figure_3,
-            quick={"repeat": [0]},
+            quick={"repeat": [0], "rounds": [100_000]},
         ),
         Experiment(
             "table-1",
@@ -69,7 +69,7 @@ PAPER = Paper(
             curve,
             {**TUNED, "dataset": ["iris", "make_synsep"], "rounds": [100_000], "repeat": SEEDS},
             show.figures_4_and_5,
-            quick={"repeat": [0, 1]},
+            quick={"repeat": [0]},
         ),
         Experiment(
             "floor",
