@@ -70,6 +70,20 @@ def test_rates_of_long_logs_are_found_within_a_hundredth_on_average(data):
     assert np.median(seconds) < 3  # about half a second of one idle core
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("data", ["digits", "synsep"])
+def test_no_rate_of_many_long_logs_is_far_off(data):
+    errors = []
+    for seed in range(300, 308):
+        rng = np.random.default_rng(seed)
+        (X, y), n_classes = (digits(), 10) if data == "digits" else (synsep(20_000, rng), 9)
+        for rates in SETTINGS:
+            found = rates_from_moments(*logged(X, y, n_classes, rates, 50_000, rng), n_classes)
+            errors.append(np.abs(np.array([found.false_positive, found.false_negative]) - rates))
+    assert np.mean(errors) <= 0.006
+    assert np.max(errors) <= 0.03
+
+
 def test_intervals_cover_the_truth_as_often_as_they_say():
     rng, rates = np.random.default_rng(2), (0.25, 0.15)
     X, y = digits()

@@ -15,7 +15,8 @@ from noisewise.noise._rounds import RIDGE, check_log, held_out_scores, narrow
 LEAST_SIGNAL = 0.15  # 1 - rho0 - rho1: below it, correcting multiplies the noise by more than 1 / 0.15
 STEPS = 0.7 ** np.arange(6)  # shares of the candidate rounds, from all of them down to the surest sixth
 LEAST_ROUNDS = 400  # fewer sure rounds than this say too little to narrow further
-DOUBT = 0.012  # bias allowed for in "surely wrong" rounds: the learner chose them, and may have known better
+SURPRISE = 3.0  # standard errors by which a head must exceed a surer one; at two, chance alone would narrow one in ten
+DOUBT = 0.008  # bias allowed for in "surely wrong" rounds: the learner chose them, and may have known better
 CHOICE = 1.15  # the standard error is this much larger because the head was chosen by looking at the values
 Z = 1.959963984540054  # 95 %
 
@@ -189,7 +190,7 @@ def plateau(values: Floats, largest: float = 1.0) -> tuple[float, float, int]:
     variances = np.maximum(means * (1 - means), 2.0 / sizes)
     for j in range(len(sizes)):  # heads are nested: the variance of a difference is that of the surplus
         spread = np.sqrt(variances[j + 1 :] * (1 / sizes[j + 1 :] - 1 / sizes[j]))
-        if np.all(means[j] - means[j + 1 :] <= 2 * spread):
+        if np.all(means[j] - means[j + 1 :] <= SURPRISE * spread):
             break
     return float(means[j]), float(CHOICE * np.sqrt(variances[j] / sizes[j])), int(sizes[j])
 
