@@ -97,6 +97,8 @@ class RobustGaussianProcessClassifier(NoisyLabelClassifier):
         weights = check_weights(sample_weight, X)
         if self.low_rank is not None and self.low_rank < 1:
             raise ValueError(f"low_rank is {self.low_rank}; one feature or more is needed")
+        if self.max_iter < 1:
+            raise ValueError(f"max_iter is {self.max_iter}; one step or more is needed")
         noise = resolve_noise(self.noise, X, codes, len(self.classes_), weights)
         known = None if noise is None else noise.matrix
         rng = generator(0 if self.random_state is None else self.random_state)

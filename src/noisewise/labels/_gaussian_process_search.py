@@ -7,18 +7,21 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
+from scipy.special import softmax
 
 from noisewise._inputs import Floats
 from noisewise.kernels import squared_distances
 from noisewise.labels._flip_parameters import flips_of, free_of, prior_counts, slope_of
 from noisewise.labels._gaussian_process_rows import LabelledRows, ProcessFeatures
 from noisewise.labels._laplace import Mode, Task, find_mode
+from noisewise.labels._noise_source import confident_flips
 from noisewise.noise import FlipMatrix
 
 WIDTHS = 2.0 ** np.arange(-2, 4)  # in median distances
+TYPICAL = 2  # the place of the median distance among them
 AMPLITUDES = (0.5, 4.0, 32.0)
 RATES = ((0.1, 0.1), (0.3, 0.05), (0.05, 0.3), (0.25, 0.25))  # starts for two classes: of flips from 0 and from 1
-RATE = 0.2  # start for more classes, to all others alike
+RATE, BELIEF = 0.2, 0.01  # more classes: flips to all others alike, at the start and where labels are believed
 SCAN_TOL = 1e-2  # nats
 AMPLITUDE_BOUNDS, FLIP_BOUNDS = (-8.0, 5.0), (-9.0, 6.0)  # log precision; free numbers of the flip matrix
 
@@ -41,12 +44,14 @@ def scan(rows: LabelledRows, rank: int, known: Floats | None) -> list[Candidate]
     squared = squared_distances(rows.rows)
     apart = squared[squared > 0]
     typical = float(np.sqrt(np.median(apart))) if apart.size else 1.0
+    weights = rows.row_weights
+    kernels = [ProcessFeatures.of(rows.rows, weights, squared, width, rank) for width in WIDTHS * typical]
+    tasks = [as_task(features, rows) for features in kernels]
+    begin = starts(tasks[TYPICAL]) if known is None else [known]
     found = []
-    for width in WIDTHS * typical:
-        features = ProcessFeatures.of(rows.rows, rows.row_weights, squared, width, rank)
-        task = as_task(features, rows)
+    for features, task in zip(kernels, tasks):
         tried: list[Candidate] = []
-        for flips in starts(rows.n_classes) if known is None else [known]:
+        for flips in begin:
             V = None
             for amplitude in AMPLITUDES:
                 mode = find_mode(task, flips, 1 / amplitude, V, SCAN_TOL)
@@ -102,11 +107,34 @@ def as_task(features: ProcessFeatures, rows: LabelledRows) -> Task:
     return Task(values, rows.codes, rows.weights[:, None], rows.n_classes)
 
 
-def starts(n_classes: int) -> list[Floats]:
-    """Flip matrices to start from."""
+def starts(task: Task) -> list[Floats]:
+    """Flip matrices to start from; of three classes or more also one that the labels suggest.
+
+    Flips among many classes have too many patterns to try. A cautious fit that believes nearly every label and then
+    leaves each one out disagrees with enough of them to show the pattern.
+    """
+    n_classes = task.n_classes
     if n_classes == 2:
         return [np.array([[1 - a, a], [b, 1 - b]]) for a, b in RATES]
-    return [FlipMatrix.symmetric(RATE, n_classes).matrix]
+    even = FlipMatrix.symmetric(RATE, n_classes).matrix
+    cautious = find_mode(task, FlipMatrix.symmetric(BELIEF, n_classes).matrix, 1 / AMPLITUDES[0], tol=SCAN_TOL)
+    flips = 0.9 * confident_flips(softmax(cautious.left_out(), axis=1), task.codes) + 0.1 * even
+    return [even, keep_most(flips)]
+
+
+def keep_most(flips: Floats) -> Floats:
+    """The flip matrix with flips scaled down, row by row, until none is above four fifths of what is kept.
+
+    >>> keep_most(np.array([[0.5, 0.5, 0.0], [0.1, 0.8, 0.1], [0.0, 0.0, 1.0]])).round(3)
+    array([[0.556, 0.444, 0.   ],
+           [0.1  , 0.8  , 0.1  ],
+           [0.   , 0.   , 1.   ]])
+    """
+    off = flips * (1 - np.eye(len(flips)))
+    most, total = off.max(axis=1), off.sum(axis=1)
+    scale = np.minimum(1, 0.8 / np.maximum(most + 0.8 * total, 0.8))  # solves scale * most = 0.8 (1 - scale * total)
+    scaled = off * scale[:, None]
+    return np.asarray(scaled + np.diag(1 - scaled.sum(axis=1)))
 
 
 def log_prior(flips: Floats, known: Any) -> float:

@@ -22,6 +22,7 @@ from noisewise.labels._nystroem import blocks
 
 MOST_STEPS = 60
 HALVINGS = 25
+LEAST_KEPT = 0.05  # share of its variance a score keeps without its own label
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,12 @@ class Mode:
         precise = q * float(np.square(self.coefficients).sum())
         slope = -(precise + q * trace - self.coefficients.size) / 2 - q * float((pull * self.coefficients).sum())
         return slope, self.rows.flip_slope(halves, features @ pull, self.task.codes)
+
+    def left_out(self) -> Floats:
+        """Scores of the rows, each as if its own label had not been seen, to first order."""
+        spread = variances(self.factors, self.task.features)
+        kept = np.maximum(1 - spread * np.maximum(self.rows.curvature, 0), LEAST_KEPT)
+        return np.asarray(self.task.features @ self.coefficients - spread * self.rows.gradient / kept)
 
     def _hessian(self, V: Floats) -> Floats:
         return np.asarray(self.task.features.T @ self.rows.bend(self.task.features @ V) + self.precision * V)

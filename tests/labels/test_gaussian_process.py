@@ -1,0 +1,340 @@
+import importlib.util
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.optimize import minimize
+from scipy.special import expit, log_softmax
+from sklearn.datasets import load_digits, load_iris, make_blobs, make_moons
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import roc_auc_score
+
+from noisewise import FlipMatrix
+from noisewise.kernels import Gaussian, squared_distances
+from noisewise.labels import RobustGaussianProcessClassifier
+from noisewise.labels._flip_rows import FlipRows
+from noisewise.labels._gaussian_process_rows import LabelledRows, ProcessFeatures
+from noisewise.labels._gaussian_process_search import Candidate, as_task, climb, scan, starts
+from noisewise.labels._laplace import Task, conjugate, find_mode
+
+FLIPS = {
+    2: np.array([[0.9, 0.1], [0.3, 0.7]]),
+    3: np.array([[0.8, 0.15, 0.05], [0.02, 0.9, 0.08], [0.2, 0.1, 0.7]]),
+}
+
+
+def some_task(n_classes, n=40, rank=5, seed=0):
+    rng = np.random.default_rng(seed)
+    features = rng.normal(size=(n, rank))
+    codes = np.argmax(features @ rng.normal(size=(rank, n_classes)), axis=1)
+    codes = np.where(rng.random(n) < 0.15, rng.integers(0, n_classes, n), codes)
+    return Task(features, codes, rng.integers(1, 4, (n, 1)).astype(float), n_classes)
+
+
+def log_posterior(V, task, flips, precision):
+    """Plain: log-likelihood of what was observed, and the normal law of the coefficients."""
+    scores = task.features @ V.reshape(task.features.shape[1], -1)
+    if task.n_classes == 2:
+        scores = np.column_stack([np.zeros(len(scores)), scores])
+    likelihood = (np.exp(log_softmax(scores, axis=1)) * flips.T[task.codes]).sum(axis=1)
+    return task.weights[:, 0] @ np.log(likelihood) - precision / 2 * np.sum(V**2)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_mode_is_where_a_general_optimiser_ends(n_classes):
+    task = some_task(n_classes)
+    mode = find_mode(task, FLIPS[n_classes], 0.5, tol=1e-18)
+    general = minimize(
+        lambda V: -log_posterior(V, task, FLIPS[n_classes], 0.5), np.zeros(mode.coefficients.size), tol=1e-10
+    )
+    np.testing.assert_allclose(mode.coefficients.ravel(), general.x, atol=1e-4)
+    assert mode.converged
+    assert mode.n_steps < 20
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_slope_and_bend_are_derivatives(n_classes, rng):
+    scores = rng.normal(size=(30, 1 if n_classes == 2 else n_classes))
+    codes, weights = rng.integers(0, n_classes, 30), rng.random((30, 1))
+    seen = FLIPS[n_classes].T[codes]
+    at, step = FlipRows.at(scores, seen, weights), 1e-5
+    for c in range(scores.shape[1]):
+        along = np.zeros_like(scores)
+        along[:, c] = step
+        above, below = FlipRows.at(scores + along, seen, weights), FlipRows.at(scores - along, seen, weights)
+        numeric = (above.log_likelihood - below.log_likelihood) / (2 * step)
+        assert abs(numeric - at.gradient[:, c].sum()) < 1e-8
+        bend = -(above.gradient - below.gradient) / (2 * step)
+        np.testing.assert_allclose(at.bend(along / step), bend, atol=1e-8)
+        np.testing.assert_allclose(at.curvature[:, c], bend[:, c], atol=1e-8)
+
+
+def dense_evidence(gram, mode, flips):
+    """With n x n matrices in the place of features: log P(y | f) - f'K^-1 f / 2 - log det(I + W^1/2 K W^1/2) / 2."""
+    scores = mode.task.features @ mode.coefficients
+    rows = FlipRows.at(scores, flips.T[mode.task.codes], mode.task.weights)
+    total = rows.log_likelihood
+    for c in range(scores.shape[1]):
+        roots = np.sqrt(np.maximum(rows.curvature[:, c], 0))
+        total -= scores[:, c] @ np.linalg.solve(gram, scores[:, c]) / 2
+        total -= np.linalg.slogdet(np.eye(len(gram)) + roots[:, None] * gram * roots)[1] / 2
+    return total
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_evidence_equals_the_dense_formula_of_the_kernel(n_classes):
+    X, y = make_blobs(30, centers=n_classes, cluster_std=4.0, random_state=0)
+    rows = LabelledRows.of(X, y, np.ones(30), n_classes)
+    features = ProcessFeatures.of(rows.rows, rows.row_weights, squared_distances(rows.rows), 3.0, 30)
+    mode = find_mode(as_task(features, rows), FLIPS[n_classes], 1 / 2.5, tol=1e-18)
+    gram = 2.5 * (Gaussian(3.0).gram(rows.rows) + 1)
+    assert features.projection.shape[1] == 30
+    assert abs(mode.evidence - dense_evidence(gram, mode, FLIPS[n_classes])) < 1e-7
+
+
+def test_evidence_is_near_the_integral_over_two_coefficients():
+    task = some_task(2, n=60, rank=2)
+    mode = find_mode(task, FLIPS[2], 0.5)
+    spread = 8 * np.sqrt(np.diag(np.linalg.inv(mode.factors[0].T @ mode.factors[0])))
+    axes = [np.linspace(centre - wide, centre + wide, 49) for centre, wide in zip(mode.coefficients[:, 0], spread)]
+    grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 2)
+    logs = np.array([log_posterior(V, task, FLIPS[2], 0.5) for V in grid])
+    cell = np.prod([axis[1] - axis[0] for axis in axes])
+    integral = logs.max() + np.log(np.exp(logs - logs.max()).sum() * cell * 0.5 / (2 * np.pi))
+    no_opinion = task.weights.sum() * np.log(0.5)
+    assert abs(mode.evidence - integral) < 0.25
+    assert integral - no_opinion > 5  # far from where everything agrees
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_gradient_of_the_evidence_equals_finite_differences(n_classes):
+    task, flips, step = some_task(n_classes, n=120), FLIPS[n_classes], 1e-5
+
+    def evidence(log_precision, logs):
+        return find_mode(task, np.exp(logs), np.exp(log_precision), tol=1e-24).evidence
+
+    by_precision, by_flips = find_mode(task, flips, 0.5, tol=1e-24).gradient(1e-12)
+    at = np.log(0.5)
+    numeric = (evidence(at + step, np.log(flips)) - evidence(at - step, np.log(flips))) / (2 * step)
+    assert abs(numeric - by_precision) < 1e-6 * max(1, abs(numeric))
+    for place in np.ndindex(n_classes, n_classes):
+        move = np.zeros_like(flips)
+        move[place] = step
+        numeric = (evidence(at, np.log(flips) + move) - evidence(at, np.log(flips) - move)) / (2 * step)
+        assert abs(numeric - by_flips[place]) < 1e-6 * max(1, abs(numeric))
+
+
+def test_conjugate_gradients_solve_and_stop_at_negative_bends():
+    matrix = np.diag([1.0, 2.0, 5.0]) + 0.3
+    target = np.array([[1.0], [-2.0], [0.5]])
+    found = conjugate(lambda V: matrix @ V, target, lambda V: V, 1e-12, 10)
+    np.testing.assert_allclose(found, np.linalg.solve(matrix, target), atol=1e-10)
+    np.testing.assert_array_equal(conjugate(lambda V: -V, target, lambda V: V, 1e-12, 10), target)
+
+
+def test_features_of_full_rank_are_the_kernel_and_lower_ones_the_best_there_is():
+    X = np.random.default_rng(0).normal(size=(25, 3))
+    gram = Gaussian(2.0).gram(X) + 1
+    full = ProcessFeatures.of(X, np.ones(25), squared_distances(X), 2.0, 25)(X)
+    np.testing.assert_allclose(full @ full.T, gram, atol=1e-8)
+    low = ProcessFeatures.of(X, np.ones(25), squared_distances(X), 2.0, 8)(X)
+    left = np.linalg.eigvalsh(gram - 1)[:-8]
+    assert abs(np.linalg.norm(gram - low @ low.T) - np.linalg.norm(left)) < 1e-8
+
+
+def test_a_low_rank_above_the_number_of_rows_changes_nothing():
+    X, y = make_moons(50, noise=0.2, random_state=0)
+    full = RobustGaussianProcessClassifier(low_rank=50).fit(X, y).predict_proba(X)
+    np.testing.assert_allclose(RobustGaussianProcessClassifier(low_rank=500).fit(X, y).predict_proba(X), full)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_weights_are_copies(n_classes):
+    X, y = make_blobs(60, centers=n_classes, cluster_std=4.0, random_state=1)
+    weights = np.arange(60) % 4
+    by_weights = RobustGaussianProcessClassifier().fit(X, y, sample_weight=weights)
+    by_copies = RobustGaussianProcessClassifier().fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+    np.testing.assert_array_equal(by_weights.predict_proba(X), by_copies.predict_proba(X))
+
+
+def test_sparse_rows_are_dense_rows():
+    X, y = make_moons(80, noise=0.2, random_state=0)
+    X[np.abs(X) < 0.3] = 0
+    dense = RobustGaussianProcessClassifier().fit(X, y)
+    sparse = RobustGaussianProcessClassifier().fit(sp.csr_array(X), y)
+    np.testing.assert_allclose(sparse.predict_proba(sp.csr_array(X)), dense.predict_proba(X), atol=1e-4)
+
+
+def one_sided(seed=0, n=300):
+    X, y = make_moons(n, noise=0.2, random_state=seed)
+    return X, y, FlipMatrix.binary(0.0, 0.4).corrupt(y, seed)
+
+
+def test_one_sided_noise_is_found_and_undone():
+    X, y, observed = one_sided()
+    robust = RobustGaussianProcessClassifier().fit(X, observed)
+    plain = RobustGaussianProcessClassifier(noise=FlipMatrix.none(2)).fit(X, observed)
+    assert robust.score(X, y) > plain.score(X, y) + 0.04
+    assert robust.noise_.matrix[0, 1] < 0.1
+    assert 0.25 < robust.noise_.matrix[1, 0] < 0.5
+    assert roc_auc_score(observed != y, 1 - robust.label_quality(X, observed)) > 0.95
+    assert (robust.suggest(X, observed) == y).mean() > (observed == y).mean() + 0.1
+    assert robust.log_evidence_ > plain.log_evidence_
+
+
+@pytest.mark.parametrize("start", [(0.6, 0.3), (0.05, 0.9), (0.49, 0.49)])
+def test_labels_are_not_swapped_wherever_the_climb_starts(start):
+    X, y, observed = one_sided(n=150)
+    rows = LabelledRows.of(X, observed, np.ones(len(y)), 2).standardized()[1]
+    width = scan(rows, 40, None)[0].features
+    flips = np.array([[1 - start[0], start[0]], [start[1], 1 - start[1]]])
+    mode = find_mode(as_task(width, rows), flips, 0.1)
+    ended = climb(Candidate(width, mode, flips, -np.inf), None, 200, 1e-9)
+    assert ended.flips[0, 1] + ended.flips[1, 0] < 1
+    guessed = expit(width(rows.rows) @ ended.mode.coefficients)[rows.places, 0] > 0.5
+    assert (guessed == rows.codes).mean() > 0.6
+
+
+def test_the_climb_never_descends_and_ends_above_the_scan():
+    X, _, observed = one_sided(n=120)
+    rows = LabelledRows.of(X, observed, np.ones(120), 2).standardized()[1]
+    found = scan(rows, 40, None)
+    assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)
+    ended = climb(found[0], None, 100, 1e-9)
+    assert np.all(np.diff(ended.history) >= 0)
+    assert ended.history[-1] == ended.score > found[0].score
+
+
+def test_starts_are_flip_matrices_that_keep_labels():
+    for n_classes in (2, 3, 7):
+        X, y = make_blobs(12 * n_classes, centers=n_classes, cluster_std=5.0, random_state=0)
+        for flips in starts(Task(X, y, np.ones((len(y), 1)), n_classes)):
+            assert FlipMatrix(flips).n_classes == n_classes
+            assert (flips.argmax(axis=1) == np.arange(n_classes)).all()
+            assert flips.min() > 0
+
+
+def test_multi_class_pair_flips_on_iris_are_undone():
+    X, y = load_iris(return_X_y=True)
+    observed = FlipMatrix([[1.0, 0.0, 0.0], [0.4, 0.6, 0.0], [0.0, 0.4, 0.6]]).corrupt(y, 0)
+    robust = RobustGaussianProcessClassifier().fit(X, observed)
+    plain = RobustGaussianProcessClassifier(noise=FlipMatrix.none(3)).fit(X, observed)
+    assert robust.score(X, y) >= plain.score(X, y) + 0.03
+    assert robust.score(X, y) > 0.93
+
+
+def test_multi_class_pair_flips_on_digits_are_undone():
+    X, y = load_digits(n_class=4, return_X_y=True)
+    X, y, X_test, y_test = X[:200], y[:200], X[200:], y[200:]
+    pairs = FlipMatrix(0.6 * np.eye(4) + 0.4 * np.roll(np.eye(4), 1, axis=1))
+    observed = pairs.corrupt(y, 0)
+    robust = RobustGaussianProcessClassifier().fit(X, observed)
+    plain = RobustGaussianProcessClassifier(noise=FlipMatrix.none(4)).fit(X, observed)
+    assert robust.score(X_test, y_test) > plain.score(X_test, y_test) + 0.2
+    assert np.abs(robust.noise_.matrix - pairs.matrix).max() < 0.2
+
+
+def test_many_rows_take_landmarks_and_report_them():
+    X, y = make_moons(3100, noise=0.2, random_state=0)
+    observed = FlipMatrix.binary(0.0, 0.3).corrupt(y, 0)
+    model = RobustGaussianProcessClassifier(low_rank=20).fit(X, observed)
+    assert model.low_rank_ == 20
+    assert len(model.features_.landmarks) == 40
+    assert model.score(X, y) > 0.95
+    assert abs(model.noise_.matrix[1, 0] - 0.3) < 0.05
+
+
+@pytest.mark.parametrize("source", ["confident", "fisher"])
+def test_noise_may_come_from_another_estimator(source):
+    X, y, observed = one_sided(n=200)
+    model = RobustGaussianProcessClassifier(noise=source).fit(X, observed)
+    assert model.noise_.matrix[1, 0] > model.noise_.matrix[0, 1]
+    assert model.score(X, y) > (observed == y).mean()
+
+
+def test_constant_columns_and_rows_all_equal_give_sound_answers():
+    y = np.array([0, 1, 1, 1] * 5)
+    posterior = RobustGaussianProcessClassifier().fit(np.ones((20, 3)), y).predict_proba(np.ones((2, 3)))
+    assert np.isfinite(posterior).all()
+    assert (posterior[:, 1] > posterior[:, 0]).all()
+
+
+def test_a_class_of_one_row_and_labels_all_different_give_numbers():
+    X = np.random.default_rng(0).normal(size=(12, 2))
+    for y in (np.r_[np.zeros(11), 1], np.arange(12)):
+        with np.errstate(all="raise", under="ignore"):
+            posterior = RobustGaussianProcessClassifier().fit(X, y.astype(int)).predict_proba(X)
+        np.testing.assert_allclose(posterior.sum(axis=1), 1)
+
+
+def test_bad_input_is_refused_with_a_sentence():
+    X, y = np.arange(20.0).reshape(10, 2), np.arange(10) % 2
+    for model, labels, options, words in [
+        (RobustGaussianProcessClassifier(), np.zeros(10), {}, "1 class only"),
+        (RobustGaussianProcessClassifier(low_rank=0), y, {}, "low_rank is 0"),
+        (RobustGaussianProcessClassifier(max_iter=0), y, {}, "max_iter is 0"),
+        (RobustGaussianProcessClassifier(noise="magic"), y, {}, "'confident' or 'fisher'"),
+        (RobustGaussianProcessClassifier(noise=FlipMatrix.none(3)), y, {}, "3 classes"),
+        (RobustGaussianProcessClassifier(), y, {"sample_weight": -np.ones(10)}, "negative"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            model.fit(X, labels, **options)
+
+
+def test_too_few_steps_are_said():
+    X, _, observed = one_sided(n=100)
+    with pytest.warns(ConvergenceWarning, match="still rising"):
+        RobustGaussianProcessClassifier(max_iter=1).fit(X, observed)
+
+
+needs_data = pytest.mark.skipif("NOISEWISE_DATA" not in os.environ, reason="NOISEWISE_DATA names no folder")
+
+
+def benchmark():
+    """The module that prints the tables."""
+    path = Path(__file__).parents[2] / "benchmarks" / "robust_kernels.py"
+    spec = importlib.util.spec_from_file_location("robust_kernels", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.slow
+@needs_data
+def test_errors_on_the_nine_sets_are_below_those_of_a_tuned_svm():
+    tables = benchmark()
+    splits = 3
+    found = {rate: tables.mean_errors(list(tables.ROWS), splits, [None], rate)[0] for rate in (0.1, 0.3)}
+    ours, svm = ({rate: np.mean(table[method]) for rate, table in found.items()} for method in list(found[0.1]))
+    assert ours[0.1] < 14.7  # 14.0 with more splits; three leave a standard error of a quarter of a point
+    assert ours[0.3] < 17.5
+    assert ours[0.3] < svm[0.3] - 0.5
+
+
+@pytest.mark.slow
+@needs_data
+def test_flipped_rows_are_ranked_first():
+    pytest.importorskip("cleanlab")
+    tables = benchmark()
+    ours, cleanlab = (
+        np.mean(row) for row in tables.mean_ranking(list(tables.RANKED), 2, [None], "asymmetric").values()
+    )
+    assert ours > 0.94
+    assert ours > cleanlab + 0.08
+    ours, cleanlab = (np.mean(row) for row in tables.mean_ranking(list(tables.RANKED), 2, [None], "symmetric").values())
+    assert ours > cleanlab - 0.01
+
+
+@pytest.mark.slow
+def test_a_fit_takes_a_twentieth_of_a_grid_search():
+    ours, grid = benchmark().grid_search_seconds()
+    assert ours < grid / 20
+    assert ours < 2
+
+
+@pytest.mark.slow
+def test_time_grows_linearly():
+    seconds = [run.seconds for run in benchmark().growth([10_000, 20_000, 40_000])]
+    assert max(after / before for before, after in zip(seconds, seconds[1:])) <= 2.3
