@@ -122,6 +122,7 @@ def test_sparse_rows_are_audited(digits):
         (np.zeros((4, 2)), [1, 1, 1, 1], "1 class only"),
         (np.zeros((4, 2)), [1.0, 0.0, np.nan, 1.0], "labels are missing"),
         (np.zeros((4, 2)), [1, 0, 1], "4 rows, y has 3 labels"),
+        (np.zeros((8, 2)), [0, 1, 2, 3, 0, 1, 2, 3], "4 distinct labels in 8 rows"),
         (np.array([["a"], ["b"]]), [0, 1], "not numbers"),
         (np.full((4, 2), np.inf), [0, 1, 0, 1], "infinite"),
         (pd.DataFrame({"a": []}), [0, 1], "empty"),

@@ -1,6 +1,5 @@
 """The program as a whole: it answers, quickly, with one sentence where it can't."""
 
-import os
 import subprocess
 import sys
 from io import StringIO
@@ -22,19 +21,20 @@ def test_the_module_runs_as_a_program(tmp_path):
     assert done.stderr == "noisewise: there is no file 'nowhere.csv'\n"
 
 
-def test_tab_offers_columns_and_classifiers(iris):
-    def offered(words):
-        environment = os.environ | {"_NOISEWISE_COMPLETE": "complete_bash", "COMP_WORDS": words}
-        environment["COMP_CWORD"] = str(len(words.split(" ")) - 1)
-        command = [
-            sys.executable,
-            "-c",
-            "import sys; sys.argv[0] = 'noisewise'; from noisewise.cli import main; main()",
-        ]
-        return subprocess.run(command, cwd=iris, env=environment, capture_output=True, text=True).stdout.split("\n")
-
-    assert "species" in offered("noisewise audit iris.csv --label sp")
-    assert "RobustRidgeClassifier" in offered("noisewise audit iris.csv --model RobustR")
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("noisewise audit iris.csv --label sp", "species"),
+        ("noisewise audit iris.parquet --seed 1 --annotator g", "grower"),
+        ("noisewise audit iris.csv --model RobustR", "RobustRidgeClassifier"),
+        ("noisewise stress iris.csv --ki", "--kind"),
+    ],
+)
+def test_tab_offers_columns_and_classifiers(run, iris, monkeypatch, words, offered):
+    monkeypatch.setenv("_NOISEWISE_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", words)
+    monkeypatch.setenv("COMP_CWORD", str(len(words.split(" ")) - 1))
+    assert offered in run(cwd=iris).stdout.split()
 
 
 def test_a_polite_kill_leaves_nothing_behind(iris):

@@ -75,6 +75,11 @@ def run_audit(
     """The audit, its partitions mapped over by `run` where X is a lazy frame."""
     classes, observed = encode_labels(y)
     check_binary_or_more(classes)
+    if len(classes) > max(2, len(observed) / 3):
+        raise ValueError(
+            f"y has {len(classes)} distinct labels in {len(observed)} rows; classes with three rows or more on average "
+            "can be audited"
+        )
     people = None if annotators is None else np.asarray(annotators)
     if people is not None and people.shape != observed.shape:
         raise ValueError(
