@@ -43,7 +43,7 @@ def main() -> None:
     """Run a command; bad input ends with one sentence and exit code 2."""
     stop_cleanly()
     try:
-        sys.exit(app(standalone_mode=False))
+        sys.exit(app(prog_name="noisewise", standalone_mode=False))
     except (ValueError, ImportError) as error:
         _fail(str(error))
     except OSError as error:
