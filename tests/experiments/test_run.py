@@ -60,7 +60,7 @@ def test_rows_carry_versions_and_times_apart_from_results(tmp_path):
     run(only(repeats=1), store)
     row = next(iter(store.rows.values()))
     assert set(row["result"]) == {"mean"}
-    assert {"seconds", "seconds_drawn"} == set(row["times"])
+    assert {"seconds", "seconds_processor", "seconds_drawn"} == set(row["times"])
     assert {"noisewise", "numpy", "python"} <= set(row["versions"])
 
 

@@ -103,18 +103,18 @@ class Comparison:
 
     def table(self) -> Table:
         """As words."""
-        given = any(entry.verified is not None for entry in self.entries)
-        header = [*self.labels, "printed", *(["verified"] if given else []), "ours", "difference", "verdict"]
-        return Table(self.title, header, [self._line(entry, given) for entry in self.entries])
+        columns = ["printed"] if any(entry.printed is not None for entry in self.entries) else []
+        columns += ["verified"] if any(entry.verified is not None for entry in self.entries) else []
+        header = [*self.labels, *columns, "ours", "difference", "verdict"]
+        return Table(self.title, header, [self._line(entry, columns) for entry in self.entries])
 
-    def _line(self, entry: Entry, given: bool) -> list[str]:
-        check = [] if not given else [self._verified(entry)]
+    def _line(self, entry: Entry, columns: Sequence[str]) -> list[str]:
+        known = {"printed": self._number(entry.printed, entry.spread), "verified": self._verified(entry)}
         beside = entry.printed if entry.printed is not None else entry.verified
         apart = None if entry.ours is None or beside is None else entry.ours - beside
         return [
             *entry.labels,
-            self._number(entry.printed, entry.spread),
-            *check,
+            *(known[column] for column in columns),
             self._number(entry.ours, entry.error),
             "" if apart is None else f"{apart:+.{self.digits}f}",
             entry.verdict,

@@ -37,6 +37,7 @@ def figure_1(rows: Rows, printed: Printed) -> list[Block]:
                 verified=check["error"],
                 tolerance=check["tolerance"],
                 side=check["side"],
+                reason=f"the limit of theory is {_limit(posterior, check):.3f}",
             )
         )
     curves: dict[str, dict[str, _draw.Curve]] = {}
@@ -55,6 +56,12 @@ def figure_1(rows: Rows, printed: Printed) -> list[Block]:
         caption = "Error against k; rnn-printed takes eq. 6 as printed, with the two rates swapped"
         blocks.append(Figure("figure-1", caption, _draw.panels(curves, "k", "error on clean labels")))
     return blocks
+
+
+def _limit(posterior: Any, check: Mapping[str, Any]) -> float:
+    from noisewise.labels import theory
+
+    return theory.neighbors_limit(posterior, noise_of(check["noise"]), 1 if check["k"] == 1 else None)
 
 
 def figure_1c(rows: Rows, printed: Printed) -> list[Block]:

@@ -104,8 +104,8 @@ def _what_ran(experiment: Experiment, rows: Rows, quick: bool) -> str:
     absent = experiment.absent(quick)
     if absent:
         said += f". Not run, because the data are not here: {', '.join(absent)}"
-    spent = float(rows.values("seconds").sum())
-    return f"{said}. {spent:,.0f} s of processor time."
+    spent = float(rows.values("seconds_processor").sum())
+    return f"{said}. {spent:,.0f} s of processor time." if spent else f"{said}."
 
 
 def _plain(entry: Any) -> dict[str, Any]:

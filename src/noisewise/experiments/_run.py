@@ -83,7 +83,7 @@ def measure(job: Job, deadline: float | None = None) -> tuple[str, Row]:
     row: Row = {"id": cell.id, "experiment": key, "task": cell.task, "settings": dict(cell.settings)}
     if deadline is not None and time.time() > deadline:
         return key, {**row, "error": None}
-    start = time.perf_counter()
+    start, worked = time.perf_counter(), time.process_time()
     try:
         with threads.threadpool_limits(1):
             found = dict(task(cell))
@@ -91,7 +91,8 @@ def measure(job: Job, deadline: float | None = None) -> tuple[str, Row]:
         return key, {**row, "error": f"{type(error).__name__}: {error}"}
     times = {name: value for name, value in found.items() if name.startswith("seconds")}
     row["result"] = {name: value for name, value in found.items() if name not in times}
-    return key, {**row, "times": {**times, "seconds": time.perf_counter() - start}, "versions": versions()}
+    times |= {"seconds": time.perf_counter() - start, "seconds_processor": time.process_time() - worked}
+    return key, {**row, "times": times, "versions": versions()}
 
 
 def rows_of(experiment: Experiment, store: RowStore, quick: bool = False) -> Rows:
