@@ -15,7 +15,12 @@ from noisewise._inputs import Floats
 MOST_CATEGORIES = 50
 TEXT_WIDTH = 2**10
 MISSING = "(missing)"
-NESTED = (list, tuple, set, frozenset, dict, np.ndarray)
+OBJECTS: dict[str, tuple[type, ...]] = {
+    "date": (datetime.date,),
+    "time": (datetime.time,),
+    "duration": (datetime.timedelta,),
+    "nested": (list, tuple, set, frozenset, dict, np.ndarray),
+}
 
 
 @dataclass(frozen=True)
@@ -140,8 +145,7 @@ def _reading(values: nw.Series[Any]) -> str:
     if kind.is_temporal():
         return {nw.Duration: "duration", nw.Time: "time"}.get(kind.base_type(), "date")
     first = next((value for value in values.to_list() if value is not None), None) if kind == nw.Object else None
-    found = {datetime.date: "date", datetime.time: "time", datetime.timedelta: "duration", NESTED: "nested"}
-    return next((reading for types, reading in found.items() if isinstance(first, types)), "")
+    return next((reading for reading, types in OBJECTS.items() if isinstance(first, types)), "")
 
 
 def _numbers(values: nw.Series[Any]) -> Floats:

@@ -35,6 +35,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     columns_: dict[str, Column] | None
     gaps_: Any
+    notes_: tuple[str, ...]
 
     def fit(self, X: Any, y: Any = None, run: Callable[..., Iterable[Any]] = map) -> TableEncoder:
         """Learn medians, scales and categories; `run` maps over columns, perhaps elsewhere."""
