@@ -13,6 +13,7 @@ from noisewise._loops.state import State
 from noisewise.online._core import loops
 
 WHOLE = 2**64 - 1
+MOST_SKIPPED = 16
 
 
 class Ranked(NamedTuple):
@@ -51,6 +52,18 @@ def next_uniform(chance: NDArray[np.uint64]) -> float:
     turned = ((c << 24) | (c >> 40)) & WHOLE
     chance[:] = b ^ (b >> 11), (c + (c << 3)) & WHOLE, (turned + total) & WHOLE, (counter + 1) & WHOLE
     return float((total >> 11) * 2.0**-53)
+
+
+def move_past(chance: NDArray[np.uint64], draw: float) -> None:
+    """Go on in a stream to what comes after a draw; not at all if the draw is of another stream.
+
+    A few draws may have been passed over: a decision that was asked for twice at the same time is made once.
+    """
+    ahead = chance.copy()
+    for _ in range(MOST_SKIPPED):
+        if next_uniform(ahead) == draw:
+            chance[:] = ahead
+            return
 
 
 def fresh_chance() -> NDArray[np.uint64]:

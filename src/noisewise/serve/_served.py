@@ -17,7 +17,7 @@ from noisewise.persistence import load, save
 from noisewise.serve._events import ACTIVATION, ANSWER, BY_DEFAULT, DECISION, NONE, Event
 from noisewise.serve._pace import Pace
 from noisewise.serve._progress import Progress
-from noisewise.serve._rank import Ranked, next_uniform, rank
+from noisewise.serve._rank import Ranked, move_past, rank
 from noisewise.serve._recipes import new_learner
 from noisewise.serve._schemas import ModelSpec
 from noisewise.serve._store import Store
@@ -75,7 +75,7 @@ class ServedModel:
             if event.kind == DECISION:
                 self.learner.n_decisions_ = (event.number or 0) + 1
                 if event.draw is not None:
-                    next_uniform(self.learner.chance_)
+                    move_past(self.learner.chance_, event.draw)
                 self.progress.decided(event.code or 0, event.time)
             elif decision.active == 0:
                 self._apply_held(event, decision, store)

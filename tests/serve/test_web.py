@@ -1,0 +1,232 @@
+"""The calls as a client sees them."""
+
+import io
+import json
+
+import polars as pl
+import pytest
+
+from noisewise.online import read_dsjson
+from noisewise.serve import new_key_in, read_keys
+from noisewise.serve._app import STATIC
+from serve_app import serving
+
+NAMED = {"names": ["hour", "heat"], "unit_norm": True, "constant": 0.5}
+SPEC = {"actions": ["tea", "coffee"], "features": NAMED, "exploration": 0.2, "seed": 3}
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory):
+    with serving(f"sqlite:///{tmp_path_factory.mktemp('serve')}/log.db") as one:
+        assert one.put("/models/drinks", json=SPEC).status_code == 201
+        for hour in range(40):
+            said = one.post("/models/drinks/decide", json={"features": {"hour": hour % 24, "heat": 1}}).json()
+            right = (said["action"] == "tea") == (hour % 24 > 12)
+            answer = {"decision_id": said["decision_id"], "right": right, "person": "ann"}
+            assert one.post("/models/drinks/feedback", json=answer).json()["status"] == "accepted"
+        yield one
+
+
+def is_problem(said, status, words):
+    assert said.status_code == status, said.text
+    assert said.headers["content-type"] == "application/problem+json"
+    assert words in said.json()["detail"], said.text
+
+
+def test_the_same_model_again_is_fine_and_another_one_is_refused(client):
+    assert client.put("/models/drinks", json=SPEC).status_code == 200
+    is_problem(client.put("/models/drinks", json=SPEC | {"seed": 4}), 409, "choose another name")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"actions": ["tea"]}, "at least 2"),
+        ({"actions": ["tea", "tea"]}, "same name"),
+        ({"recipe": "magic"}, "recipe"),
+        ({"features": {}}, "exactly one of"),
+        ({"features": {"count": 9000}}, "fewer features"),
+        ({"noise": {"false_positive": 0.6, "false_negative": 0.5}}, "information"),
+        ({"noise": [{"false_positive": 0.1, "false_negative": 0.1}]}, "one for each"),
+        ({"recipe": "soba", "noise": "estimate"}, "can't be estimated"),
+        ({"recipe": "ucwl", "people": True}, "need the recipe linucb"),
+        ({"people": True, "noise": "estimate"}, "noise=null"),
+        ({"recipe": "corrected_ucwl"}, "give its rates"),
+        ({"options": {"C": 1.0}}, "does not take"),
+        ({"exploration": 1.5}, "less than or equal to 1"),
+        ({"color": "red"}, "not permitted"),
+    ],
+)
+def test_a_model_that_can_not_be_is_refused(client, change, words):
+    is_problem(client.put("/models/impossible", json=SPEC | change), 422, words)
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ({"features": {"hour": 1}}, "missing: heat"),
+        ({"features": {"hour": 1, "heat": 2, "cold": 3}}, "unknown: cold"),
+        ({"features": {"hour": "late", "heat": 1}}, "finite number"),
+        ({"features": {"hour": True, "heat": 1}}, "finite number"),
+        ({"features": [1, 2]}, "an object with hour, heat"),
+        ({"features": {"hour": 1, "heat": 2}, "actions": ["milk"]}, "no action 'milk'"),
+        ({"features": {"hour": 1, "heat": 2}, "decision_id": ""}, "decision_id"),
+        ({}, "features"),
+    ],
+)
+def test_a_situation_that_does_not_fit_is_refused(client, body, words):
+    is_problem(client.post("/models/drinks/decide", json=body), 422, words)
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "1e400", "-1e999"])
+def test_numbers_that_are_not_finite_are_refused(client, number):
+    text = f'{{"features": {{"hour": {number}, "heat": 1}}}}'
+    said = client.post("/models/drinks/decide", content=text, headers={"Content-Type": "application/json"})
+    assert said.status_code == 422
+
+
+def test_what_is_not_there_is_not_found(client):
+    is_problem(client.get("/models/nobody"), 404, "no model 'nobody'")
+    is_problem(client.post("/models/nobody/decide", json={"features": [1.0]}), 404, "PUT /models/nobody")
+    is_problem(client.get("/models/drinks/decisions/none"), 404, "no decision 'none'")
+    is_problem(client.post("/models/drinks/feedback", json={"decision_id": "none", "right": True}), 404, "no decision")
+
+
+def test_a_report_tells_what_is_known(client):
+    said = client.get("/models/drinks").json()
+    assert said["counts"]["decisions"] == said["counts"]["answers"] >= 40
+    assert {one["feature"] for one in said["coefficients"]} == {"hour", "heat", "(constant)"}
+    assert [one["action"] for one in said["actions"]] == ["tea", "coffee"]
+    assert said["accuracy"]["low"] <= said["accuracy"]["value"] <= said["accuracy"]["high"]
+    assert said["exploration"]["share"] == 0.2
+    assert said["name"] in [one["name"] for one in client.get("/models").json()["models"]]
+
+
+def test_history_is_the_learning_curve(client):
+    points = client.get("/models/drinks/history").json()["points"]
+    assert [point["answers"] for point in points[:4]] == [10, 20, 30, 40]
+    assert all(0 <= point["accuracy"] <= 1 for point in points)
+
+
+def test_a_decision_can_be_explained(client):
+    body = {"features": {"hour": 3, "heat": 4}, "excluded": ["tea"]}
+    made = client.post("/models/drinks/decide", json=body).json()
+    why = client.get(f"/models/drinks/decisions/{made['decision_id']}").json()
+    assert (why["action"], why["probability"], why["answer"]) == ("coffee", made["probability"], None)
+    assert why["features"] == [0.6, 0.8, 0.5]
+    assert [one["allowed"] for one in why["scores"]] == [False, True]
+    assert 0 <= why["draw"] < 1
+
+
+def test_explanations_say_which_action_had_the_highest_bound(client):
+    for hour in range(5):
+        made = client.post("/models/drinks/decide", json={"features": {"hour": hour, "heat": 1}}).json()
+        why = client.get(f"/models/drinks/decisions/{made['decision_id']}").json()
+        bounds = {one["action"]: one["score"] + one["width"] for one in why["scores"]}
+        assert why["best"] == max(bounds, key=bounds.get)
+
+
+def test_the_log_can_be_exported_and_read(client):
+    text = client.get("/models/drinks/export").text
+    log = read_dsjson(text.splitlines(), classes=["tea", "coffee"])
+    frame = pl.read_parquet(io.BytesIO(client.get("/models/drinks/export?format=parquet").content))
+    assert len(log) == frame.height == client.get("/models/drinks").json()["counts"]["answers"]
+    assert log.actions.tolist() == frame["action"].to_list()
+    assert log.feedback.tolist() == frame["right"].cast(int).to_list()
+    assert log.ids == frame["decision_id"].to_list()
+
+
+def test_other_policies_are_valued(client):
+    said = client.get("/models/drinks/off-policy?method=ips").json()
+    assert [one["policy"] for one in said["policies"]] == ["greedy", "uniform", "always tea", "always coffee"]
+    assert said["rounds"] >= 40
+
+
+def test_operation_can_be_watched(client):
+    assert client.get("/healthz").text == "alive\n"
+    assert client.get("/readyz").text == "ready, learning\n"
+    numbers = client.get("/metrics").text
+    assert 'noisewise_model_answers_total{model="drinks"} 40.0' in numbers
+    assert 'route="/models/{name}/decide"' in numbers
+
+
+def test_other_origins_may_not_read_answers(client):
+    said = client.options("/models", headers={"Origin": "http://evil.example", "Access-Control-Request-Method": "GET"})
+    assert "access-control-allow-origin" not in said.headers
+    assert client.get("/models").headers["x-frame-options"] == "DENY"
+
+
+def test_the_page_is_served_where_there_is_one(client):
+    said = client.get("/")
+    if (STATIC / "index.html").exists():
+        assert "text/html" in said.headers["content-type"]
+    else:
+        is_problem(said, 404, "Not Found")
+
+
+def test_personalizer_clients_go_on_working(client):
+    asked = {
+        "contextFeatures": [{"time": "morning"}, {"user": {"age": 30, "member": True}}],
+        "actions": [{"id": "pasta", "features": [{"taste": "salty"}]}, {"id": "ice", "features": []}, {"id": "soup"}],
+        "excludedActions": ["soup"],
+        "eventId": "event-1",
+        "deferActivation": True,
+    }
+    said = client.post("/personalizer/v1.0/rank", json=asked)
+    assert said.status_code == 201
+    ranking = said.json()["ranking"]
+    assert said.json()["eventId"] == "event-1"
+    assert ranking[0]["id"] == said.json()["rewardActionId"] != "soup"
+    assert sum(one["probability"] for one in ranking) == pytest.approx(1)
+    assert {one["id"]: one["probability"] for one in ranking}["soup"] == 0
+    assert client.post("/personalizer/v1.0/events/event-1/reward", json={"value": 1.0}).status_code == 204
+    assert client.get("/models/personalizer").json()["counts"]["answers"] == 0
+    assert client.post("/personalizer/v1.0/events/event-1/activate").status_code == 204
+    assert client.get("/models/personalizer").json()["counts"]["right"] == 1
+    is_problem(client.post("/personalizer/v1.0/events/nothing/reward", json={"value": 1.0}), 404, "nothing")
+    other = asked | {"actions": [{"id": "cake"}, {"id": "ice"}], "eventId": "event-2"}
+    is_problem(client.post("/personalizer/v1.0/rank", json=other), 422, "no action 'cake'")
+
+
+def test_keys_limits_and_sizes_are_kept(tmp_path):
+    key = new_key_in(tmp_path / "keys", "ann")
+    assert key not in (tmp_path / "keys").read_text()
+    settings = {"keys": read_keys(tmp_path / "keys"), "requests_per_second": 20, "largest_body": 500}
+    with serving(f"sqlite:///{tmp_path}/log.db", **settings) as client:
+        is_problem(client.get("/models"), 401, "API key")
+        is_problem(client.get("/models", headers={"Authorization": "Bearer wrong"}), 401, "API key")
+        assert client.get("/healthz").status_code == 200
+        for header in ({"Authorization": f"Bearer {key}"}, {"X-API-Key": key}, {"Ocp-Apim-Subscription-Key": key}):
+            assert client.get("/models", headers=header).status_code == 200
+        client.headers["X-API-Key"] = key
+        is_problem(client.put("/models/m", content=b" " * 501), 413, "500 bytes")
+        pieces = (b" " * 100 for _ in range(6))
+        is_problem(client.put("/models/m", content=pieces), 413, "500 bytes")
+        codes = {client.get("/models").status_code for _ in range(60)}
+        assert codes <= {200, 429}
+
+
+def test_too_many_requests_are_turned_away(tmp_path):
+    with serving(f"sqlite:///{tmp_path}/log.db", requests_per_second=1) as client:
+        assert client.get("/healthz").status_code == 200
+        said = [client.get("/healthz") for _ in range(10)]
+        refused = [one for one in said if one.status_code == 429]
+        assert refused
+        assert refused[0].headers["retry-after"] == "1"
+
+
+def test_a_process_that_only_learns_does_not_decide(tmp_path):
+    with serving(f"sqlite:///{tmp_path}/log.db", role="learner") as client:
+        client.put("/models/drinks", json=SPEC).raise_for_status()
+        is_problem(client.post("/models/drinks/decide", json={"features": {"hour": 1, "heat": 1}}), 503, "learns only")
+
+
+def test_the_description_is_a_valid_document(client):
+    document = client.get("/openapi.json").json()
+    assert json.dumps(document).count("HTTPValidationError") == 0
+    assert set(document["paths"]["/models/{name}/decide"]["post"]["responses"]) >= {"200", "404", "422", "503"}
+
+
+def test_unknown_paths_and_methods_are_problems(client):
+    is_problem(client.get("/nothing"), 404, "Not Found")
+    is_problem(client.request("DELETE", "/models"), 405, "Method")
