@@ -1,5 +1,7 @@
 """Learning from labels, one pass in row order."""
 
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -116,3 +118,18 @@ def test_what_can_not_work_is_refused(clouds):
             recipes.mpa(**wrong)
     with pytest.raises(ValueError, match=r"confidence is 0\.5"):
         recipes.mcw(confidence=0.5)
+
+
+@pytest.mark.parametrize("kind", ["float64", "float32", "sparse"])
+def test_rows_are_not_copied(kind):
+    rng = np.random.default_rng(0)
+    X, y = rng.random((4000, 200)), rng.integers(3, size=4000)
+    rows = sp.csr_array(X) if kind == "sparse" else X.astype(kind)
+    runs = [lambda: recipes.arow().fit(rows, y), lambda: recipes.ucwl(3).play(rows, y)]
+    for run in runs:
+        run()  # compiled, or read from the cache
+        tracemalloc.start()
+        run()
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 0.1 * X.nbytes
