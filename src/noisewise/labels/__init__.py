@@ -11,7 +11,10 @@ from noisewise.labels._fisher_turns import NormalClasses
 from noisewise.labels._gaussian_process import RobustGaussianProcessClassifier
 from noisewise.labels._gaussian_process_rows import ProcessFeatures
 from noisewise.labels._kernel_basis import KernelBasis
+from noisewise.labels._kernel_logistic import RobustKernelLogisticRegression
 from noisewise.labels._leave_one_out import LeftOut, PooledRidge, View
+from noisewise.labels._logistic import RobustLogisticRegression
+from noisewise.labels._multikernel import RobustMultiKernelLogisticRegression
 from noisewise.labels._neighbors import RobustKNeighborsClassifier
 from noisewise.labels._neighbors_cv import RobustKNeighborsClassifierCV
 from noisewise.labels._nystroem import Landmarks, Standardizer
@@ -37,6 +40,9 @@ __all__ = [
     "RobustKNeighborsClassifier",
     "RobustKNeighborsClassifierCV",
     "RobustKernelFisherClassifier",
+    "RobustKernelLogisticRegression",
+    "RobustLogisticRegression",
+    "RobustMultiKernelLogisticRegression",
     "RobustRidgeClassifier",
     "UnbiasedLogisticRegression",
     "dawid_skene",

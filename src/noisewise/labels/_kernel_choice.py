@@ -1,16 +1,15 @@
-"""Width, penalty and noise of a kernel fit without tuning: what foretells observed labels best when left out."""
+"""Width and penalty of a kernel fit without tuning: those that foretell left-out observed labels best."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from noisewise._inputs import Codes, Floats
 from noisewise.kernels import Gaussian
-from noisewise.labels._flip_likelihood import FlipProblem
+from noisewise.labels._flip_likelihood import FlipFit, FlipProblem
 from noisewise.labels._flip_solvers import solve
 from noisewise.labels._kernel_features import KernelRows, even_directions, exact_features
 from noisewise.labels._left_out_loss import left_out_loss
@@ -18,18 +17,8 @@ from noisewise.labels._left_out_loss import left_out_loss
 SQUARED_WIDTHS = 2.0 ** np.array([-4, -2, 0, 2])  # in units of the mean squared distance of standardised rows
 PENALTIES = (0.03, 0.15, 0.75, 4.0)
 CHOICE_RANK = 100  # directions of a kernel that say something about its width
-ROUGH = 1e-4  # tolerance and
+ROUGH = 1e-3  # tolerance and
 FEW = 300  # iterations of a fit that is only compared
-
-
-@dataclass(frozen=True)
-class Choice:
-    """A kernel, a penalty, a flip matrix (None: learned) and the left-out loss they come to."""
-
-    kernel: Any
-    penalty: float
-    flips: Floats | None
-    loss: float
 
 
 def widths_of(n_varying: int) -> list[Gaussian]:
@@ -55,32 +44,61 @@ def choose(
     n_classes: int,
     kernels: Sequence[Any],
     penalties: Sequence[float],
-    noises: Sequence[Floats | None],
+    flips: Floats | None,
     norm: str,
     fit_intercept: bool,
-) -> Choice:
-    """The best combination on these rows, all of weight one, found along one axis after the other until none helps."""
-    ones = np.ones(len(codes))
-    bases: dict[int, Floats] = {}
-    tried: dict[tuple[int, ...], Choice] = {}
+) -> tuple[Any, float]:
+    """The best kernel and penalty on these rows, all of weight one."""
+    if len(kernels) == len(penalties) == 1:
+        return kernels[0], penalties[0]
 
-    def at(place: tuple[int, ...]) -> Choice:
-        if place not in tried:
-            kernel, penalty, flips = kernels[place[0]], penalties[place[1]], noises[place[2]]
-            if place[0] not in bases:  # one decomposition serves all penalties and noises
-                bases[place[0]] = exact_features(KernelRows(kernel, rows).gram(), ones, norm, CHOICE_RANK)[0]
-            features, ridges = with_intercept(bases[place[0]], penalty, fit_intercept)
-            n_scores = 1 if n_classes == 2 else n_classes
-            problem = FlipProblem(features, codes, ones, ridges, n_classes, n_scores, flips)
-            found = solve(problem, "lbfgs", FEW, ROUGH, even_directions(features, ones, ridges))
-            tried[place] = Choice(kernel, penalty, flips, left_out_loss(problem, found))
-        return tried[place]
+    def basis_of(place: int) -> Floats:
+        return exact_features(KernelRows(kernels[place], rows).gram(), np.ones(len(codes)), norm, CHOICE_RANK)[0]
 
-    sizes = len(kernels), len(penalties), len(noises)
-    best, before = tuple(size // 2 if axis < 2 else 0 for axis, size in enumerate(sizes)), None
+    def loss_of(basis: Floats, penalty: float) -> float:
+        return rough_fit(basis, codes, n_classes, penalty, flips, fit_intercept)[0]
+
+    place, penalty, _ = search(len(kernels), penalties, basis_of, loss_of)
+    return kernels[place], penalty
+
+
+def search(
+    n_kernels: int,
+    penalties: Sequence[float],
+    basis_of: Callable[[int], Floats],
+    loss_of: Callable[[Floats, float], float],
+) -> tuple[int, float, Floats]:
+    """Place of the best kernel, best penalty, and all kernels' losses with it: in turn, until neither changes.
+
+    >>> def loss_of(basis, penalty):
+    ...     return abs(basis[0] - 3.0) + abs(penalty - 2)
+    >>> search(5, [1.0, 2.0, 3.0], lambda place: np.array([place]), loss_of)
+    (3, 2.0, array([3., 2., 1., 0., 1.]))
+    """
+    bases: dict[int, Floats] = {}  # one decomposition serves all penalties
+    losses: dict[tuple[int, int], float] = {}
+
+    def loss_at(place: tuple[int, int]) -> float:
+        if place not in losses:
+            if place[0] not in bases:
+                bases[place[0]] = basis_of(place[0])
+            losses[place] = loss_of(bases[place[0]], penalties[place[1]])
+        return losses[place]
+
+    best, before = (n_kernels // 2, len(penalties) // 2), (-1, -1)
     while best != before:
         before = best
-        for axis, size in enumerate(sizes):
-            line = [(*best[:axis], place, *best[axis + 1 :]) for place in range(size)]
-            best = min(line, key=lambda place: at(place).loss)
-    return at(best)
+        best = min(((kernel, best[1]) for kernel in range(n_kernels)), key=loss_at)
+        best = min(((best[0], penalty) for penalty in range(len(penalties))), key=loss_at)
+    return best[0], penalties[best[1]], np.array([losses[kernel, best[1]] for kernel in range(n_kernels)])
+
+
+def rough_fit(
+    basis: Floats, codes: Codes, n_classes: int, penalty: float, flips: Floats | None, fit_intercept: bool
+) -> tuple[float, FlipFit]:
+    """A fit good enough to compare with others, after its left-out loss."""
+    ones = np.ones(len(codes))
+    features, ridges = with_intercept(basis, penalty, fit_intercept)
+    problem = FlipProblem(features, codes, ones, ridges, n_classes, 1 if n_classes == 2 else n_classes, flips)
+    found = solve(problem, "lbfgs", FEW, ROUGH, even_directions(features, ones, ridges))
+    return left_out_loss(problem, found), found

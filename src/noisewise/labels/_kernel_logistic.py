@@ -6,33 +6,32 @@ from typing import Any, Self
 
 import numpy as np
 
-from noisewise._inputs import Chance, Codes, Floats, generator
+from noisewise._inputs import Chance, Codes, generator
 from noisewise.labels._base import check_weights
 from noisewise.labels._flip_solvers import SOLVERS
 from noisewise.labels._given_noise import as_copies
-from noisewise.labels._kernel_choice import PENALTIES, Choice, choose, widths_of
+from noisewise.labels._kernel_choice import PENALTIES, choose, widths_of
 from noisewise.labels._kernel_features import NORMS, KernelRows
-from noisewise.labels._kernel_machine import CHOICE_ROWS, KernelMachine
+from noisewise.labels._kernel_machine import KernelMachine, some_of
 from noisewise.labels._noise_source import resolve_noise
 from noisewise.labels._nystroem import Standardizer
-from noisewise.noise import FlipMatrix
 
 
 class RobustKernelLogisticRegression(KernelMachine):
     """Kernel logistic regression that learns how labels were flipped while it learns them, for two or more classes.
 
     The observed label is the true one seen through a flip matrix, the true one is logistic in a function of the row
-    that a kernel keeps smooth. Nothing needs tuning: columns are standardised, and the width of a Gaussian kernel, the
-    penalty, and whether the flip matrix is learned with the function or imposed from confident disagreements are those
-    that foretell left-out observed labels best. ``noise=FlipMatrix.none(n_classes)`` is kernel logistic regression.
+    that a kernel keeps smooth. Nothing needs tuning: columns are standardised, and the width of a Gaussian kernel and
+    the penalty are those that foretell left-out observed labels best. ``noise=FlipMatrix.none(n_classes)`` is kernel
+    logistic regression.
 
     Parameters
     ----------
-    noise : FlipMatrix, "confident", "fisher" or None, default=None
-        What happened to the labels. None learns it. A learned one can be nearly nothing where the kernel is flexible
-        enough to explain the flips, so where kernel or penalty are chosen the asymmetric part of "confident" stands
-        beside it. The strings impose the asymmetric part of what another estimator finds: confident disagreements with
-        scores that did not see the label, or RobustKernelFisherClassifier.
+    noise : FlipMatrix, "fisher", "confident" or None, default="fisher"
+        What happened to the labels. None learns it with the function; that may come out as hardly any noise where the
+        kernel is flexible enough to follow the flips. The strings impose the asymmetric part of what another estimator
+        finds: RobustKernelFisherClassifier, or confident disagreements with scores that did not see the label. With a
+        "precomputed" kernel there are no rows to ask about, and they learn it.
     kernel : Kernel, function of (X, Z), name, "precomputed" or None
         Any of `noisewise.kernels`, a function that returns the Gram matrix, a name scikit-learn knows, or the Gram
         matrix itself in the place of X. Rows are then taken as they are. None: Gaussian, on standardised columns.
@@ -71,6 +70,7 @@ class RobustKernelLogisticRegression(KernelMachine):
     Examples
     --------
     >>> from sklearn.datasets import make_moons
+    >>> from noisewise import FlipMatrix
     >>> X, y = make_moons(300, noise=0.2, random_state=0)
     >>> noise = FlipMatrix.binary(false_positive=0.0, false_negative=0.4)
     >>> observed = noise.corrupt(y, rng=0)
@@ -82,7 +82,7 @@ class RobustKernelLogisticRegression(KernelMachine):
 
     def __init__(
         self,
-        noise: Any = None,
+        noise: Any = "fisher",
         kernel: Any = None,
         penalty: float | None = None,
         norm: str = "function",
@@ -113,32 +113,26 @@ class RobustKernelLogisticRegression(KernelMachine):
         copies = as_copies(X, codes, weights)
         self.standardizer_ = Standardizer.of(X[copies]) if self.kernel is None else None
         rows = self._as_seen(X)
-        choice = self._choose(rows, codes, weights, copies, rng)
-        self.kernel_, self.penalty_ = choice.kernel, choice.penalty
-        noise = None if choice.flips is None else FlipMatrix(choice.flips)
-        self._fit_function(
-            KernelRows(self.kernel_, rows), codes, weights, noise, rng, self.norm, self.solver, self.max_iter
+        noise = resolve_noise(self._noise_source(), rows, codes, len(self.classes_), weights)
+        flips = None if noise is None else noise.matrix
+        some = some_of(copies, rng)
+        self.kernel_, self.penalty_ = choose(
+            rows[np.ix_(some, some)] if self.kernel == "precomputed" else rows[some],
+            codes[some],
+            len(self.classes_),
+            widths_of(self._n_varying(rows)) if self.kernel is None else [self.kernel],
+            PENALTIES if self.penalty is None else [self.penalty],
+            flips,
+            self.norm,
+            self.fit_intercept,
         )
+        seen = KernelRows(self.kernel_, rows)
+        self._fit_function(seen, codes, weights, noise, rng, self.norm, self.solver, self.max_iter)
         return self
 
-    def _choose(self, rows: Any, codes: Codes, weights: Floats, copies: Codes, rng: np.random.Generator) -> Choice:
-        """Kernel, penalty and noise, given or chosen; choices are made on some rows, each as often as its weight."""
-        n_classes = len(self.classes_)
-        given = resolve_noise(self.noise, rows, codes, n_classes, weights)
-        noises: list[Floats | None] = [None if given is None else given.matrix]
-        if self.kernel is not None and self.penalty is not None:
-            return Choice(self.kernel, self.penalty, noises[0], np.nan)
-        if self.noise is None and self.kernel != "precomputed":
-            beside = resolve_noise("confident", rows, codes, n_classes, weights)
-            noises.append(None if beside is None else beside.matrix)
-        some = (
-            np.sort(rng.choice(len(copies), CHOICE_ROWS, replace=False)) if len(copies) > CHOICE_ROWS else slice(None)
-        )
-        places = copies[some]
-        kernels = widths_of(self._n_varying(rows)) if self.kernel is None else [self.kernel]
-        penalties = PENALTIES if self.penalty is None else [self.penalty]
-        part = rows[np.ix_(places, places)] if self.kernel == "precomputed" else rows[places]
-        return choose(part, codes[places], n_classes, kernels, penalties, noises, self.norm, self.fit_intercept)
+    def _noise_source(self) -> Any:
+        """Other estimators need rows; of a kernel matrix the noise is learned."""
+        return None if self.kernel == "precomputed" and isinstance(self.noise, str) else self.noise
 
     def _sparse(self) -> Any:
         return False if self.kernel == "precomputed" else "csr"
@@ -148,8 +142,6 @@ class RobustKernelLogisticRegression(KernelMachine):
         for name, known in (("norm", NORMS), ("solver", SOLVERS)):
             if getattr(self, name) not in known:
                 raise ValueError(f"{name} is {getattr(self, name)!r}; it must be one of {', '.join(known)}")
-        if self.kernel == "precomputed" and isinstance(self.noise, str):
-            raise ValueError(f"noise is {self.noise!r}, which needs rows, but X is a kernel matrix; give a FlipMatrix")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -105,3 +105,10 @@ class KernelMachine(FlipClassifier):
         self.support_ = rows.support(places)
         self.dual_coef_ = projection @ found.columns[: projection.shape[1]]
         self.intercept_ = found.columns[-1] if self.fit_intercept else np.zeros(problem.n_scores)
+
+
+def some_of(copies: Codes, rng: np.random.Generator, most: int = CHOICE_ROWS) -> Codes:
+    """Rows to choose on: all, or a draw of those that are many."""
+    if len(copies) <= most:
+        return copies
+    return np.asarray(copies[np.sort(rng.choice(len(copies), most, replace=False))])

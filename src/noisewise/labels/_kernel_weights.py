@@ -1,8 +1,8 @@
-"""How much each of many kernels counts, with a fixed sum: the well-posed form of learning several kernels.
+"""How much each of many kernels counts: weights that sum to one, chosen by what foretells left-out observed labels.
 
-With K the sum of weight_i K_i and weights that sum to one, the least f' K^-1 f over the weights is the squared sum of
-the norms of functions f_i that sum to f. So weights in proportion to these norms never raise the loss, kernels that do
-not help go to zero, and there is a scale: nothing is left that could cancel the penalty.
+The penalised likelihood itself can't choose them: it always gains from kernels so narrow that every row is only like
+itself, which memorise labels and say nothing about other rows. With a fixed sum and the function's norm penalised the
+problem has a scale, so that no factor between weights and function can cancel the penalty.
 """
 
 from __future__ import annotations
@@ -13,24 +13,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from noisewise._inputs import Codes, Floats
-from noisewise.labels._flip_likelihood import FlipFit, FlipProblem
-from noisewise.labels._flip_solvers import solve
-from noisewise.labels._kernel_choice import FEW, ROUGH, with_intercept
-from noisewise.labels._kernel_features import even_directions, exact_features
-from noisewise.labels._left_out_loss import left_out_loss
+from noisewise.labels._kernel_choice import CHOICE_RANK, rough_fit, search
+from noisewise.labels._kernel_features import exact_features
 
-FIRST_LOOK = 3  # passes after which penalty and noise are chosen anew, with weights that say something
-RANK = 200
-NEGLIGIBLE = 1e-3  # weights below are zero
+SHARE = 0.3  # of a kernel that joins
+MOST_JOINING = 8  # kernels, the best ones alone, that may join
+NEGLIGIBLE = 1e-3  # shares below are zero
 
 
 @dataclass(frozen=True)
 class Weighing:
-    """Weights of the kernels, the penalty and flips (None: learned) they go with, and the loss after every pass."""
+    """Weights of the kernels, the penalty they go with, the left-out loss after every pass, and whether none helped."""
 
     weights: Floats
     penalty: float
-    flips: Floats | None
     history: list[float]
     converged: bool
 
@@ -40,70 +36,56 @@ def weigh_kernels(
     codes: Codes,
     n_classes: int,
     penalties: Sequence[float],
-    noises: Sequence[Floats | None],
+    flips: Floats | None,
     fit_intercept: bool,
     max_iter: int,
     tol: float,
 ) -> Weighing:
-    """Weights with the least penalised loss on these rows, from equal ones, one pass after the other.
+    """The best single kernel and penalty; then, pass by pass, the one that helps most joins with a share of 0.3.
 
     Parameters
     ----------
     grams : array of shape (n_kernels, n, n)
     codes : array of int of shape (n,)
     n_classes : int
-    penalties, noises : sequences
-        Of several, those with the least left-out loss are taken, at the start and once more a few passes later.
+    penalties : sequence of float
+    flips : array of shape (n_classes, n_classes) or None
+        None: learned.
     fit_intercept : bool
     max_iter : int
-        Most passes.
+        Most passes; the single kernel is the first.
     tol : float
-        A pass that lowers the mean loss by less is the last.
+        Passes end where none lowers the mean left-out loss by more.
     """
-    weights = np.full(len(grams), 1 / len(grams))
-    penalty, flips = penalties[0], noises[0]
-    history: list[float] = []
-    for turn in range(max_iter):
-        basis, projection = exact_features(np.tensordot(weights, grams, 1), np.ones(len(codes)), "function", RANK)
-        if turn in (0, FIRST_LOOK):
-            tried = [(*_fit(basis, codes, n_classes, p, t, fit_intercept), p, t) for p in penalties for t in noises]
-            _, found, penalty, flips = min(tried, key=lambda one: one[0])
-            history = []
-        else:
-            _, found = _fit(basis, codes, n_classes, penalty, flips, fit_intercept)
-        history.append(found.history[-1])
-        dual = projection @ found.columns[: projection.shape[1]]
-        moved = reweighed(weights, grams, dual)
-        if len(history) > 1 and turn > FIRST_LOOK and history[-2] - history[-1] < tol * len(codes):
-            return Weighing(pruned(moved), penalty, flips, history, True)
-        weights = moved
-    return Weighing(pruned(weights), penalty, flips, history, len(grams) == 1)
+    identity = np.eye(len(grams))
 
+    def basis_of(weights: Floats) -> Floats:
+        return exact_features(np.tensordot(weights, grams, 1), np.ones(len(codes)), "function", CHOICE_RANK)[0]
 
-def reweighed(weights: Floats, grams: Floats, dual: Floats) -> Floats:
-    """Weights in proportion to the norms of the kernels' own parts of the function, ``weight_i sqrt(a' K_i a)``.
+    def loss_of(basis: Floats, penalty: float) -> float:
+        return rough_fit(basis, codes, n_classes, penalty, flips, fit_intercept)[0]
 
-    >>> reweighed(np.array([0.5, 0.5]), np.array([[[4.0]], [[1.0]]]), np.array([[1.0]])).round(3)
-    array([0.667, 0.333])
-    """
-    squared = np.array([np.sum(dual * (gram @ dual)) for gram in grams])
-    norms = weights * np.sqrt(np.maximum(squared, 0))
-    total = norms.sum()
-    return np.asarray(norms / total) if total > 0 else weights  # a function of zero says nothing about kernels
+    place, penalty, alone = search(len(grams), penalties, lambda kernel: basis_of(identity[kernel]), loss_of)
+    weights, history = identity[place], [float(alone[place])]
+    joining = np.argsort(alone, kind="stable")[:MOST_JOINING]
+    while len(history) < max_iter:
+        mixed = [(1 - SHARE) * weights + SHARE * identity[kernel] for kernel in joining]
+        trials = [(loss_of(basis_of(mix), penalty), mix) for mix in mixed if not np.array_equal(mix, weights)]
+        least, mix = min(trials, key=lambda trial: trial[0], default=(np.inf, weights))
+        if history[-1] - least <= tol:
+            return Weighing(pruned(weights), penalty, history, True)
+        weights, basis = mix, basis_of(mix)
+        losses = {one: loss_of(basis, one) for one in penalties}
+        penalty = min(losses, key=lambda one: losses[one])
+        history.append(losses[penalty])
+    return Weighing(pruned(weights), penalty, history, len(grams) == 1)
 
 
 def pruned(weights: Floats) -> Floats:
-    """Without the negligible ones; the largest always stays."""
+    """Without the negligible ones; the largest always stays.
+
+    >>> pruned(np.array([0.7, 0.2998, 0.0002])).round(3)
+    array([0.7, 0.3, 0. ])
+    """
     kept = np.where(weights >= min(NEGLIGIBLE, weights.max()), weights, 0.0)
     return np.asarray(kept / kept.sum())
-
-
-def _fit(
-    basis: Floats, codes: Codes, n_classes: int, penalty: float, flips: Floats | None, fit_intercept: bool
-) -> tuple[float, FlipFit]:
-    """A rough fit and its left-out loss."""
-    ones = np.ones(len(codes))
-    features, ridges = with_intercept(basis, penalty, fit_intercept)
-    problem = FlipProblem(features, codes, ones, ridges, n_classes, 1 if n_classes == 2 else n_classes, flips)
-    found = solve(problem, "lbfgs", FEW, ROUGH, even_directions(features, ones, ridges))
-    return left_out_loss(problem, found), found

@@ -15,43 +15,44 @@ from noisewise.labels._base import check_weights
 from noisewise.labels._given_noise import as_copies
 from noisewise.labels._kernel_choice import PENALTIES
 from noisewise.labels._kernel_features import KernelRows
-from noisewise.labels._kernel_machine import CHOICE_ROWS, EXACT_ROWS, KernelMachine
+from noisewise.labels._kernel_machine import EXACT_ROWS, KernelMachine, some_of
 from noisewise.labels._kernel_weights import weigh_kernels
 from noisewise.labels._multikernel_printed import fit_printed
 from noisewise.labels._noise_source import resolve_noise
 from noisewise.labels._nystroem import Standardizer
 from noisewise.noise import FlipMatrix
 
-ALGORITHMS = ("posed", "printed")
-PASSES = {"posed": 100, "printed": 10}
-STEP = 1e-4  # of the mean loss: a pass that gains less is the last
+ALGORITHMS = ("left_out", "printed")
+PASSES = {"left_out": 20, "printed": 12}
+CHOICE_ROWS = 400  # weights of kernels are chosen on so many
+STEP = 1e-3  # of the mean left-out loss: a pass that gains less is not taken
 
 
 class RobustMultiKernelLogisticRegression(KernelMachine):
     """Robust kernel logistic regression in a weighted sum of kernels: 21 widths, or kernels of groups of columns.
 
-    The weights of the kernels are learned with the function and the flip matrix, most of them to zero. By default they
-    sum to one and the function's norm is penalised, by what foretells left-out observed labels best; so the problem has
-    a scale, and passes end when they no longer gain. With one kernel it is RobustKernelLogisticRegression.
+    The weights of the kernels sum to one and are chosen by what foretells left-out observed labels: first the best
+    single kernel, then, pass by pass, the one that helps most joins, until none does. Most weights are zero. With one
+    kernel it is RobustKernelLogisticRegression.
 
     Parameters
     ----------
-    noise : FlipMatrix, "confident", "fisher" or None, default=None
+    noise : FlipMatrix, "fisher", "confident" or None, default="fisher"
         What happened to the labels, as for RobustKernelLogisticRegression.
     kernels : sequence of kernels, optional
         Any of `noisewise.kernels`; ``Grouped(kernel, columns)`` sees one group of columns. Rows are then taken as they
         are. By default 21 Gaussian kernels exp(-r^2 / g) with g from 2^-10 to 2^10, on standardised columns.
     penalty : float, optional
         Half of it weighs the function's norm against the summed loss. By default it is chosen.
-    algorithm : {"posed", "printed"}, default="posed"
+    algorithm : {"left_out", "printed"}, default="left_out"
         "printed" is Algorithm 2 of the paper with its equations put right and `max_iter` passes, for 3,000 rows at
         most: no intercept, no `penalty`, and no end but the last pass. More passes memorise the noise.
     fit_intercept : bool, default=True
     low_rank : int, optional
-        Rows that stand for all (Nystroem). By default 300 beyond 3,000 rows. Weights of kernels are learned on 700 rows
+        Rows that stand for all (Nystroem). By default 300 beyond 3,000 rows. Weights of kernels are chosen on 400 rows
         at most.
     max_iter : int, optional
-        Most passes over the kernels' weights: 100, or 10 for "printed".
+        Most passes over the kernels' weights: 20, or 12 for "printed".
     tol : float, default=1e-6
         Largest gradient of the mean loss, in coordinates of equal curvature, at which the last fit ends.
     random_state : int, RandomState, Generator or None
@@ -69,7 +70,7 @@ class RobustMultiKernelLogisticRegression(KernelMachine):
     n_iter_ : int
         Passes over the kernels' weights.
     objective_history_ : list of float
-        Penalised loss after every pass with the final penalty; for "printed" the negative log-likelihood.
+        Mean left-out loss after every pass; for "printed" the negative log-likelihood.
     classes_ : array
 
     Examples
@@ -84,10 +85,10 @@ class RobustMultiKernelLogisticRegression(KernelMachine):
 
     def __init__(
         self,
-        noise: Any = None,
+        noise: Any = "fisher",
         kernels: Sequence[Kernel] | None = None,
         penalty: float | None = None,
-        algorithm: str = "posed",
+        algorithm: str = "left_out",
         fit_intercept: bool = True,
         low_rank: int | None = None,
         max_iter: int | None = None,
@@ -105,7 +106,7 @@ class RobustMultiKernelLogisticRegression(KernelMachine):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn the kernels' weights, then function and noise. A row of weight 2 counts as two rows."""
+        """Find the kernels' weights, then function and noise. A row of weight 2 counts as two rows."""
         X, codes = self._check_training(X, y, accept_sparse="csr", dtype=np.float64)
         self._check_settings(X, codes)
         weights = check_weights(sample_weight, X)
@@ -118,10 +119,10 @@ class RobustMultiKernelLogisticRegression(KernelMachine):
         if self.algorithm == "printed":
             self._fit_printed(rows, codes, weights, noise)
         else:
-            self._fit_posed(rows, codes, weights, copies, noise, rng)
+            self._fit_left_out(rows, codes, weights, copies, noise, rng)
         return self
 
-    def _fit_posed(
+    def _fit_left_out(
         self,
         rows: Any,
         codes: Codes,
@@ -130,32 +131,25 @@ class RobustMultiKernelLogisticRegression(KernelMachine):
         noise: FlipMatrix | None,
         rng: np.random.Generator,
     ) -> None:
-        n_classes = len(self.classes_)
-        noises: list[Floats | None] = [None if noise is None else noise.matrix]
-        if self.noise is None and not (len(self.kernels_) == 1 and self.penalty is not None):
-            beside = resolve_noise("confident", rows, codes, n_classes, weights)
-            noises.append(None if beside is None else beside.matrix)
-        if len(copies) > CHOICE_ROWS:
-            copies = copies[np.sort(rng.choice(len(copies), CHOICE_ROWS, replace=False))]
+        some = some_of(copies, rng, CHOICE_ROWS)
         found = weigh_kernels(
-            self._grams(rows[copies]),
-            codes[copies],
-            n_classes,
+            self._grams(rows[some]),
+            codes[some],
+            len(self.classes_),
             PENALTIES if self.penalty is None else [self.penalty],
-            noises,
+            None if noise is None else noise.matrix,
             self.fit_intercept,
-            self.max_iter or PASSES["posed"],
+            self.max_iter or PASSES["left_out"],
             STEP,
         )
         self.kernel_weights_, self.penalty_ = found.weights, found.penalty
         self.kernel_ = ConicSum(self.kernels_, found.weights)
-        imposed = None if found.flips is None else FlipMatrix(found.flips)
-        self._fit_function(KernelRows(self.kernel_, rows), codes, weights, imposed, rng)
-        if len(found.history) > 1:
+        self._fit_function(KernelRows(self.kernel_, rows), codes, weights, noise, rng)
+        if len(self.kernels_) > 1:
             self.n_iter_, self.objective_history_ = len(found.history), found.history
         if not found.converged:
             warnings.warn(
-                f"the kernels' weights still gained after {len(found.history)} passes; raise max_iter or the penalty",
+                f"another kernel would still help after {len(found.history)} passes; raise max_iter",
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -175,7 +169,7 @@ class RobustMultiKernelLogisticRegression(KernelMachine):
         if found.all_pruned:
             warnings.warn(
                 f"pass {len(found.history) + 1} of the printed algorithm would have pruned all kernels; what was there "
-                "before is kept, and fewer passes or algorithm='posed' would do better",
+                "before is kept, and fewer passes or algorithm='left_out' would do better",
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -200,7 +194,7 @@ class RobustMultiKernelLogisticRegression(KernelMachine):
         if self.algorithm == "printed" and X.shape[0] > EXACT_ROWS:
             raise ValueError(
                 f"there are {X.shape[0]} rows, and algorithm='printed' holds a square matrix for every kernel; "
-                f"give at most {EXACT_ROWS}, or take algorithm='posed'"
+                f"give at most {EXACT_ROWS}, or take algorithm='left_out'"
             )
 
     def __sklearn_tags__(self) -> Any:

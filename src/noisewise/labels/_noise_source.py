@@ -6,6 +6,7 @@ it does harm. What another estimator is worth asking for is which way labels fli
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from noisewise.noise import FlipMatrix
 
 SOURCES = ("confident", "fisher")
 LANDMARKS = 500
+LEAST_RATE = 0.02
 
 
 def resolve_noise(noise: Any, X: Any, codes: Codes, n_classes: int, weights: Floats | None = None) -> FlipMatrix | None:
@@ -47,8 +49,10 @@ def resolve_noise(noise: Any, X: Any, codes: Codes, n_classes: int, weights: Flo
         )
     copies = as_copies(X, codes, np.ones(len(codes)) if weights is None else weights)
     rows, labels = X[copies], codes[copies]
+    if (labels == labels[0]).all():  # weights leave out all classes but one
+        return FlipMatrix.symmetric(LEAST_RATE, n_classes)
     found = _by_confident_rows(rows, labels, n_classes) if noise == "confident" else _by_fisher(rows, labels, n_classes)
-    return FlipMatrix.estimated(asymmetric_part(found))
+    return FlipMatrix.estimated(with_least_rate(asymmetric_part(found)))
 
 
 def asymmetric_part(matrix: Floats) -> Floats:
@@ -62,6 +66,19 @@ def asymmetric_part(matrix: Floats) -> Floats:
     np.fill_diagonal(one_way, 0)
     np.fill_diagonal(one_way, 1 - one_way.sum(axis=1))
     return np.asarray(one_way)
+
+
+def with_least_rate(matrix: Floats, rate: float = LEAST_RATE) -> Floats:
+    """The flip matrix with no class flipping less than this: where no flip is possible, no label can be doubted.
+
+    >>> with_least_rate(np.array([[1.0, 0.0], [0.2, 0.8]]))
+    array([[0.98, 0.02],
+           [0.2 , 0.8 ]])
+    """
+    raised = np.maximum(matrix, rate / (len(matrix) - 1))
+    np.fill_diagonal(raised, 0)
+    np.fill_diagonal(raised, 1 - raised.sum(axis=1))
+    return np.asarray(raised)
 
 
 def confident_flips(scores: Floats, codes: Codes) -> Floats:
@@ -107,7 +124,9 @@ def _by_confident_rows(X: Any, codes: Codes, n_classes: int) -> Floats:
 def _by_fisher(X: Any, codes: Codes, n_classes: int) -> Floats:
     from noisewise.labels._fisher import RobustKernelFisherClassifier  # it takes noise sources itself
 
-    found = RobustKernelFisherClassifier().fit(X, codes)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a rough answer will do, and nobody asked for that classifier
+        found = RobustKernelFisherClassifier().fit(X, codes)
     flips = np.eye(n_classes)  # a class that all weights leave out is not among those found
     flips[np.ix_(found.classes_, found.classes_)] = found.noise_.matrix
     return flips

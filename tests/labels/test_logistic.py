@@ -1,0 +1,115 @@
+"""Robust logistic regression: scikit-learn without noise, the boundary and the rates with it."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_breast_cancer, load_iris, make_blobs
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import StandardScaler
+
+from noisewise import FlipMatrix
+from noisewise.labels import RobustLogisticRegression
+
+CYCLE = FlipMatrix(0.6 * np.eye(3) + 0.4 * np.roll(np.eye(3), 1, axis=1))
+ONE_SIDED = FlipMatrix.binary(false_positive=0.0, false_negative=0.4)
+
+
+def three_blobs(n=1500):
+    return make_blobs(n, centers=[[0, 0], [4, 0], [0, 4]], random_state=0)
+
+
+@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("load", [load_breast_cancer, load_iris])
+def test_without_noise_it_is_logistic_regression(C, fit_intercept, load):
+    X, y = load(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    weights = np.random.default_rng(0).uniform(0.2, 2, len(y))
+    none = FlipMatrix.none(len(np.unique(y)))
+    found = RobustLogisticRegression(none, C=C, fit_intercept=fit_intercept, tol=1e-9).fit(X, y, weights)
+    plain = LogisticRegression(C=C, fit_intercept=fit_intercept, tol=1e-12, solver="newton-cholesky").fit(X, y, weights)
+    np.testing.assert_allclose(found.coef_, plain.coef_, atol=1e-5)
+    np.testing.assert_allclose(found.predict_proba(X), plain.predict_proba(X), atol=1e-6)
+
+
+def test_one_sided_flips_move_the_boundary_back():
+    X, y = make_blobs(1500, centers=[[0, 0], [2.5, 0]], random_state=0)
+    observed = ONE_SIDED.corrupt(y, 0)
+    model = RobustLogisticRegression().fit(X, observed)
+    plain = LogisticRegression().fit(X, observed)
+    clean = LogisticRegression().fit(X, y).score(X, y)
+    assert model.score(X, y) > clean - 0.01 > plain.score(X, y) + 0.03
+    np.testing.assert_allclose(model.noise_.matrix, ONE_SIDED.matrix, atol=0.08)
+
+
+def test_cyclic_flips_of_three_classes_are_found():
+    X, y = three_blobs()
+    model = RobustLogisticRegression().fit(X, CYCLE.corrupt(y, 0))
+    np.testing.assert_allclose(model.noise_.matrix, CYCLE.matrix, atol=0.06)
+    assert model.score(X, y) > 0.96
+
+
+@pytest.mark.parametrize("source", ["confident", "fisher"])
+def test_noise_of_other_estimators_is_one_sided(source):
+    X, y = make_blobs(300, centers=[[0, 0], [3, 0]], random_state=0)
+    model = RobustLogisticRegression(noise=source).fit(X, ONE_SIDED.corrupt(y, 0))
+    assert model.noise_.matrix[0, 1] < 0.05
+    assert 0.25 < model.noise_.matrix[1, 0] < 0.55
+    assert model.score(X, y) > 0.9
+
+
+@pytest.mark.parametrize("container", [sparse.csr_matrix, sparse.csr_array, sparse.csc_array])
+def test_sparse_rows_equal_dense_rows(container):
+    X, y = three_blobs(300)
+    X = np.where(X > 1, X, 0)
+    observed = CYCLE.corrupt(y, 0)
+    dense = RobustLogisticRegression(tol=1e-9).fit(X, observed)
+    thin = RobustLogisticRegression(tol=1e-9).fit(container(X), observed)
+    np.testing.assert_allclose(thin.coef_, dense.coef_, atol=1e-4)
+    np.testing.assert_allclose(thin.predict_proba(container(X)), dense.predict_proba(X), atol=1e-5)
+
+
+def test_weights_count_rows():
+    X, y = three_blobs(200)
+    observed, counts = CYCLE.corrupt(y, 0), np.random.default_rng(1).integers(0, 4, 200)
+    weighted = RobustLogisticRegression(tol=1e-8).fit(X, observed, counts)
+    repeated = RobustLogisticRegression(tol=1e-8).fit(np.repeat(X, counts, axis=0), np.repeat(observed, counts))
+    np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=1e-5)
+
+
+def test_flipped_rows_are_of_low_quality_and_get_other_labels():
+    X, y = make_blobs(1000, centers=[[0, 0], [6, 0]], random_state=0)
+    observed = ONE_SIDED.corrupt(y, 0)
+    model = RobustLogisticRegression().fit(X[:500], observed[:500])
+    rest, wrong = slice(500, None), observed[500:] != y[500:]
+    quality = model.label_quality(X[rest], observed[rest])
+    assert quality[~wrong].min() > quality[wrong].mean()
+    assert np.mean(model.suggest(X[rest], observed[rest]) == y[rest]) > 0.99
+
+
+def test_an_early_end_is_told():
+    X, y = load_breast_cancer(return_X_y=True)
+    with pytest.warns(ConvergenceWarning, match="after 2 iterations; scale the columns"):
+        RobustLogisticRegression(max_iter=2).fit(X, y)
+
+
+def test_the_history_falls_to_the_minimum():
+    X, y = three_blobs(300)
+    model = RobustLogisticRegression().fit(X, CYCLE.corrupt(y, 0))
+    assert len(model.objective_history_) == model.n_iter_ + 1
+    assert model.objective_history_[-1] == min(model.objective_history_)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"C": 0}, "C is 0"),
+        ({"max_iter": 0}, "max_iter is 0"),
+        ({"noise": "guess"}, "noise is 'guess'"),
+        ({"noise": FlipMatrix.none(3)}, "the noise is for 3 classes"),
+    ],
+)
+def test_impossible_parameters_get_a_sentence(change, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        RobustLogisticRegression(**change).fit(*load_breast_cancer(return_X_y=True))
