@@ -16,8 +16,13 @@ def check_folder(folder: Path, files: str) -> None:
     nearest = next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
     if not nearest.is_dir():
         raise ValueError(f"{nearest} is a file, so that there can be no folder {folder} for {files}")
-    if not os.access(nearest, os.W_OK | os.X_OK):
-        raise ValueError(f"the folder {nearest} can't be written to; name another one for {files}")
+    try:
+        with tempfile.TemporaryDirectory(dir=nearest, prefix="."):  # permissions do not tell all: try
+            pass
+    except OSError as error:
+        raise ValueError(
+            f"the folder {nearest} can't be written to ({error.strerror}); name another one for {files}"
+        ) from None
 
 
 def write_whole(text: str, path: Any) -> None:

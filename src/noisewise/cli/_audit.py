@@ -91,7 +91,8 @@ def audit(
         _print_json(result, truth, precision, list(texts))
     else:
         _print_worst(result, truth, precision)
-    say(f"wrote {' and '.join(str(path) for path in texts)}; open the report in a browser")
+    table_file, patch_file, report_file = texts
+    say(f"wrote {table_file}, {patch_file} and {report_file}; open the last in a browser")
 
 
 def _table(
