@@ -197,7 +197,7 @@ def plateau(values: Floats, largest: float = 1.0) -> tuple[float, float, int]:
 
 def _with_sure_wrong(rho0: float, error: float, feedback: Floats) -> tuple[float, float]:
     """Sharpen rho0 by the rounds whose action is surely wrong, unless they contradict the exploration."""
-    mean, spread, count = plateau(feedback) if len(feedback) > 1 else (0.0, 1.0, 0)
+    mean, spread, count = plateau(feedback, largest=0.7) if len(feedback) > 1 else (0.0, 1.0, 0)
     spread = float(np.hypot(spread, DOUBT))
     if count < 20 or abs(mean - rho0) > 3 * np.hypot(spread, error):
         return rho0, error

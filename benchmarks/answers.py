@@ -1,0 +1,86 @@
+"""LinUCB where the noise is not the same for all: rates by action, by person, and answers that do not come.
+
+    python benchmarks/answers.py [--rounds 30000]
+
+8x8 digits drawn with replacement, one seed: error of the greedy label in the end / mistakes of the played label.
+"""
+
+import argparse
+
+import numpy as np
+from feedback import digits
+
+from noisewise import FlipMatrix
+from noisewise.online.recipes import linucb
+
+BY_ACTION = {
+    "(.5, .1) and (.05, .6)": [(0.5, 0.1), (0.05, 0.6)],
+    "(.3, .1) and (.1, .3)": [(0.3, 0.1), (0.1, 0.3)],
+    "all (.2, .2)": [(0.2, 0.2)],
+}
+CAREFUL, CARELESS, SPITEFUL, YES, NO = (0.02, 0.02), (0.3, 0.3), (0.8, 0.8), (0.97, 0.03), (0.03, 0.97)
+PEOPLE = {
+    "half careful, all kinds": [CAREFUL] * 10 + [CARELESS] * 5 + [SPITEFUL] * 2 + [YES] * 2 + [NO],
+    "4 careful, 10 careless, 3 yes, 3 no": [CAREFUL] * 4 + [CARELESS] * 10 + [YES] * 3 + [NO] * 3,
+    "all (.15, .15)": [(0.15, 0.15)] * 20,
+}
+SILENCE = {"half, at random": (0.5, 0.5), "70 % of wrong, 10 % of right": (0.7, 0.1), "all of wrong": (1.0, 0.2)}
+
+
+def rate(learner, X, y, mistakes):
+    return f"{np.mean(learner.predict(X[:20_000]) != y[:20_000]):.3f} / {np.mean(mistakes):.3f}"
+
+
+def by_action(X, y):
+    print(f"{'rates of half of the actions':40}{'raw':>16}{'rates known':>16}{'rates found':>16}")
+    for name, kinds in BY_ACTION.items():
+        which = np.random.default_rng(0).permutation(10) % len(kinds)
+        noise = [FlipMatrix.binary(*kinds[kind]) for kind in which]
+        learners = linucb(10), linucb(10, noise=noise), linucb(10, rates="action", random_state=0)
+        played = [learner.play(X, y, noise=noise, rng=3).mistakes for learner in learners]
+        print(f"{name:40}" + "".join(f"{rate(one, X, y, wrong):>16}" for one, wrong in zip(learners, played)))
+
+
+def answered(learner, X, y, answer, who=None):
+    """Decide and learn row by row; `answer` says what is heard of a right or wrong action."""
+    wrong = np.zeros(len(y), dtype=bool)
+    for i, (x, true) in enumerate(zip(X, y)):
+        decision = learner.decide(x)
+        wrong[i] = decision.action != true
+        learner.learn(decision, answer(i, not wrong[i]), person=None if who is None else who[i])
+    return rate(learner, X, y, wrong)
+
+
+def by_person(X, y):
+    rng = np.random.default_rng(1)
+    print(f"\n{'20 people':40}{'raw':>16}{'person=':>16}")
+    for name, kinds in PEOPLE.items():
+        rates, activity = np.array(kinds)[rng.permutation(20)], 1 / np.arange(1, 21)
+        who, u = rng.choice(20, size=len(y), p=activity / activity.sum()).tolist(), rng.random(len(y))
+
+        def answer(i, right, rates=rates, who=who, u=u):
+            return int(u[i] >= rates[who[i], 1]) if right else int(u[i] < rates[who[i], 0])
+
+        print(f"{name:40}{answered(linucb(10), X, y, answer):>16}{answered(linucb(10), X, y, answer, who):>16}")
+
+
+def silent(X, y):
+    rng = np.random.default_rng(2)
+    print(f"\n{'no answer (else flips of .15, .15)':40}" + "".join(f"{way:>16}" for way in ("drop", "no", "auto")))
+    for name, silence in SILENCE.items():
+        u, v = rng.random(len(y)), rng.random(len(y))
+
+        def answer(i, right, silence=silence, u=u, v=v):
+            return None if u[i] < silence[right] else int(right != (v[i] < 0.15))
+
+        cells = [answered(linucb(10, missing=way), X, y, answer) for way in ("drop", "no", "auto")]
+        print(f"{name:40}" + "".join(f"{cell:>16}" for cell in cells), flush=True)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=30_000)
+    X, y = digits(parser.parse_args().rounds)
+    by_action(X, y)
+    by_person(X[:20_000], y[:20_000])
+    silent(X, y)
