@@ -1,4 +1,4 @@
-"""Gao, Yang and Zhou: On the Resistance of Nearest Neighbor to Random Noisy Labels."""
+"""Gao, Yang and Zhou: On the Robustness of Nearest Neighbor with Noisy Data."""
 
 from __future__ import annotations
 
