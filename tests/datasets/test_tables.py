@@ -148,3 +148,12 @@ def test_encoders_are_kept_in_model_files(tmp_path):
     save(encoder, tmp_path / "encoder.nw")
     kept = load(tmp_path / "encoder.nw")
     np.testing.assert_array_equal(kept.transform(frame).toarray(), encoder.transform(frame).toarray())
+
+
+def test_many_columns_alike_get_one_note():
+    columns = {f"c{j}": [1, 1, 1] for j in range(9)} | {f"g{j}": [1.0, None, 2.0 + j] for j in range(4)}
+    encoder = TableEncoder().fit(pl.DataFrame(columns))
+    assert encoder.notes_ == (
+        "each of 9 columns ('c0', 'c1', 'c2', ...) is the same in every row: left out",
+        "each of 4 columns ('g0', 'g1', 'g2', ...) has missing values: filled with the median and marked",
+    )

@@ -93,7 +93,7 @@ def _heat(audit: LabelAudit, names: list[str]) -> list[dict[str, Any]]:
                     "name": names[k],
                     "text": f"{100 * p:.0f}",
                     "range": f"{100 * low[j, k]:.1f} to {100 * high[j, k]:.1f}",
-                    "share": round(100 * p, 1),
+                    "share": round(100 * (p if j == k else np.sqrt(p)), 1),  # the root shows rare flips
                     "same": j == k,
                 }
                 for k, p in enumerate(audit.noise.matrix[j])

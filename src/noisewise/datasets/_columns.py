@@ -102,37 +102,37 @@ Column = NumberColumn | CategoryColumn | TextColumn
 
 
 def learn_column(values: nw.Series[Any]) -> tuple[Column | None, list[str]]:
-    """What a column holds, and notes for the reader; None for one that says nothing about the rows."""
+    """What a column holds (None if it says nothing about the rows), and what there is to note about it."""
     reading = _reading(values)
     if reading == "nested":
-        return None, [f"column {values.name!r} holds lists or records: left out"]
+        return None, ["holds lists or records: left out"]
     missing = int(np.isnan(READINGS[reading](values)).sum()) if reading else int(values.is_null().sum())
     if missing == len(values):
-        return None, [f"column {values.name!r} is empty: left out"]
+        return None, ["is empty: left out"]
     return _learn_numbers(values, reading, missing) if reading else _learn_names(values, missing)
 
 
 def _learn_numbers(values: nw.Series[Any], reading: str, missing: int) -> tuple[Column | None, list[str]]:
     learnt = NumberColumn.of(values, reading)
     if not missing and not np.ptp(READINGS[reading](values)):
-        return None, [f"column {values.name!r} is the same in every row: left out"]
-    notes = [] if reading == "number" else [f"column {values.name!r} holds {READ_AS[reading]}"]
-    return learnt, notes + _note_missing(values.name, missing, "filled with the median and marked")
+        return None, ["is the same in every row: left out"]
+    notes = [] if reading == "number" else [f"holds {READ_AS[reading]}"]
+    return learnt, notes + _note_missing(missing, "filled with the median and marked")
 
 
 def _learn_names(values: nw.Series[Any], missing: int) -> tuple[Column | None, list[str]]:
-    name, strings = values.name, as_strings(values)
+    strings = as_strings(values)
     distinct = len(set(strings.tolist()))
     if distinct == 1:
-        return None, [f"column {name!r} is the same in every row: left out"]
+        return None, ["is the same in every row: left out"]
     if distinct <= MOST_CATEGORIES or distinct <= len(strings) // 5:
-        notes = _note_missing(name, missing, "kept as a category of their own")
+        notes = _note_missing(missing, "kept as a category of their own")
         if distinct > MOST_CATEGORIES:
-            notes.append(f"column {name!r} has {distinct} categories: the rarest are put together")
+            notes.append(f"has {distinct} categories: the rarest are put together")
         return CategoryColumn.of(strings), notes
     if np.mean([len(value.split()) for value in strings]) >= 2:
-        return TextColumn(), [f"column {name!r} holds text: its words are hashed into {TEXT_WIDTH} columns"]
-    return None, [f"column {name!r} has {distinct} distinct names in {len(strings)} rows: left out"]
+        return TextColumn(), [f"holds text: its words are hashed into {TEXT_WIDTH} columns"]
+    return None, [f"has {distinct} distinct names in {len(strings)} rows: left out"]
 
 
 def _reading(values: nw.Series[Any]) -> str:
@@ -188,5 +188,5 @@ def as_strings(values: nw.Series[Any]) -> NDArray[Any]:
     return np.array(known, dtype=object)
 
 
-def _note_missing(column: str, missing: int, done: str) -> list[str]:
-    return [f"column {column!r} has {missing} missing values: {done}"] if missing else []
+def _note_missing(missing: int, done: str) -> list[str]:
+    return [f"has {missing} missing values: {done}"] if missing else []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
@@ -13,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from noisewise.datasets._columns import Column, learn_column
 
+MOST_ALIKE = 3
 Frame = nw.DataFrame[Any] | nw.LazyFrame[Any]
 
 
@@ -46,11 +48,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             return self
         names = frame.collect_schema().names()
         learnt = list(run(partial(_learn, frame.to_native()), names))
-        notes = [note for _, some in learnt for note in some]
+        notes = _told([(name, note) for name, (_, some) in zip(names, learnt, strict=True) for note in some])
         self.columns_ = {name: column for name, (column, _) in zip(names, learnt, strict=True) if column is not None}
         if not self.columns_:
             raise ValueError("no column can be used as a feature: " + "; ".join(notes))
-        self.notes_ = tuple(notes)
+        self.notes_ = notes
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
@@ -87,6 +89,21 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             f"{gaps.sum()} missing values in {np.count_nonzero(gaps)} columns: filled with the median and marked",
         )
         self.gaps_ = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True).fit(rows)
+
+
+def _told(notes: list[tuple[str, str]]) -> tuple[str, ...]:
+    """A sentence for each column, or one for many columns of which the same can be said."""
+    alike: dict[str, list[tuple[str, str]]] = {}
+    for name, note in notes:
+        alike.setdefault(re.sub(r"has \d+ ", "has ", note), []).append((name, note))
+    sentences: list[str] = []
+    for common, group in alike.items():
+        if len(group) <= MOST_ALIKE:
+            sentences += [f"column {name!r} {note}" for name, note in group]
+        else:
+            some = ", ".join(repr(name) for name, _ in group[:MOST_ALIKE])
+            sentences.append(f"each of {len(group)} columns ({some}, ...) {common}")
+    return tuple(sentences)
 
 
 def _learn(table: Any, name: str) -> tuple[Column | None, list[str]]:
