@@ -12,8 +12,12 @@ import numpy as np
 from sklearn.datasets import make_moons
 
 from noisewise import FlipMatrix
-from noisewise.labels import FlipMatrixDisplay, LabelQualityDisplay
-from noisewise.labels import RobustGaussianProcessClassifier, RobustKernelLogisticRegression
+from noisewise.labels import (
+    FlipMatrixDisplay,
+    LabelQualityDisplay,
+    RobustGaussianProcessClassifier,
+    RobustKernelLogisticRegression,
+)
 
 X, y = make_moons(500, noise=0.25, random_state=0)  # 0: the upper banana, 1: the lower one
 noise = FlipMatrix.binary(false_positive=0.0, false_negative=0.4)
