@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+LONG_NUMBER = re.compile(r"(?<![\w.])\d+\.\d{3,}(?![\w.])")  # hundredths of a point are fine enough
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999933", "#882255")
 
 
@@ -28,7 +30,8 @@ def panels(
 ) -> str:
     """One panel for each key with one curve for each method; `scale` "log" draws both axes in powers of ten."""
     figure = _figure(min(columns, len(curves)), -(-len(curves) // columns))
-    axes = figure.subplots(-(-len(curves) // columns), min(columns, len(curves)), squeeze=False).ravel()
+    shape = -(-len(curves) // columns), min(columns, len(curves))
+    axes = figure.subplots(*shape, squeeze=False, sharey=scale == "log").ravel()
     names = list(dict.fromkeys(name for panel in curves.values() for name in panel))
     colours = {name: COLOURS[place % len(COLOURS)] for place, name in enumerate(names)}
     for axis, (title, panel) in zip(axes, curves.items()):
@@ -36,6 +39,7 @@ def panels(
             axis.plot(curve.x, curve.y, curve.style, color=colours[name], label=name, linewidth=1.3)
         axis.set_title(title, fontsize=9)
         axis.set(xscale=scale, yscale=scale)
+        axis.minorticks_off()
         if limits is not None:
             axis.set_ylim(*limits)
         axis.tick_params(labelsize=7)
@@ -101,4 +105,4 @@ def _svg(figure: Any, colours: Mapping[str, str]) -> str:
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": "noisewise", "path.simplify": True}):
         canvas: Any = FigureCanvasSVG(figure)
         canvas.print_svg(drawing, metadata={"Date": None, "Creator": None})
-    return drawing.getvalue()
+    return LONG_NUMBER.sub(lambda found: f"{float(found[0]):.2f}", drawing.getvalue())
