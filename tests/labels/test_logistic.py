@@ -55,7 +55,7 @@ def test_noise_of_other_estimators_is_one_sided(source):
     X, y = make_blobs(300, centers=[[0, 0], [3, 0]], random_state=0)
     model = RobustLogisticRegression(noise=source).fit(X, ONE_SIDED.corrupt(y, 0))
     assert model.noise_.matrix[0, 1] < 0.05
-    assert 0.25 < model.noise_.matrix[1, 0] < 0.55
+    assert 0.2 < model.noise_.matrix[1, 0] < 0.55
     assert model.score(X, y) > 0.9
 
 

@@ -34,11 +34,6 @@ class KernelRows:
     def __init__(self, kernel: Any, rows: Any) -> None:
         self.kernel = kernel
         self.rows = rows
-        if kernel == "precomputed" and rows.shape[0] != rows.shape[1]:
-            raise ValueError(
-                f"the precomputed kernel matrix has shape {rows.shape}; in fit it must be square, a row and a column "
-                "for each training row"
-            )
 
     def gram(self, places: Codes | None = None) -> Floats:
         """Gram matrix of the rows at these places; of all by default."""

@@ -107,7 +107,7 @@ class RobustKernelLogisticRegression(KernelMachine):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Choose what is not given, then fit function and noise. A row of weight 2 counts as two rows."""
         X, codes = self._check_training(X, y, accept_sparse=self._sparse(), dtype=np.float64)
-        self._check_settings(codes)
+        self._check_settings(X, codes)
         weights = check_weights(sample_weight, X)
         rng = generator(0 if self.random_state is None else self.random_state)
         copies = as_copies(X, codes, weights)
@@ -137,8 +137,13 @@ class RobustKernelLogisticRegression(KernelMachine):
     def _sparse(self) -> Any:
         return False if self.kernel == "precomputed" else "csr"
 
-    def _check_settings(self, codes: Codes) -> None:
+    def _check_settings(self, X: Any, codes: Codes) -> None:
         self._check_shared_settings(codes)
+        if self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
+            raise ValueError(
+                f"the precomputed kernel matrix has shape {X.shape}; in fit it must be square, a row and a column for "
+                "each training row"
+            )
         for name, known in (("norm", NORMS), ("solver", SOLVERS)):
             if getattr(self, name) not in known:
                 raise ValueError(f"{name} is {getattr(self, name)!r}; it must be one of {', '.join(known)}")
