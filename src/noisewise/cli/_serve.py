@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated, Any
@@ -45,7 +46,7 @@ def serve(
     Every decision and answer is on disk before it is acknowledged. With --role api and --role learner several machines
     share a PostgreSQL store.
     """
-    from noisewise.serve import Settings, new_key_in, read_keys
+    from noisewise.serve import Settings, check_store, new_key_in, read_keys
 
     if new_key is not None:
         if keys is None:
@@ -59,6 +60,7 @@ def serve(
         raise ValueError(f"--host {host} can be reached by others: give --keys FILE, or --anybody if that is meant")
     with TemporaryDirectory(prefix="noisewise-") as folder:
         place = store or (f"sqlite:///{folder}/demo.db" if demo else "sqlite:///noisewise.db")
+        check_store(place)
         settings = Settings(
             place,
             role,  # type: ignore[arg-type]
@@ -91,6 +93,8 @@ def _run(settings: Any, host: str, port: int, log_level: str, temporary: bool) -
         server_header=False,
         timeout_graceful_shutdown=10,
     )
-    uvicorn.Server(config).run()
-    if app.state.refusal is not None:
-        raise ValueError(app.state.refusal)
+    server = uvicorn.Server(config)
+    with suppress(SystemExit):  # by a signal, or because it could not start
+        server.run()
+    if not server.started:
+        raise ValueError(getattr(app.state, "refusal", None) or f"the service could not start on port {port}")

@@ -13,6 +13,16 @@ from noisewise.serve._observe import log_as_json
 from noisewise.serve._schemas import ModelSpec
 from noisewise.serve._security import new_key_in, read_keys
 from noisewise.serve._settings import Settings
-from noisewise.serve._store import Store
+from noisewise.serve._store import Store, check_store
 
-__all__ = ["ModelSpec", "Settings", "Store", "create_app", "log_as_json", "new_key_in", "read_keys", "replay"]
+__all__ = [
+    "ModelSpec",
+    "Settings",
+    "Store",
+    "check_store",
+    "create_app",
+    "log_as_json",
+    "new_key_in",
+    "read_keys",
+    "replay",
+]

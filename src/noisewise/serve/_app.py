@@ -39,7 +39,6 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         demo: asyncio.Task[None] | None = None
         try:
             await asyncio.to_thread(service.start, asyncio.get_running_loop())
-            app.state.refusal = None
             if chosen.demo:
                 demo = asyncio.create_task(run_demo(service))
             yield

@@ -212,3 +212,15 @@ def _prepare_sqlite(connection: Any, _record: Any) -> None:
 def _begin_sqlite(connection: sa.Connection) -> None:
     writes = connection.get_execution_options().get("noisewise_writes")
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def check_store(url: str) -> None:
+    """Refuse, in a sentence, an address where no log can be kept."""
+    store = Store(url)
+    try:
+        store.create()
+    except sa.exc.SQLAlchemyError as error:
+        reason = str(getattr(error, "orig", None) or error).splitlines()[0]
+        raise ValueError(f"the store {sa.make_url(url).render_as_string()} can't be used: {reason}") from None
+    finally:
+        store.close()
