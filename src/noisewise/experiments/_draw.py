@@ -71,8 +71,12 @@ def bars(groups: Mapping[str, Mapping[str, float]], y_label: str, *, scale: str 
 def critical_difference(scores: Mapping[str, Sequence[float]]) -> str:
     """Mean ranks of methods over the same problems; a bar joins those that Nemenyi's test can't tell apart (0.05)."""
     import numpy as np
-    import scikit_posthocs as posthocs
     from scipy.stats import rankdata
+
+    try:
+        import scikit_posthocs as posthocs
+    except ImportError as error:
+        raise ImportError("Nemenyi's test needs scikit-posthocs: pip install 'noisewise[experiments]'") from error
 
     table = np.array(list(scores.values())).T
     ranks = dict(zip(scores, rankdata(-table, axis=1).mean(axis=0), strict=True))
