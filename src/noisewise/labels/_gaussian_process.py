@@ -44,7 +44,7 @@ class RobustGaussianProcessClassifier(NoisyLabelClassifier):
         Number of kernel features. By default 60, more with more than 700 rows, at most 256. Up to 3,000 different rows
         they are the kernel's leading directions among all of them, beyond among landmarks (Nystroem), so that time and
         memory grow linearly.
-    max_iter : int, default=100
+    max_iter : int, default=200
         Most steps along the evidence's gradient.
     tol : float, default=1e-7
         Stop where a step changes the evidence by less, relatively.
@@ -81,7 +81,7 @@ class RobustGaussianProcessClassifier(NoisyLabelClassifier):
         self,
         noise: FlipMatrix | str | None = None,
         low_rank: int | None = None,
-        max_iter: int = 100,
+        max_iter: int = 200,
         tol: float = 1e-7,
         random_state: Chance = None,
     ) -> None:

@@ -40,7 +40,7 @@ class Candidate:
 
 
 def scan(rows: LabelledRows, rank: int, known: Floats | None) -> list[Candidate]:
-    """The best amplitude and flips on a coarse grid for each width, best width first."""
+    """The best amplitude of a coarse grid for each width and each start of the flips, best first."""
     squared = squared_distances(rows.rows)
     apart = squared[squared > 0]
     typical = float(np.sqrt(np.median(apart))) if apart.size else 1.0
@@ -50,21 +50,23 @@ def scan(rows: LabelledRows, rank: int, known: Floats | None) -> list[Candidate]
     begin = starts(tasks[TYPICAL]) if known is None else [known]
     found = []
     for features, task in zip(kernels, tasks):
-        tried: list[Candidate] = []
         for flips in begin:
+            tried: list[Candidate] = []
             V = None
             for amplitude in AMPLITUDES:
                 mode = find_mode(task, flips, 1 / amplitude, V, SCAN_TOL)
                 V = mode.coefficients
                 tried.append(Candidate(features, mode, flips, mode.evidence + log_prior(flips, known)))
-        found.append(max(tried, key=lambda one: one.score))
+            found.append(max(tried, key=lambda one: one.score))
     return sorted(found, key=lambda one: -one.score)
 
 
 def tune(rows: LabelledRows, rank: int, known: Floats | None, max_iter: int, tol: float) -> Candidate:
-    """Scan, then climb from the best widths: two for two classes, where flips and overlap are hardest to tell apart."""
-    found = scan(rows, rank, known)[: 2 if rows.n_classes == 2 else 1]
-    return max((climb(one, known, max_iter, tol) for one in found), key=lambda one: one.score)
+    """Scan, then climb twice: from the two best widths, or with more than two classes from both starts."""
+    found: dict[Any, Candidate] = {}
+    for one in scan(rows, rank, known):
+        found.setdefault(one.features.width if rows.n_classes == 2 else one.flips.tobytes(), one)
+    return max((climb(one, known, max_iter, tol) for one in list(found.values())[:2]), key=lambda one: one.score)
 
 
 def climb(candidate: Candidate, known: Floats | None, max_iter: int, tol: float) -> Candidate:
@@ -96,6 +98,8 @@ def climb(candidate: Candidate, known: Floats | None, max_iter: int, tol: float)
         callback=lambda _: history.append(best.score),
         options={"maxiter": max_iter, "ftol": tol, "gtol": 1e-6},
     )
+    if not history or best.score > history[-1]:  # a last line search that ended the climb may still have found better
+        history.append(best.score)
     return replace(best, history=tuple(history), n_iter=int(result.nit), converged=bool(result.status != 1))
 
 

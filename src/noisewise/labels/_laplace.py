@@ -67,7 +67,7 @@ class Mode:
         volume = sum(2 * np.log(np.diag(factor)).sum() - rank * np.log(self.precision) for factor in self.factors)
         return _objective(self.rows, self.coefficients, self.precision) - float(volume) / 2
 
-    def gradient(self, tol: float = 1e-7) -> tuple[float, Floats]:
+    def gradient(self, tol: float = 1e-5) -> tuple[float, Floats]:
         """Slopes of the evidence in the logarithms of the precision and of the flip matrix (true, observed).
 
         The mode moves with both; what this does to the evidence comes from one linear system, solved to `tol`.
