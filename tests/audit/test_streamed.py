@@ -83,6 +83,9 @@ def test_what_needs_all_rows_says_so():
         audit_labels(frame.lazy(), y[:-1])
     with pytest.raises(ValueError, match="pass a lazy frame"):
         audit_labels(frame, y, client=object())
+    dask_frame = pytest.importorskip("dask.dataframe").from_pandas(frame.to_pandas(), npartitions=2)
+    with pytest.raises(ValueError, match="a lazy frame of dask has no fixed order of rows"):
+        audit_labels(dask_frame, y)
 
 
 def test_progress_counts_columns_and_partitions(small_partitions):

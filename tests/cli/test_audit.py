@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -126,3 +127,19 @@ def test_options_that_cannot_be_get_one_sentence(run, iris, arguments, sentence)
     assert sentence in done.stderr
     assert "Traceback" not in done.stderr
     assert sorted(iris.iterdir()) == before
+
+
+@pytest.mark.slow
+def test_a_cluster_writes_the_same_files(run, tmp_path):
+    pytest.importorskip("dask.distributed", reason="dask is an extra")
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 5000)
+    X = rng.normal(size=(5000, 3)) + 2 * y[:, None]
+    pl.DataFrame(X).with_columns(y=pl.Series(np.where(rng.random(5000) < 0.1, 0, y))).write_parquet(
+        tmp_path / "a.parquet"
+    )
+    for engine in ("local", "dask"):
+        done = run("audit", "a.parquet", "-l", "y", "--engine", engine, "--out", engine, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+    for name in ("audit.csv", "patch.csv", "audit.html"):
+        assert (tmp_path / "local" / name).read_text() == (tmp_path / "dask" / name).read_text()

@@ -99,11 +99,17 @@ def run_audit(
 
 def _encoded(X: Any, robust: bool, run: Runner) -> tuple[TableEncoder, Any]:
     """Rows as numbers: all of them, or those of a lazy frame as they are needed."""
-    if not isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame):
+    frame = nw.from_native(X, pass_through=True)
+    if not isinstance(frame, nw.LazyFrame):
         if run is not map:
             raise ValueError("a cluster reads its rows from a file; pass a lazy frame, polars.scan_parquet(path), as X")
         encoder = TableEncoder()
         return encoder, encoder.fit_transform(X)
+    if not frame.implementation.is_polars():
+        raise ValueError(
+            f"a lazy frame of {frame.implementation.value} has no fixed order of rows; collect it, or use "
+            "polars.scan_parquet"
+        )
     if not robust:
         raise ValueError(
             "folds need all rows in memory; collect the lazy frame, or leave model out to stream it through the default"
