@@ -21,6 +21,7 @@ from noisewise.serve._service import warm_up
 warm_up()
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 print("ready", flush=True)
+children = []
 for line in sys.stdin:
     store, port, role, seconds = line.split()
     child = os.fork()
@@ -29,7 +30,13 @@ for line in sys.stdin:
         app = create_app(Settings(store, role, state_seconds=float(seconds)))
         uvicorn.run(app, port=int(port), log_level="critical", access_log=False, ws="none")
         os._exit(0)
+    children.append(child)
     print(child, flush=True)
+for child in children:  # whoever asked for them is gone
+    try:
+        os.kill(child, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
 """
 
 

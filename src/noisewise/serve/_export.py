@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import threading
 import warnings
+from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
@@ -72,7 +73,7 @@ def parquet(store: Store, model: ServedModel) -> bytes:
 
 def off_policy_report(store: Store, model: ServedModel, method: str) -> dict[str, Any]:
     """What the model as it is now, a uniform choice and each action alone would have been worth."""
-    rounds = list(answered_rounds(store, model))[-MOST_ROUNDS:]
+    rounds = deque(answered_rounds(store, model), maxlen=MOST_ROUNDS)
     if len(rounds) < 2:
         raise ValueError(f"the log has {len(rounds)} answered decisions; two or more are needed")
     actions = list(model.spec.actions)
