@@ -3,8 +3,16 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.datasets import load_iris, make_moons
+from sklearn.linear_model import LogisticRegression
 
 from noisewise import FlipMatrix
+from noisewise.kernels import Gaussian, Linear
+from noisewise.labels import (
+    RobustKernelLogisticRegression,
+    RobustLogisticRegression,
+    RobustMultiKernelLogisticRegression,
+)
 from noisewise.online import recipes
 
 K, D = 5, 30
@@ -139,3 +147,29 @@ def test_two_streams_equal_one(stream):
         halves.play(X[:211], y[:211])
         halves.play(X[211:], y[211:])
         assert np.array_equal(whole.table_, halves.table_)
+
+
+def test_robust_logistic_regression_without_noise_is_logistic_regression():
+    X, y = load_iris(return_X_y=True)
+    robust = RobustLogisticRegression(FlipMatrix.none(3), tol=1e-9).fit(X, y)
+    plain = LogisticRegression(tol=1e-12, solver="newton-cholesky").fit(X, y)
+    np.testing.assert_allclose(robust.predict_proba(X), plain.predict_proba(X), atol=1e-5)
+
+
+def test_robust_kernel_logistic_regression_without_noise_is_kernel_logistic_regression():
+    """Logistic regression on a root of the Gram matrix is kernel logistic regression."""
+    X, y = make_moons(80, noise=0.3, random_state=0)
+    gram = Gaussian(1.0).gram(X)
+    robust = RobustKernelLogisticRegression(FlipMatrix.none(2), Gaussian(1.0), penalty=0.5, tol=1e-9).fit(X, y)
+    values, vectors = np.linalg.eigh(gram)
+    root = vectors * np.sqrt(np.maximum(values, 0))
+    plain = LogisticRegression(C=2.0, tol=1e-10, solver="newton-cholesky").fit(root, y)
+    np.testing.assert_allclose(robust.decision_function(X), plain.decision_function(root), atol=1e-4)
+
+
+def test_one_kernel_of_many_is_robust_kernel_logistic_regression():
+    X, y = make_moons(80, noise=0.3, random_state=0)
+    for kernel in (Gaussian(1.0), Linear()):
+        one = RobustKernelLogisticRegression(NOISE, kernel, penalty=0.5, tol=1e-9).fit(X, y)
+        many = RobustMultiKernelLogisticRegression(NOISE, [kernel], penalty=0.5, tol=1e-9).fit(X, y)
+        np.testing.assert_allclose(many.decision_function(X), one.decision_function(X), atol=1e-6)

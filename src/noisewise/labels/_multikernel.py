@@ -25,7 +25,7 @@ from noisewise.noise import FlipMatrix
 ALGORITHMS = ("left_out", "printed")
 PASSES = {"left_out": 20, "printed": 12}
 CHOICE_ROWS = 400  # weights of kernels are chosen on so many
-STEP = 1e-3  # of the mean left-out loss: a pass that gains less is not taken
+CHANCE = 0.2  # spread of what a change of kernels does to the loss of a row: a pass must gain more than its mean
 
 
 class RobustMultiKernelLogisticRegression(KernelMachine):
@@ -46,7 +46,7 @@ class RobustMultiKernelLogisticRegression(KernelMachine):
         Half of it weighs the function's norm against the summed loss. By default it is chosen.
     algorithm : {"left_out", "printed"}, default="left_out"
         "printed" is Algorithm 2 of the paper with its equations put right and `max_iter` passes, for 3,000 rows at
-        most: no intercept, no `penalty`, and no end but the last pass. More passes memorise the noise.
+        most: no intercept, no `penalty`, and no end but the last pass. More passes are not better.
     fit_intercept : bool, default=True
     low_rank : int, optional
         Rows that stand for all (Nystroem). By default 300 beyond 3,000 rows. Weights of kernels are chosen on 400 rows
@@ -140,7 +140,7 @@ class RobustMultiKernelLogisticRegression(KernelMachine):
             None if noise is None else noise.matrix,
             self.fit_intercept,
             self.max_iter or PASSES["left_out"],
-            STEP,
+            CHANCE / np.sqrt(len(some)),
         )
         self.kernel_weights_, self.penalty_ = found.weights, found.penalty
         self.kernel_ = ConicSum(self.kernels_, found.weights)

@@ -1,8 +1,8 @@
 """Algorithm 2 of Bootkrajang and Kaban as printed, its equations put right: one step on everything in each pass.
 
 The function is sum_i eta_i K_i w with eta = u^2. Weights w and kernels' weights eta are only known up to a common
-factor, so the penalties that are re-estimated from them fade: run to convergence it memorises the noise, and the number
-of passes is what keeps it smooth.
+factor, so the penalties that are re-estimated from them lose their hold, and the number of passes is what keeps the
+function smooth.
 """
 
 from __future__ import annotations
