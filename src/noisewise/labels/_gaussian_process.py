@@ -143,7 +143,7 @@ class RobustGaussianProcessClassifier(NoisyLabelClassifier):
         posterior = np.empty((X.shape[0], len(self.classes_)))
         for part in blocks(X.shape[0]):
             features = self.features_(self.standardizer_(X[part], np.float64))
-            spread = variances(tuple(self.factors_), features)
+            spread = variances(self.factors_, features)
             scores = (features @ self.coefficients_) / np.sqrt(1 + np.pi / 8 * spread)
             if scores.shape[1] == 1:
                 scores = np.concatenate([np.zeros_like(scores), scores], axis=1)

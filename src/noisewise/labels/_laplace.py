@@ -9,7 +9,7 @@ with W_c the curvature of class c alone, clipped at zero: rows that look flipped
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -73,14 +73,10 @@ class Mode:
         The mode moves with both; what this does to the evidence comes from one linear system, solved to `tol`.
         """
         features, q = self.task.features, self.precision
-        clipped = self.rows.curvature > 0
-        spread, trace = np.empty_like(self.rows.gradient), 0.0
-        for c, factor in enumerate(self.factors):
-            inverse = solve_triangular(factor, np.eye(len(factor)), check_finite=False)
-            for part in blocks(len(features)):
-                spread[part, c] = np.square(features[part] @ inverse).sum(axis=1)
-            trace += float(np.square(inverse).sum())
-        halves = np.where(clipped, -spread / 2, 0.0)
+        trace = sum(float(np.square(_inverse(factor)).sum()) for factor in self.factors)
+        halves = np.where(
+            self.rows.curvature > 0, -variances(self.factors, features) / 2, 0.0
+        )  # clipped rows are still
         pull = features.T @ self.rows.curvature_slope(halves)
         pull = conjugate(self._hessian, pull, self._precondition, tol, 200)
         precise = q * float(np.square(self.coefficients).sum())
@@ -106,7 +102,6 @@ def find_mode(
     precision: float,
     start: Floats | None = None,
     tol: float = 1e-9,
-    steps: int = MOST_STEPS,
 ) -> Mode:
     """Newton's steps uphill from `start`; each solves the linear system by conjugate gradients, block by block."""
     V = task.start() if start is None else start
@@ -164,12 +159,14 @@ def conjugate(
     return found
 
 
-def variances(factors: tuple[Floats, ...], features: Floats) -> Floats:
+def variances(factors: Iterable[Floats], features: Floats) -> Floats:
     """Variance of each function where rows have these features, of shape (n, n_functions)."""
-    parts = [
-        np.square(solve_triangular(factor, features.T, trans=1, check_finite=False)).sum(axis=0) for factor in factors
-    ]
-    return np.stack(parts, axis=1)
+    inverses = [_inverse(factor) for factor in factors]
+    spread = np.empty((len(features), len(inverses)))
+    for part in blocks(len(features)):
+        for c, inverse in enumerate(inverses):
+            spread[part, c] = np.square(features[part] @ inverse).sum(axis=1)
+    return spread
 
 
 def solve_blocks(factors: tuple[Floats, ...], V: Floats) -> Floats:
@@ -192,6 +189,10 @@ def _factor(features: Floats, roots: Floats, precision: float) -> Floats:
     if failed:
         raise np.linalg.LinAlgError("the curvature of the labels has no Cholesky factor; are some features infinite?")
     return np.asarray(factor)
+
+
+def _inverse(factor: Floats) -> Floats:
+    return np.asarray(solve_triangular(factor, np.eye(len(factor)), check_finite=False))
 
 
 def _objective(rows: FlipRows, V: Floats, precision: float) -> float:
