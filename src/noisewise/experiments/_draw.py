@@ -29,8 +29,8 @@ def panels(
     limits: tuple[float, float] | None = None,
 ) -> str:
     """One panel for each key with one curve for each method; `scale` "log" draws both axes in powers of ten."""
-    figure = _figure(min(columns, len(curves)), -(-len(curves) // columns))
     shape = -(-len(curves) // columns), min(columns, len(curves))
+    figure = _figure(max(shape[1], 1.8), max(shape[0], 1.3))  # one panel alone is drawn larger
     axes = figure.subplots(*shape, squeeze=False, sharey=scale == "log").ravel()
     names = list(dict.fromkeys(name for panel in curves.values() for name in panel))
     colours = {name: COLOURS[place % len(COLOURS)] for place, name in enumerate(names)}
@@ -39,7 +39,8 @@ def panels(
             axis.plot(curve.x, curve.y, curve.style, color=colours[name], label=name, linewidth=1.3)
         axis.set_title(title, fontsize=9)
         axis.set(xscale=scale, yscale=scale)
-        axis.minorticks_off()
+        _tick(axis.xaxis, scale, [x for curve in panel.values() for x in curve.x])
+        _tick(axis.yaxis, scale, [y for other in curves.values() for curve in other.values() for y in curve.y])
         if limits is not None:
             axis.set_ylim(*limits)
         axis.tick_params(labelsize=7)
@@ -95,6 +96,19 @@ def _figure(wide: float, high: float) -> Any:
     return Figure(figsize=(1 + 2.7 * wide, 0.9 + 2.1 * high), layout="constrained")
 
 
+def _tick(axis: Any, scale: str, values: Sequence[float]) -> None:
+    """On a log scale, ticks at powers of ten alone, or at 1, 2 and 5 where these are few."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+    if scale != "log":
+        return
+    axis.set_minor_locator(NullLocator())
+    known = [value for value in values if value > 0]
+    if known and max(known) < 50 * min(known):
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.3g}" if value < 1 else f"{value:,.0f}"))
+
+
 def _svg(figure: Any, colours: Mapping[str, str]) -> str:
     """The drawing with text as text, the same bytes every time."""
     from matplotlib import rc_context
@@ -103,7 +117,8 @@ def _svg(figure: Any, colours: Mapping[str, str]) -> str:
 
     if colours:
         handles = [Line2D([], [], color=colour) for colour in colours.values()]
-        columns = min(len(colours), 6)
+        widest = 0.55 + 0.075 * max(map(len, colours))  # inches of one entry
+        columns = max(1, min(len(colours), int(figure.get_figwidth() / widest)))
         figure.legend(handles, list(colours), loc="outside upper center", ncols=columns, fontsize=8, frameon=False)
     drawing = io.StringIO()
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": "noisewise", "path.simplify": True}):

@@ -130,6 +130,7 @@ PAPER = Paper(
                 "repeat": HUNDRED,
             },
             figures.figure_7,
+            revision=2,
             quick={"repeat": list(range(10))},
         ),
         _declare(
