@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from noisewise._inputs import Codes
 from noisewise.features import DeconvolvedFourierClassifier, NoisyFeatureClassifier
-from noisewise.labels import RobustKNeighborsClassifier, RobustRidgeClassifier
+from noisewise.labels import RobustKNeighborsClassifier, RobustLogisticRegression, RobustRidgeClassifier
 from noisewise.online import recipes
 
 PASSES = 5  # of a stream of feedback over the rows
@@ -19,10 +19,19 @@ PASSES = 5  # of a stream of feedback over the rows
 
 @dataclass(frozen=True)
 class Spoilt:
-    """Training rows after the noise, and what a method may know of it."""
+    """Training rows after the noise, and what a method may know of it.
+
+    Attributes
+    ----------
+    X : array or CSR of shape (n, d)
+    y : array of int of shape (n,)
+        Observed labels; for feedback, the true ones that the answers are about.
+    noise : FlipMatrix or GaussianNoise
+    seed : int
+    """
 
     X: Any
-    y: Codes  # observed labels; for feedback, the true ones that the answers are about
+    y: Codes
     noise: Any
     seed: int
 
@@ -100,6 +109,7 @@ CONTESTANTS: dict[str, dict[str, Contestant]] = {
         "k-NN": _by(_neighbors),
         "random forest": _by(_forest),
         "RobustRidgeClassifier": _by(lambda seed: RobustRidgeClassifier(random_state=seed)),
+        "RobustLogisticRegression": _by(lambda seed: RobustLogisticRegression()),
         "RobustKNeighborsClassifier": _by(lambda seed: RobustKNeighborsClassifier(random_state=seed)),
         "audit, then forest": _corrected,
     },
