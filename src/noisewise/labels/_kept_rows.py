@@ -192,9 +192,7 @@ class KeptRowsClassifier(NoisyLabelClassifier):
 def check_voters(name: str, given: int, available: float) -> int:
     """A number of voters, if there are as many."""
     if given != int(given) or given < 1 or given > available + ROUNDING:
-        raise ValueError(
-            f"{name} is {given}; a whole number from 1 to {available:g}, the rows that can vote, would do"
-        )
+        raise ValueError(f"{name} is {given}; a whole number from 1 to {available:g}, the rows that can vote, would do")
     return int(given)
 
 
