@@ -14,12 +14,13 @@ from noisewise._inputs import Codes, Floats
 from noisewise.noise._accounts import Account, Calibration, link, sum_over
 from noisewise.noise._curve import Curve, Labelled, climb
 from noisewise.noise._flip import FlipMatrix
-from noisewise.noise._variational import Explanation, explain_noise
+from noisewise.noise._variational import HIGH_START, Explanation, explain_noise
 
 FREE_BONUS = 2.0  # log odds in favour of flips that differ
 CLOSE = 6.0  # accounts this far below the best, in log evidence, no longer count
 TEMPER = 0.5  # trust in the profile of the amount: half its log-likelihood
 PROOF = 4.0  # noise is proven if it makes the labels likelier by so much, in log-likelihood
+SAME_AMOUNT = 0.25  # peaks whose amounts differ by a smaller share are one
 SMALLEST_WEIGHT = 0.003
 MOST_FLIPPED, LEAST_KEPT = 0.95, 0.1
 NEGLIGIBLE = 7.0  # in (tempered) log-likelihood
@@ -40,7 +41,7 @@ def calibrate(
         odds = _shares([value for _, value in fits.values()])
         accounts = [Account(w, l, curve, noise.matrix) for w, (l, (curve, _)) in zip(odds, fits.items())]
         return Calibration(_significant(accounts), noise)
-    structures = [(l, free, explain_noise(rows, free)) for l, rows in linked.items() for free in (False, True)]
+    structures = [(l, *found) for l, rows in linked.items() for found in _explanations(rows)]
     values = np.array([found.bound + FREE_BONUS * free for _, free, found in structures])
     accounts, likeliest = [], -np.inf
     for value, (logarithmic, _, found) in zip(values, structures):
@@ -52,6 +53,18 @@ def calibrate(
     kept = _significant(accounts)
     mean = FlipMatrix.estimated(sum_over(account.weight * account.matrix for account in kept))
     return Calibration(kept, mean, proven=likeliest - _without_noise(linked) > PROOF)
+
+
+def _explanations(rows: Labelled) -> list[tuple[bool, Explanation]]:
+    """Symmetric noise, free flips, and where much noise leads free flips to another end, that too.
+
+    With few rows or classes that overlap the evidence often has two peaks of about the same height, with and without
+    noise: to take one of them would be to be too sure.
+    """
+    little, much = explain_noise(rows, True), explain_noise(rows, True, HIGH_START)
+    found = [(False, explain_noise(rows, False)), (True, little)]
+    apart = abs(much.amount - little.amount) > SAME_AMOUNT * max(much.amount, little.amount)
+    return [*found, (True, much)] if apart else found
 
 
 def _without_noise(linked: dict[bool, Labelled]) -> float:

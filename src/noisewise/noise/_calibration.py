@@ -20,7 +20,7 @@ from noisewise.noise._flip import FlipMatrix
 
 BLOCK = 4096
 LAST_ROW = 0.5  # what is said of a number of rows is said to half a row at best
-MODEL_ERROR = 0.015  # of the rows, standard deviation: what the link gets wrong, however many rows there are
+MODEL_ERROR = 0.012  # of the rows, standard deviation: what the link gets wrong, however many rows there are
 
 
 @dataclass(frozen=True)

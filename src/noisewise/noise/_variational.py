@@ -17,7 +17,7 @@ from noisewise.noise._curve import Curve, Labelled, climb, objective
 
 PRIOR_WEIGHT, PRIOR_FLOOR = 2.0, 1e-3  # pseudo-counts of a row of a free flip matrix; the least of one entry
 RATE_PRIOR = 1, 4  # wrong and right labels seen before: some flips are likely, very many are not
-START_RATE = 0.1
+START_RATE, HIGH_START = 0.1, 0.3
 
 
 @dataclass(frozen=True)
@@ -38,10 +38,10 @@ def symmetric(rate: float, n_classes: int) -> Floats:
     return matrix
 
 
-def explain_noise(rows: Labelled, free: bool) -> Explanation:
-    """Coordinate ascent on the evidence bound, from little noise and a gentle curve."""
+def explain_noise(rows: Labelled, free: bool, start: float = START_RATE) -> Explanation:
+    """Coordinate ascent on the evidence bound, from symmetric noise of this rate and a gentle curve."""
     n, n_classes = rows.n, rows.n_classes
-    curve, rate = Curve.gentle(rows), START_RATE
+    curve, rate = Curve.gentle(rows), start
     log_flips = np.log(symmetric(rate, n_classes))
     history: list[float] = []
     for _ in range(80 if n_classes <= 30 else 40):
