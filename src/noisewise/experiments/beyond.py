@@ -31,7 +31,7 @@ def feedback(rows: Rows, printed: Printed) -> list[Block]:
                     ours=chosen.mean(check["measure"]),
                     error=chosen.spread(check["measure"]),
                     verified=check["values"][place],
-                    tolerance=check["tolerance"] if noise != (0.4, 0.4) else 0.02,
+                    tolerance=check["tolerance"] if noise != (0.4, 0.4) else 0.025,
                     side=check["side"],
                 )
             )
