@@ -14,6 +14,7 @@ import os
 
 os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")
 
+import subprocess
 import sys
 import tempfile
 import time
@@ -173,11 +174,26 @@ def one_row_at_a_time(X, y):
     print(f", Vowpal Wabbit's predict + learn {theirs / n * 1e6:.1f} us: {theirs / mine:.1f} times faster")
 
 
+def first_call():
+    """CPU seconds of the first stream in a new process, by code compiled before; importing numba is part of it."""
+    script = """
+import time, numpy as np
+from noisewise.online.recipes import ucwl
+X, y = np.random.default_rng(0).random((100, 784)), np.arange(100) % 10
+start = time.process_time()
+ucwl(10).play(X, y)
+print(f"{time.process_time() - start:.2f}")
+"""
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    print(f"\nfirst call of play in a new process: {ran.stdout.strip()} s")
+
+
 if __name__ == "__main__":
     share = float(sys.argv[1]) if len(sys.argv) > 1 else 1.0
     with tempfile.TemporaryDirectory() as folder:
         X, y = dense_rows(int(60_000 * share))
         table("Dense, 784 x 10, 19 % non-zero", X, y, 10, folder)
         one_row_at_a_time(X, y)
+    first_call()
     with tempfile.TemporaryDirectory() as folder:
         table("Sparse, 50,000 x 20, 75 non-zeros", *sparse_rows(int(100_000 * share)), 20, folder)
