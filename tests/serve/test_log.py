@@ -1,0 +1,113 @@
+"""The log itself: batches, failures, and a store that goes away and comes back."""
+
+import asyncio
+
+import pytest
+import sqlalchemy as sa
+
+from noisewise.serve import Store
+from noisewise.serve._commit import Unwritten
+from noisewise.serve._events import ANSWER, DECISION, Event, new_id
+from noisewise.serve._store import CHUNKS
+from noisewise.serve._write import ACCEPTED, DUPLICATE, UNKNOWN, Entry, LogWriter
+from serve_app import make, service, situation
+
+
+@pytest.fixture
+def store(tmp_path):
+    one = Store(f"sqlite:///{tmp_path}/log.db")
+    one.create()
+    yield one
+    one.close()
+
+
+def decision(name, model=1):
+    return Entry(Event(0, model, DECISION, name, 1.0, code=0, best=0, probability=1.0, active=1), named=True)
+
+
+def answer(name, model=1):
+    return Entry(Event(0, model, ANSWER, name, 2.0, answer=1, source=0))
+
+
+@pytest.mark.parametrize("size", [1, 3, 4, 21, sum(CHUNKS), 200])
+def test_batches_of_any_size_are_numbered_in_order(store, size):
+    writer = LogWriter(store)
+    for start in (0, size):
+        writer.prepare([decision(f"d{start + place}") for place in range(size)]).commit()
+    rows = store.read(limit=1000)
+    assert [row.position for row in rows] == list(range(1, 2 * size + 1))
+    assert [row.number for row in rows] == list(range(2 * size))
+    assert [row.decision_id for row in rows] == [f"d{place}" for place in range(2 * size)]
+
+
+def test_two_writers_take_turns(store):
+    first, second = LogWriter(store), LogWriter(store)
+    for turn in range(6):
+        writer = (first, second)[turn % 2]
+        writer.prepare([decision(f"{turn}-{model}", model) for model in (1, 2)]).commit()
+    rows = store.read()
+    assert [row.position for row in rows] == list(range(1, 13))
+    assert [row.number for row in rows if row.model == 2] == list(range(6))
+
+
+def test_a_batch_knows_its_own_entries(store):
+    batch = [answer("d"), decision("d"), answer("d"), answer("d"), decision("d")]
+    outcomes = LogWriter(store).prepare(batch).commit()
+    assert [one.status for one in outcomes] == [UNKNOWN, ACCEPTED, ACCEPTED, DUPLICATE, DUPLICATE]
+    assert len(store.read()) == 2
+
+
+def test_synced_writing_is_on(store):
+    with store.engine.begin() as connection:
+        assert connection.execute(sa.text("PRAGMA journal_mode")).scalar() == "wal"
+        assert connection.execute(sa.text("PRAGMA synchronous")).scalar() == 2
+
+
+def test_a_log_that_can_not_be_written_is_said_so_and_nothing_is_learnt(tmp_path, monkeypatch, caplog):
+    async def run():
+        async with service(f"sqlite:///{tmp_path}/log.db") as one:
+            model = await make(one, exploration=0.5)
+            made = await one.decide(model, situation([1, 0, 0, 0]))
+            with monkeypatch.context() as broken:
+                broken.setattr(Store, "append", lambda *_: (_ for _ in ()).throw(OSError("no space left")))
+                with pytest.raises(Unwritten, match="ask again with the same decision_id"):
+                    await one.feedback(model, made.decision_id, True)
+                with pytest.raises(Unwritten):
+                    await one.decide(model, situation([0, 1, 0, 0]))
+            assert (model.progress.decisions, model.progress.answers) == (1, 0)
+            await one.feedback(model, made.decision_id, True)
+            again = await one.decide(model, situation([0, 1, 0, 0]))
+            assert again.number == 1
+            return model.model_file()
+
+    assert asyncio.run(run())
+    assert "no space left" in caplog.text
+
+
+def test_damaged_states_are_passed_over(tmp_path, caplog):
+    url = f"sqlite:///{tmp_path}/log.db"
+
+    async def run(check):
+        async with service(url) as one:
+            model = await make(one)
+            made = await one.decide(model, situation([1, 2, 3, 4]))
+            await one.feedback(model, made.decision_id, True)
+            check(model)
+
+    asyncio.run(run(lambda model: None))
+    store = Store(url)
+    with store.writing() as connection:
+        connection.execute(sa.text("UPDATE snapshots SET data = :data"), {"data": b"nonsense"})
+    store.close()
+
+    def check(model):
+        assert model.progress.answers == 2
+
+    asyncio.run(run(check))
+    assert "passed over" in caplog.text
+
+
+def test_names_of_decisions_are_in_the_order_of_time():
+    names = [new_id() for _ in range(5)]
+    assert len(set(names)) == 5
+    assert [name[:12] for name in names] == sorted(name[:12] for name in names)

@@ -1,0 +1,84 @@
+"""Decisions without learning are those of the library, and what explains them is what was compared."""
+
+import numpy as np
+import pytest
+
+from noisewise.serve import ModelSpec
+from noisewise.serve._rank import MOST_SKIPPED, move_past, next_uniform, rank
+from noisewise.serve._recipes import new_learner
+
+BY_ACTION = [{"false_positive": 0.1 * place, "false_negative": 0.2} for place in range(3)]
+SPECS = [
+    {"recipe": "linucb", "exploration": 0.3},
+    {"recipe": "linucb", "noise": BY_ACTION},
+    {"recipe": "ucwl"},
+    {"recipe": "confidit"},
+    {"recipe": "banditron", "exploration": 0.5},
+    {"recipe": "soba"},
+    {"recipe": "bandit_pa"},
+]
+
+
+def learner_of(spec):
+    return new_learner(ModelSpec.model_validate({"actions": ["a", "b", "c"], "features": {"count": 5}, **spec}))
+
+
+def states_of(learner):
+    return [learner.table_.copy(), learner.sigma_.copy(), learner.reals_.copy(), learner.integers_.copy()]
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=str)
+def test_ranking_is_deciding_without_a_trace(spec, rng):
+    learner, twin = learner_of(spec), learner_of(spec)
+    chance = learner.chance_.copy()
+    for x in rng.normal(size=(60, 5)):
+        before = states_of(learner)
+        found, decision = rank(learner, x, None, chance), twin.decide(x)
+        assert (found.code, found.best, found.probability) == (decision.code, decision.best, decision.probability)
+        assert all(np.array_equal(old, new) for old, new in zip(before, states_of(learner)))
+        assert learner.n_decisions_ == twin.n_decisions_ - 1
+        assert np.argmax(found.scores + found.widths) == found.best
+        if found.code != found.best:
+            assert found.draw < spec["exploration"]
+        own = learner.decide(x)
+        for one, made in ((learner, own), (twin, decision)):
+            one.learn(made, int(np.argmax(x[:3]) == made.code))
+
+
+def test_scores_are_those_of_the_decision_function(rng):
+    learner = learner_of({"noise": BY_ACTION})
+    for x in rng.normal(size=(40, 5)):
+        learner.learn(learner.decide(x), int(x[0] > 0))
+    x = rng.normal(size=5)
+    found = rank(learner, x, None, learner.chance_.copy())
+    assert found.scores == pytest.approx(learner.decision_function(x[None])[0])
+    spread = [np.sqrt(x @ sigma @ x) / (1 - 0.1 * place - 0.2) for place, sigma in enumerate(learner.sigma_)]
+    assert found.widths == pytest.approx(spread)
+
+
+def test_draws_are_those_of_numpy():
+    stream = np.random.SFC64(7)
+    chance = np.array(stream.state["state"]["state"], dtype=np.uint64)
+    drawn = [next_uniform(chance) for _ in range(1000)]
+    assert drawn == np.random.Generator(stream).random(1000).tolist()
+
+
+def test_a_stream_moves_past_a_draw_of_its_own_and_stays_for_others():
+    ours = np.array(np.random.SFC64(1).state["state"]["state"], dtype=np.uint64)
+    ahead = ours.copy()
+    drawn = [next_uniform(ahead) for _ in range(3)]
+    start = ours.copy()
+    move_past(ours, 0.123)
+    assert (ours == start).all()
+    move_past(ours, drawn[2])
+    assert (ours == ahead).all()
+    for _ in range(MOST_SKIPPED + 1):
+        far = next_uniform(ahead)
+    move_past(ours, far)
+    assert next_uniform(ours) != far
+
+
+def test_scores_that_are_not_finite_are_refused():
+    learner = learner_of({"recipe": "ucwl"})
+    with pytest.raises(ValueError, match="smaller numbers"):
+        rank(learner, np.full(5, np.inf), None, learner.chance_.copy())
