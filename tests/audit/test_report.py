@@ -12,6 +12,7 @@ import pytest
 from sklearn.datasets import load_digits
 
 from noisewise import FlipMatrix, audit_labels
+from noisewise.audit import StressResult
 from noisewise.audit._drawings import class_bars, histogram
 from noisewise.audit._thumbnails import thumbnails
 
@@ -117,6 +118,12 @@ def test_a_browser_opens_and_sorts_the_page(page, tmp_path):
             background = browser.execute_script("return getComputedStyle(document.body).backgroundColor")
             brightness = sum(int(part) for part in re.findall(r"\d+", background)[:3])
             assert (brightness > 600) == (scheme == "light")
+        accuracy = np.random.default_rng(0).uniform(0.5, 0.9, size=(3, 2, 4))
+        stressed = StressResult("labels", ("k-NN", "a method with a long name", "third"), (0.0, 0.3), accuracy, 100)
+        stressed.to_html(tmp_path / "stress.html")
+        browser.get((tmp_path / "stress.html").as_uri())
+        assert browser.execute_script(wide), "the stress test scrolls sideways on a phone"
+        assert len(browser.find_elements("css selector", "svg circle.dot")) == 6
         assert browser.get_log("browser") == []
     finally:
         browser.quit()
