@@ -8,6 +8,7 @@ import numpy as np
 
 from noisewise._inputs import Chance, Codes, generator
 from noisewise.labels._base import check_weights
+from noisewise.labels._flip_classifier import check_iterations
 from noisewise.labels._flip_solvers import SOLVERS
 from noisewise.labels._given_noise import as_copies
 from noisewise.labels._kernel_choice import PENALTIES, choose, widths_of
@@ -116,7 +117,7 @@ class RobustKernelLogisticRegression(KernelMachine):
         noise = resolve_noise(self._noise_source(), rows, codes, len(self.classes_), weights)
         flips = None if noise is None else noise.matrix
         some = some_of(copies, rng)
-        self.kernel_, self.penalty_ = choose(
+        kernel, penalty = choose(
             rows[np.ix_(some, some)] if self.kernel == "precomputed" else rows[some],
             codes[some],
             len(self.classes_),
@@ -126,8 +127,8 @@ class RobustKernelLogisticRegression(KernelMachine):
             self.norm,
             self.fit_intercept,
         )
-        seen = KernelRows(self.kernel_, rows)
-        self._fit_function(seen, codes, weights, noise, rng, self.norm, self.solver, self.max_iter)
+        seen = KernelRows(kernel, rows)
+        self._fit_function(seen, codes, weights, penalty, noise, rng, self.norm, self.solver, self.max_iter)
         return self
 
     def _noise_source(self) -> Any:
@@ -139,6 +140,7 @@ class RobustKernelLogisticRegression(KernelMachine):
 
     def _check_settings(self, X: Any, codes: Codes) -> None:
         self._check_shared_settings(codes)
+        check_iterations(self.max_iter)
         if self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
             raise ValueError(
                 f"the precomputed kernel matrix has shape {X.shape}; in fit it must be square, a row and a column for "

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from noisewise._inputs import Codes, Floats
-from noisewise.labels._flip_classifier import FlipClassifier, check_iterations, check_positive
+from noisewise.labels._flip_classifier import FlipClassifier, check_positive
 from noisewise.labels._flip_likelihood import FlipProblem
 from noisewise.labels._flip_solvers import solve
 from noisewise.labels._kernel_choice import with_intercept
@@ -33,11 +33,10 @@ class KernelMachine(FlipClassifier):
     penalty: float | None
     fit_intercept: bool
     low_rank: int | None
-    max_iter: int | None
     tol: float
     standardizer_: Standardizer | None
     kernel_: Any
-    penalty_: float
+    penalty_: float | None
     low_rank_: int | None
 
     def decision_function(self, X: Any) -> Floats:
@@ -59,8 +58,6 @@ class KernelMachine(FlipClassifier):
 
     def _check_shared_settings(self, codes: Codes) -> None:
         self._check_repeated(codes)
-        if self.max_iter is not None:
-            check_iterations(self.max_iter)
         if self.penalty is not None:
             check_positive("penalty", self.penalty)
         if self.low_rank is not None and self.low_rank < 1:
@@ -71,6 +68,7 @@ class KernelMachine(FlipClassifier):
         rows: KernelRows,
         codes: Codes,
         weights: Floats,
+        penalty: float,
         noise: FlipMatrix | None,
         rng: np.random.Generator,
         norm: str = "function",
@@ -78,6 +76,7 @@ class KernelMachine(FlipClassifier):
         max_iter: int = 1000,
     ) -> None:
         """Fit the function, and the noise unless it is given, to the rows that have weight."""
+        self.kernel_, self.penalty_ = rows.kernel, penalty
         kept = np.flatnonzero(weights)
         codes, weights = codes[kept], weights[kept]
         n, n_classes = len(kept), len(self.classes_)
@@ -89,7 +88,7 @@ class KernelMachine(FlipClassifier):
             places = np.sort(rng.choice(kept, self.low_rank_, replace=False))
             basis, projection = low_rank_features(rows, places, norm)
             basis = basis[kept] if n < len(basis) else basis
-        features, penalties = with_intercept(basis, self.penalty_, self.fit_intercept)
+        features, penalties = with_intercept(basis, penalty, self.fit_intercept)
         problem = FlipProblem(
             features=features,
             codes=codes,

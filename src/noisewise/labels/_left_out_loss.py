@@ -47,4 +47,5 @@ def _leverage(problem: FlipProblem, curvature: Floats) -> Floats:
     hessian = features.T @ (features * (problem.weights * curvature)[:, None])
     hessian[np.diag_indices(len(hessian))] += problem.penalties + 1e-9 * problem.weights.sum()
     root = np.linalg.cholesky(hessian)
-    return np.square(scipy.linalg.solve_triangular(root, features.T, lower=True, check_finite=False)).sum(axis=0)
+    turned = scipy.linalg.solve_triangular(root, features.T, lower=True, check_finite=False)
+    return np.asarray(np.square(turned).sum(axis=0))

@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from noisewise._inputs import Chance, Codes, Floats, generator
 from noisewise.kernels import ConicSum, Gaussian, Kernel
 from noisewise.labels._base import check_weights
+from noisewise.labels._flip_classifier import check_iterations
 from noisewise.labels._given_noise import as_copies
 from noisewise.labels._kernel_choice import PENALTIES
 from noisewise.labels._kernel_features import KernelRows
@@ -142,9 +143,9 @@ class RobustMultiKernelLogisticRegression(KernelMachine):
             self.max_iter or PASSES["left_out"],
             CHANCE / np.sqrt(len(some)),
         )
-        self.kernel_weights_, self.penalty_ = found.weights, found.penalty
-        self.kernel_ = ConicSum(self.kernels_, found.weights)
-        self._fit_function(KernelRows(self.kernel_, rows), codes, weights, noise, rng)
+        self.kernel_weights_ = found.weights
+        total = ConicSum(self.kernels_, found.weights.tolist())
+        self._fit_function(KernelRows(total, rows), codes, weights, found.penalty, noise, rng)
         if len(self.kernels_) > 1:
             self.n_iter_, self.objective_history_ = len(found.history), found.history
         if not found.converged:
@@ -174,7 +175,7 @@ class RobustMultiKernelLogisticRegression(KernelMachine):
                 stacklevel=3,
             )
         self.kernel_weights_, self.penalty_, self.low_rank_ = found.kernels, None, None
-        self.kernel_ = ConicSum(self.kernels_, found.kernels)
+        self.kernel_ = ConicSum(self.kernels_, found.kernels.tolist())
         self.support_, self.dual_coef_ = rows[kept], found.rows
         self.intercept_ = np.zeros(found.rows.shape[1])
         self.noise_ = FlipMatrix.estimated(found.flips) if noise is None else noise
@@ -185,6 +186,8 @@ class RobustMultiKernelLogisticRegression(KernelMachine):
 
     def _check_settings(self, X: Any, codes: Codes) -> None:
         self._check_shared_settings(codes)
+        if self.max_iter is not None:
+            check_iterations(self.max_iter)
         if self.algorithm not in ALGORITHMS:
             raise ValueError(f"algorithm is {self.algorithm!r}; it must be one of {', '.join(ALGORITHMS)}")
         if self.kernels is not None and not (
