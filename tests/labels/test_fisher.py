@@ -86,6 +86,7 @@ def test_normal_classes_are_linear_discriminant_analysis():
     np.testing.assert_allclose(ours, theirs, atol=1e-5)
 
 
+@pytest.mark.filterwarnings("ignore:the soft labels still moved")
 def test_a_linear_kernel_without_noise_is_fishers_discriminant(rng):
     X, y = load_iris(return_X_y=True)
     X, y = X[y > 0], y[y > 0]

@@ -109,18 +109,18 @@ class RobustKernelFisherClassifier(NoisyLabelClassifier):
         features = self._decompose(rows, np.eye(n_classes)[codes])
         smoother = Smoother.of(features, self.basis_.values, self.penalty_)
         turns = take_turns(smoother, codes, known, n_classes, self.max_iter)
-        if len(turns) == self.max_iter > 1:
+        if not turns.settled:
             warnings.warn(
                 f"the soft labels still moved after {self.max_iter} turns; a higher max_iter would let them settle",
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        last = turns[-1]
+        last = turns.last
         self.coefficients_, self.normal_classes_ = last.coefficients, last.classes
         self.noise_ = FlipMatrix.estimated(last.flips) if self.noise is None else self.noise
         self.true_label_posterior_ = last.soft
         self.label_quality_ = last.soft[np.arange(len(codes)), codes]
-        self.n_iter_, self.objective_history_ = len(turns), [turn.total for turn in turns]
+        self.n_iter_, self.objective_history_ = len(turns.history), turns.history
         return self
 
     def predict_proba(self, X: Any) -> Floats:

@@ -66,26 +66,37 @@ class Turn:
         return float(self.log_likelihood.sum())
 
 
-def take_turns(smoother: Smoother, codes: Codes, known: Floats | None, n_classes: int, n_turns: int) -> list[Turn]:
+@dataclass(frozen=True)
+class Turns:
+    """The last turn worth keeping, the log-likelihood after each, and whether they ended by themselves."""
+
+    last: Turn
+    history: list[float]
+    settled: bool
+
+
+def take_turns(smoother: Smoother, codes: Codes, known: Floats | None, n_classes: int, most: int) -> Turns:
     """Turns until soft labels stay, or until one explains the observed labels less well than an earlier one.
 
     Relabelling a whole cluster moves every score to confirm it, but makes the labels that were observed less likely,
-    by more than chance: the turns end before that. The last one is the result.
+    by more than chance: the turns end before that.
     """
     labels = np.eye(n_classes)[codes]
-    soft = labels
     flips = FlipMatrix.symmetric(START, n_classes).matrix if known is None else known
-    turns: list[Turn] = []
-    while len(turns) < n_turns:
-        turn = _next_turn(smoother, codes, labels, soft, flips, known is not None)
-        if len(turns) > FIRST_JUDGED and _went_wrong(turn, turns[FIRST_JUDGED:], known is None):
-            break
-        turns.append(turn)
-        change = np.abs(turn.soft - soft).max()
-        soft, flips = turn.soft, turn.flips
-        if change < CLOSE:
-            break
-    return turns
+    last = best = _next_turn(smoother, codes, labels, labels, flips, known is not None)
+    history = [last.total]
+    while len(history) < most:
+        turn = _next_turn(smoother, codes, labels, last.soft, last.flips, known is not None)
+        judged = len(history) > FIRST_JUDGED
+        if judged and _went_wrong(turn, best, known is None):
+            return Turns(last, history, True)
+        best = turn if not judged or turn.total > best.total else best
+        settled = np.abs(turn.soft - last.soft).max() < CLOSE
+        last = turn
+        history.append(turn.total)
+        if settled:
+            return Turns(last, history, True)
+    return Turns(last, history, False)
 
 
 def _next_turn(smoother: Smoother, codes: Codes, labels: Floats, soft: Floats, flips: Floats, known: bool) -> Turn:
@@ -103,9 +114,8 @@ def _next_turn(smoother: Smoother, codes: Codes, labels: Floats, soft: Floats, f
     return Turn(smoother.coefficients(centred), classes, flips, explained, np.log(likelihood))
 
 
-def _went_wrong(turn: Turn, judged: list[Turn], free: bool) -> bool:
+def _went_wrong(turn: Turn, best: Turn, free: bool) -> bool:
     if free and np.diag(turn.flips).min() < LEAST_KEPT:
         return True
-    best = max(judged, key=lambda earlier: earlier.total)
     lost = best.log_likelihood - turn.log_likelihood
     return bool(lost.sum() > WORSE * np.sqrt(np.square(lost).sum()))
