@@ -113,3 +113,34 @@ def test_the_history_falls_to_the_minimum():
 def test_impossible_parameters_get_a_sentence(change, sentence):
     with pytest.raises(ValueError, match=sentence):
         RobustLogisticRegression(**change).fit(*load_breast_cancer(return_X_y=True))
+
+
+def test_callbacks_see_every_iteration_and_may_stop_it():
+    pytest.importorskip("sklearn.callback")
+
+    class Watcher:
+        def __init__(self, most):
+            self.most, self.seen, self.ended = most, 0, False
+
+        def setup(self, estimator, context):
+            pass
+
+        def on_fit_task_begin(self, estimator, context):
+            pass
+
+        def on_fit_task_end(self, estimator, context):
+            self.seen += context.parent is not None
+            return self.seen == self.most
+
+        def teardown(self, estimator, context):
+            self.ended = True
+
+    X, y = three_blobs(300)
+    watcher = Watcher(most=1000)
+    model = RobustLogisticRegression().set_callbacks(watcher).fit(X, CYCLE.corrupt(y, 0))
+    assert watcher.seen == model.n_iter_
+    assert watcher.ended
+    impatient = Watcher(most=3)
+    with pytest.warns(ConvergenceWarning, match="after 3 iterations"):
+        model = RobustLogisticRegression().set_callbacks(impatient).fit(X, CYCLE.corrupt(y, 0))
+    assert model.n_iter_ == 3

@@ -10,12 +10,13 @@ from scipy.special import expit, softmax
 
 from noisewise._inputs import Codes, Floats
 from noisewise.labels._base import NoisyLabelClassifier
-from noisewise.labels._flip_likelihood import FlipFit
-from noisewise.labels._flip_solvers import warn_if_early
+from noisewise.labels._flip_likelihood import FlipFit, FlipProblem
+from noisewise.labels._flip_solvers import solve, warn_if_early
+from noisewise.labels._progress import CallbackSupport, Progress
 from noisewise.noise import FlipMatrix
 
 
-class FlipClassifier(NoisyLabelClassifier):
+class FlipClassifier(CallbackSupport, NoisyLabelClassifier):
     """A classifier whose scores are log-odds of true labels, fitted through a flip matrix."""
 
     n_iter_: int
@@ -36,6 +37,13 @@ class FlipClassifier(NoisyLabelClassifier):
         """Refuse labels that are all different: no row says anything about another."""
         if len(codes) == len(self.classes_) > 2:
             raise ValueError(f"each of the {len(codes)} labels is another one; classes seen more than once are needed")
+
+    def _solve(self, problem: FlipProblem, max_iter: int, tol: float, change: Floats, solver: str = "lbfgs") -> FlipFit:
+        """The fit of the problem, its iterations told to callbacks."""
+        progress = Progress(self)
+        found = solve(problem, solver, max_iter, tol, change, tell=progress.step)
+        progress.end()
+        return found
 
     def _keep(self, fit: FlipFit, noise: FlipMatrix | None, advice: str) -> None:
         """What a fit found and how it got there; an early end is told."""

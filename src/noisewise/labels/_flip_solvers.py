@@ -17,6 +17,8 @@ from noisewise.labels._flip_parameters import flips_of, free_of, prior_counts, s
 
 MOST_NOISE = 0.95  # of both rates of two classes together, where a step of EM would go beyond
 SOLVERS = ("lbfgs", "em", "printed")
+Step = Callable[[FlipProblem, Floats, Floats], Floats]
+Tell = Callable[[], bool] | None
 
 
 def solve(
@@ -26,6 +28,7 @@ def solve(
     tol: float = 1e-6,
     change: Floats | None = None,
     start: Floats | None = None,
+    tell: Tell = None,
 ) -> FlipFit:
     """Coefficients and flip matrix of the least penalised loss.
 
@@ -43,16 +46,18 @@ def solve(
         Coordinates in which the loss curves alike in all directions, for "lbfgs".
     start : array of shape (n_classes, n_classes), optional
         Flip matrix without zeros to start from; by default every class flips at the rate 0.2.
+    tell : function, optional
+        Called after every iteration; where it returns True the fit ends.
     """
     free = np.zeros(0)
     if problem.flips is None:
         free = start_free(problem.n_classes) if start is None else free_of(start)
     if solver == "lbfgs":
-        return _together(problem, free, max_iter, tol, np.ones(problem.shape[0]) if change is None else change)
+        return _together(problem, free, max_iter, tol, np.ones(problem.shape[0]) if change is None else change, tell)
     if solver == "em":
-        return _in_turn(problem, free, max_iter, tol, _newton_step)
+        return _in_turn(problem, free, max_iter, tol, _newton_step, tell)
     if solver == "printed":
-        return _in_turn(problem, free, max_iter, tol, ConjugateGradients(problem, free))
+        return _in_turn(problem, free, max_iter, tol, ConjugateGradients(problem, free), tell)
     raise ValueError(f"solver is {solver!r}; it must be one of {', '.join(SOLVERS)}")
 
 
@@ -71,7 +76,7 @@ def times(change: Floats, parameters: Floats) -> Floats:
     return np.asarray(change[:, None] * parameters if change.ndim == 1 else change @ parameters)
 
 
-def _together(problem: FlipProblem, free: Floats, max_iter: int, tol: float, change: Floats) -> FlipFit:
+def _together(problem: FlipProblem, free: Floats, max_iter: int, tol: float, change: Floats, tell: Tell) -> FlipFit:
     size, total = problem.shape[0] * problem.shape[1], problem.weights.sum()
 
     def mean_loss(parameters: Floats) -> tuple[float, Floats]:
@@ -84,6 +89,8 @@ def _together(problem: FlipProblem, free: Floats, max_iter: int, tol: float, cha
 
     def keep(intermediate_result: OptimizeResult) -> None:
         history.append(float(intermediate_result.fun * total))
+        if tell is not None and tell():
+            raise StopIteration
 
     options = {"maxiter": max_iter, "maxfun": 5 * max_iter, "maxls": 50, "gtol": tol, "ftol": 1e-16, "maxcor": 20}
     found = minimize(mean_loss, begin, jac=True, method="L-BFGS-B", callback=keep, options=options)
@@ -92,10 +99,7 @@ def _together(problem: FlipProblem, free: Floats, max_iter: int, tol: float, cha
     return _ended(problem, columns, found.x[size:], history, bool(np.abs(found.jac).max() <= 100 * tol))
 
 
-Step = Callable[[FlipProblem, Floats, Floats], Floats]
-
-
-def _in_turn(problem: FlipProblem, free: Floats, max_iter: int, tol: float, step: Step) -> FlipFit:
+def _in_turn(problem: FlipProblem, free: Floats, max_iter: int, tol: float, step: Step, tell: Tell) -> FlipFit:
     """Coefficients by `step`, then the flip matrix from the explained labels, until the loss stays."""
     total = problem.weights.sum()
     columns = np.zeros(problem.shape)
@@ -107,7 +111,7 @@ def _in_turn(problem: FlipProblem, free: Floats, max_iter: int, tol: float, step
             free = free_of(updated_flips(problem, columns, free))
         history.append(problem.loss(columns, free)[0])
         calm = calm + 1 if abs(history[-2] - history[-1]) <= tol**2 * total else 0
-        if calm == 3:  # conjugate gradients may pause
+        if calm == 3 or (tell is not None and tell()):  # conjugate gradients may pause
             break
     return _ended(problem, columns, free, history, calm == 3)
 

@@ -16,6 +16,7 @@ from noisewise.labels._kernel_features import NORMS, KernelRows
 from noisewise.labels._kernel_machine import KernelMachine, some_of
 from noisewise.labels._noise_source import resolve_noise
 from noisewise.labels._nystroem import Standardizer
+from noisewise.labels._progress import with_callbacks
 
 
 class RobustKernelLogisticRegression(KernelMachine):
@@ -105,6 +106,7 @@ class RobustKernelLogisticRegression(KernelMachine):
         self.tol = tol
         self.random_state = random_state
 
+    @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Choose what is not given, then fit function and noise. A row of weight 2 counts as two rows."""
         X, codes = self._check_training(X, y, accept_sparse=self._sparse(), dtype=np.float64)

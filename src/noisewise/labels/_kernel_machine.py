@@ -10,7 +10,6 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from noisewise._inputs import Codes, Floats
 from noisewise.labels._flip_classifier import FlipClassifier, check_positive
 from noisewise.labels._flip_likelihood import FlipProblem
-from noisewise.labels._flip_solvers import solve
 from noisewise.labels._kernel_choice import with_intercept
 from noisewise.labels._kernel_features import (
     KernelRows,
@@ -99,7 +98,7 @@ class KernelMachine(FlipClassifier):
             flips=None if noise is None else noise.matrix,
         )
         change = even_directions(features, weights, penalties)
-        found = solve(problem, solver, max_iter, self.tol, change)
+        found = self._solve(problem, max_iter, self.tol, change, solver)
         self._keep(found, noise, "raise max_iter or the penalty")
         self.support_ = rows.support(places)
         self.dual_coef_ = projection @ found.columns[: projection.shape[1]]

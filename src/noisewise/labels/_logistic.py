@@ -13,8 +13,8 @@ from noisewise._inputs import Floats
 from noisewise.labels._base import check_weights
 from noisewise.labels._flip_classifier import FlipClassifier, check_iterations, check_positive
 from noisewise.labels._flip_likelihood import FlipProblem
-from noisewise.labels._flip_solvers import solve
 from noisewise.labels._noise_source import resolve_noise
+from noisewise.labels._progress import with_callbacks
 from noisewise.labels._unbiased import even_coordinates
 
 
@@ -70,6 +70,7 @@ class RobustLogisticRegression(FlipClassifier):
         self.max_iter = max_iter
         self.tol = tol
 
+    @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit coefficients and noise together. A row of weight 2 counts as two rows."""
         X, codes = self._check_training(X, y, accept_sparse="csr", dtype=np.float64)
@@ -91,7 +92,7 @@ class RobustLogisticRegression(FlipClassifier):
         )
         change = even_coordinates(X, weights, 1 / self.C)
         change = change[: len(penalties)] if change.ndim == 1 else change[: len(penalties), : len(penalties)]
-        found = solve(problem, "lbfgs", self.max_iter, self.tol, change)
+        found = self._solve(problem, self.max_iter, self.tol, change)
         self._keep(found, noise, "scale the columns, raise max_iter, or lower C")
         self.coef_ = np.ascontiguousarray(found.columns[: X.shape[1]].T)
         self.intercept_ = found.columns[-1] if self.fit_intercept else np.zeros(problem.n_scores)

@@ -21,6 +21,7 @@ from noisewise.labels._kernel_weights import weigh_kernels
 from noisewise.labels._multikernel_printed import fit_printed
 from noisewise.labels._noise_source import resolve_noise
 from noisewise.labels._nystroem import Standardizer
+from noisewise.labels._progress import with_callbacks
 from noisewise.noise import FlipMatrix
 
 ALGORITHMS = ("left_out", "printed")
@@ -106,6 +107,7 @@ class RobustMultiKernelLogisticRegression(KernelMachine):
         self.tol = tol
         self.random_state = random_state
 
+    @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find the kernels' weights, then function and noise. A row of weight 2 counts as two rows."""
         X, codes = self._check_training(X, y, accept_sparse="csr", dtype=np.float64)
