@@ -155,6 +155,16 @@ def test_noise_alike_in_two_classes_is_not_proven_where_they_overlap():
         assert high > (true != observed).sum()
 
 
+def test_flips_of_a_rare_class_below_any_amount_are_read():
+    rows = 3000
+    codes = np.zeros(rows, dtype=np.intp)
+    codes[: rows // 2], codes[-1] = 1, 2
+    scores = 0.9 * np.eye(3)[np.where(codes == 2, 0, codes)] + 0.02
+    reading = read_noise(scores, codes)
+    assert np.isfinite(reading.posterior).all()
+    assert reading.n_wrong < 0.01 * rows
+
+
 def test_joint_counts_add_up_rows():
     rng = np.random.default_rng(0)
     truth, codes = rng.dirichlet(np.ones(4), 50), rng.choice([0, 1, 3], 50)

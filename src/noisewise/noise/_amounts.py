@@ -64,7 +64,7 @@ def _explanations(rows: Labelled) -> list[tuple[bool, Explanation]]:
     little, much = explain_noise(rows, True), explain_noise(rows, True, HIGH_START)
     found = [(False, explain_noise(rows, False)), (True, little)]
     apart = abs(much.amount - little.amount) > SAME_AMOUNT * max(much.amount, little.amount)
-    return [*found, (True, much)] if apart else found
+    return [*found, (True, much)] if apart and _tells(much.matrix) else found
 
 
 def _without_noise(linked: dict[bool, Labelled]) -> float:
@@ -79,14 +79,13 @@ def _amounts(rows: Labelled, found: Explanation, logarithmic: bool, odds: float)
     The grid is walked up and down from the amount found, and left where amounts no longer count. Also the highest
     log-likelihood on the grid.
     """
-    start = int(np.abs(AMOUNTS - found.amount).argmin())
+    grid = [amount for amount in AMOUNTS if _tells(_scaled(found, amount))] or [found.amount]  # flips of a rare class
+    start = int(np.abs(np.array(grid) - found.amount).argmin())
     trials: dict[int, tuple[float, Curve, Floats]] = {}
-    for way in (range(start, len(AMOUNTS)), range(start - 1, -1, -1)):
+    for way in (range(start, len(grid)), range(start - 1, -1, -1)):
         curve = trials[start][1] if start in trials else found.curve
         for place in way:
-            matrix = _scaled(found, float(AMOUNTS[place]))
-            if matrix is None:
-                break
+            matrix = _scaled(found, grid[place])
             curve, value, _ = climb(rows, np.log(np.maximum(matrix, 1e-12)), curve, 20, 1e-3)
             trials[place] = TEMPER * value, curve, matrix
             if value < max(trials.values(), key=itemgetter(0))[0] / TEMPER - NEGLIGIBLE / TEMPER:
@@ -96,12 +95,16 @@ def _amounts(rows: Labelled, found: Explanation, logarithmic: bool, odds: float)
     return accounts, max(value for value, _, _ in trials.values()) / TEMPER
 
 
-def _scaled(found: Explanation, amount: float) -> Floats | None:
-    """The flip matrix with this share of flipped labels, or None where labels would say nothing any more."""
+def _scaled(found: Explanation, amount: float) -> Floats:
+    """The flip matrix with this share of flipped labels."""
     identity = np.eye(len(found.matrix))
-    matrix = identity + amount / found.amount * (found.matrix - identity)
+    return np.asarray(identity + amount / found.amount * (found.matrix - identity))
+
+
+def _tells(matrix: Floats) -> bool:
+    """Whether labels say something of the truth after so many flips."""
     kept = np.diag(matrix)
-    return None if kept.min() < LEAST_KEPT or (len(kept) == 2 and 2 - kept.sum() > MOST_FLIPPED) else matrix
+    return bool(kept.min() >= LEAST_KEPT and (len(kept) > 2 or 2 - kept.sum() <= MOST_FLIPPED))
 
 
 def _shares(logs: list[float]) -> Floats:
