@@ -150,6 +150,20 @@ def test_encoders_are_kept_in_model_files(tmp_path):
     np.testing.assert_array_equal(kept.transform(frame).toarray(), encoder.transform(frame).toarray())
 
 
+def test_numbers_of_rows_are_no_feature():
+    count, measured = np.arange(5, 35), np.linspace(0, 1, 30)
+    encoder = TableEncoder()
+    assert encoder.fit_transform(pl.DataFrame({"": count, "size": measured})).shape == (30, 1)
+    assert encoder.notes_ == ("column '' counts the rows: left out",)
+    assert encoder.fit_transform(pl.DataFrame({"shuffled": count[::-1]})).shape == (30, 1)
+
+
+def test_lazy_rows_without_a_column_get_a_sentence():
+    encoder = TableEncoder().fit(pl.DataFrame({"a": [1.0, 2.0]}))
+    with pytest.raises(ValueError, match="no column 'a'"):
+        encoder.transform(pl.LazyFrame({"b": [1.0]}))
+
+
 def test_many_columns_alike_get_one_note():
     columns = {f"c{j}": [1, 1, 1] for j in range(9)} | {f"g{j}": [1.0, None, 2.0 + j] for j in range(4)}
     encoder = TableEncoder().fit(pl.DataFrame(columns))

@@ -14,6 +14,7 @@ from noisewise._inputs import Floats
 
 MOST_CATEGORIES = 50
 TEXT_WIDTH = 2**10
+LEAST_COUNTED = 20  # rows; 1, 2, 3 may be measured
 MISSING = "(missing)"
 OBJECTS: dict[str, tuple[type, ...]] = {
     "date": (datetime.date,),
@@ -113,11 +114,15 @@ def learn_column(values: nw.Series[Any]) -> tuple[Column | None, list[str]]:
 
 
 def _learn_numbers(values: nw.Series[Any], reading: str, missing: int) -> tuple[Column | None, list[str]]:
-    learnt = NumberColumn.of(values, reading)
-    if not missing and not np.ptp(READINGS[reading](values)):
-        return None, ["is the same in every row: left out"]
+    if not missing:
+        numbers = READINGS[reading](values)
+        if not np.ptp(numbers):
+            return None, ["is the same in every row: left out"]
+        if values.dtype.is_integer() and len(numbers) >= LEAST_COUNTED and np.all(np.diff(numbers) == 1):
+            return None, ["counts the rows: left out"]  # in a sorted table it would know the labels
     notes = [] if reading == "number" else [f"holds {READ_AS[reading]}"]
-    return learnt, notes + _note_missing(missing, "filled with the median and marked")
+    missing_notes = _note_missing(missing, "filled with the median and marked")
+    return NumberColumn.of(values, reading), notes + missing_notes
 
 
 def _learn_names(values: nw.Series[Any], missing: int) -> tuple[Column | None, list[str]]:

@@ -23,7 +23,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     Numbers are filled with the median where they are missing (and marked so) and standardised, dates and times read as
     days and hours, categories spread out, text hashed by words. Columns that say nothing (empty, the same or different
-    in every row, lists) are left out. `notes_` says what was done. Lazy frames are learnt from one column at a time.
+    in every row, row numbers, lists) are left out. `notes_` says what was done. Lazy frames are learnt from one column
+    at a time.
 
     Examples
     --------
@@ -68,11 +69,12 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if self.columns_ is None or frame is None:
             rows = _as_array(X)
             return rows if self.gaps_ is None else self.gaps_.transform(rows)
-        if isinstance(frame, nw.LazyFrame):
-            frame = frame.select(*self.columns_).collect()
-        missing = [name for name in self.columns_ if name not in frame.columns]
+        known = frame.collect_schema().names()
+        missing = [name for name in self.columns_ if name not in known]
         if missing:
             raise ValueError(f"the table has no column {missing[0]!r}, which was there when the encoder was fitted")
+        if isinstance(frame, nw.LazyFrame):
+            frame = frame.select(*self.columns_).collect()
         return _joined(frame, self.columns_)
 
     @property
