@@ -1,0 +1,97 @@
+"""The same service over a real PostgreSQL."""
+
+import asyncio
+
+import pytest
+
+from noisewise import save
+from noisewise.online.recipes import linucb
+from noisewise.serve import Store, replay
+from noisewise.serve._commit import Unwritten
+from noisewise.serve._locks import LearnerLock
+from serve_app import make, service, situation
+from serve_processes import Postgres, has_postgres
+
+pytestmark = pytest.mark.skipif(not has_postgres(), reason="PostgreSQL's programs are not installed here")
+
+
+@pytest.fixture(scope="module")
+def postgres():
+    one = Postgres()
+    yield one
+    one.close()
+
+
+def test_learning_over_postgres_is_learning_in_the_library(postgres, tmp_path, rng):
+    learner = linucb(classes=["a", "b", "c"], exploration=0.2, random_state=2)
+
+    async def run():
+        async with service(postgres.url) as one:
+            model = await make(one, "library", exploration=0.2, seed=2)
+            for x in rng.normal(size=(40, 4)):
+                made, known = await one.decide(model, situation(x)), learner.decide(x)
+                assert (made.code, made.probability, made.number) == (known.code, known.probability, known.id)
+                await one.feedback(model, made.decision_id, bool(x[0] > 0))
+                learner.learn(known, bool(x[0] > 0))
+            return model.model_file()
+
+    live = asyncio.run(run())
+    save(learner, tmp_path / "library.nw")
+    assert (tmp_path / "library.nw").read_bytes() == live
+    store = Store(postgres.url)
+    assert replay(store, "library").model_file() == live
+    store.close()
+
+
+def test_many_who_decide_and_one_who_learns_share_a_log(postgres, rng):
+    async def run():
+        async with (
+            service(postgres.url, role="learner", state_seconds=0.1) as learner,
+            service(postgres.url, role="api") as first,
+            service(postgres.url, role="api") as second,
+        ):
+            await make(first, "shared", exploration=0.2)
+            for x in rng.normal(size=(20, 4)):
+                made = await first.decide(await first.model("shared"), situation(x))
+                await second.feedback(await second.model("shared"), made.decision_id, bool(x[0] > 0))
+            parts = [await one.model("shared") for one in (learner, first, second)]
+            for _ in range(400):
+                if all(model.progress.answers == 20 for model in parts):
+                    break
+                await asyncio.sleep(0.05)
+            files = {model.model_file() for model in parts}
+            assert len(files) == 1
+            return files.pop()
+
+    live = asyncio.run(run())
+    store = Store(postgres.url)
+    assert replay(store, "shared").model_file() == live
+    store.close()
+
+
+def test_one_learner_at_a_time(postgres):
+    store = Store(postgres.url)
+    first, second = LearnerLock(store), LearnerLock(store)
+    assert first.acquire()
+    assert first.acquire()
+    assert not second.acquire()
+    first.release()
+    assert second.acquire()
+    second.release()
+    store.close()
+
+
+def test_a_killed_postgres_is_waited_for(postgres, caplog):
+    async def run():
+        async with service(postgres.url) as one:
+            model = await make(one, "patient")
+            await one.decide(model, situation([1, 0, 0, 0], decision_id="before"))
+            await asyncio.to_thread(postgres.kill)
+            with pytest.raises(Unwritten):
+                await one.decide(model, situation([1, 0, 0, 0], decision_id="meanwhile"))
+            await asyncio.to_thread(postgres.start)
+            made = await one.decide(model, situation([1, 0, 0, 0], decision_id="meanwhile"))
+            assert (made.number, model.progress.decisions) == (1, 2)
+
+    asyncio.run(run())
+    assert "could not be written" in caplog.text
