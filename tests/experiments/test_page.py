@@ -17,7 +17,7 @@ from noisewise.experiments._draw import Curve, bars, critical_difference, panels
         (Entry((), ours=0.80, printed=0.85, spread=0.05), "within the paper's std"),
         (Entry((), ours=0.79, printed=0.85, spread=0.05, reason="few splits"), "differs: few splits"),
         (Entry((), ours=0.79, printed=0.85, spread=0.05, verified=0.80, tolerance=0.01), "as verified"),
-        (Entry((), ours=0.84, printed=0.85, tolerance=0.02), "within tolerance"),
+        (Entry((), ours=0.84, printed=0.85, printed_tolerance=0.02), "within tolerance"),
         (Entry((), ours=0.84, printed=0.85, spread=0.02, verified=0.8, side="least"), None),
         (Entry((), ours=0.5, verified=0.4, tolerance=0.05, side="most"), "differs"),
         (Entry((), ours=0.3, verified=0.4, side="most"), "as verified"),

@@ -156,6 +156,7 @@ def tables_1_and_2(rows: Rows, printed: Printed) -> list[Block]:
                         printed=line[rate],
                         verified=line["noise"][place],
                         tolerance=printed["verified"]["rates"][estimator],
+                        printed_tolerance=0.05,
                         reason="" if len(chosen) else "not in this run, or the set is not here",
                     )
                 )

@@ -22,6 +22,7 @@ class Entry:
     ours, error : our mean and its standard error
     printed, spread : the paper's mean and its standard deviation
     verified, tolerance : a checked number; `side` tells whether it is met "near", at "most" or at "least"
+    printed_tolerance : how near to print counts as near where the paper gives no standard deviation
     reason : why ours differs, or why there is none
 
     Examples
@@ -40,6 +41,7 @@ class Entry:
     verified: float | None = None
     tolerance: float = 0.0
     side: str = "near"
+    printed_tolerance: float = 0.0
     reason: str = ""
 
     @property
@@ -56,7 +58,7 @@ class Entry:
         """Whether ours is as near to the printed number as the paper's own spread, or the tolerance, asks."""
         if self.ours is None or self.printed is None:
             return None
-        allowed = self.spread if self.spread is not None else self.tolerance
+        allowed = self.spread if self.spread is not None else self.printed_tolerance
         return abs(self.ours - self.printed) <= allowed + 1e-12 if allowed else None
 
     @property

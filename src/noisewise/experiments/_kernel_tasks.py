@@ -98,7 +98,7 @@ def error_on_clean(cell: Cell) -> dict[str, Any]:
 
 
 def selected(method: str, data: Split) -> Any:
-    """The robust kernel classifier with width and penalty by accuracy: on a tenth of clean labels, or on three folds of observed ones."""
+    """Width and penalty of rKLR by accuracy: on a tenth of clean labels, or on three folds of observed ones."""
     from sklearn.base import clone
     from sklearn.model_selection import GridSearchCV, ShuffleSplit
 
