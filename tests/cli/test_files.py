@@ -22,6 +22,10 @@ def semicolons(path):
     path.write_text(TABLE.write_csv(separator=";"))
 
 
+def excel(path):
+    path.write_bytes(TABLE.write_csv(line_terminator="\r\n", include_bom=True).encode())
+
+
 def decimal_commas(path):
     path.write_text(TABLE.write_csv(separator=";").replace(".", ","))
 
@@ -46,6 +50,7 @@ def zipped_lines(path):
     ("name", "write", "told"),
     [
         ("table.csv", lambda path: TABLE.write_csv(path), ""),
+        ("table.csv", excel, ""),
         ("table.csv", semicolons, "read with semicolons"),
         ("table.csv", decimal_commas, "read with semicolons"),
         ("table.csv", latin, "not UTF-8: read as latin-1"),
@@ -114,6 +119,11 @@ def test_a_misspelt_file_is_guessed(tmp_path):
         read_table(str(tmp_path / "mesurements.csv"))
     with pytest.raises(ValueError, match="folder without Parquet files"):
         read_table(str(tmp_path))
+
+
+def test_quoted_commas_separate_nothing(tmp_path):
+    (tmp_path / "a.csv").write_text('"height, cm";y\n1;p\n2;q\n')
+    assert read_table(str(tmp_path / "a.csv")).columns == ["height, cm", "y"]
 
 
 def test_columns_are_known_without_the_rows(tmp_path):

@@ -97,7 +97,7 @@ def _parsed(data: str, say: Callable[[str], None]) -> Any:
 
 def _delimited(source: Any, head: bytes, tabs: bool, say: Callable[[str], None]) -> Any:
     """CSV with whatever separator its header has."""
-    header = head.split(b"\n", 1)[0]
+    header = re.sub(rb'"[^"]*"', b"", head.split(b"\n", 1)[0])  # what is quoted separates nothing
     separator = "\t" if tabs else ","
     if separator.encode() not in header:
         counts = {mark: header.count(mark.encode()) for mark in (",", ";", "\t", "|")}
