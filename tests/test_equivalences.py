@@ -160,7 +160,7 @@ def test_robust_kernel_logistic_regression_without_noise_is_kernel_logistic_regr
     """Logistic regression on a root of the Gram matrix is kernel logistic regression."""
     X, y = make_moons(80, noise=0.3, random_state=0)
     gram = Gaussian(1.0).gram(X)
-    robust = RobustKernelLogisticRegression(FlipMatrix.none(2), Gaussian(1.0), penalty=0.5, tol=1e-9).fit(X, y)
+    robust = RobustKernelLogisticRegression(FlipMatrix.none(2), Gaussian(1.0), 0.5, "function", tol=1e-9).fit(X, y)
     values, vectors = np.linalg.eigh(gram)
     root = vectors * np.sqrt(np.maximum(values, 0))
     plain = LogisticRegression(C=2.0, tol=1e-10, solver="newton-cholesky").fit(root, y)

@@ -50,7 +50,7 @@ def test_weights_sum_to_one_and_are_few(moons):
 def test_every_pass_lowers_the_left_out_loss(moons):
     X, _, observed = moons
     kernels = [Gaussian(0.1), Gaussian(0.7), Gaussian(3.0), Linear()]
-    found = weigh_kernels(grams_of(X, kernels), observed, 2, [0.1, 1.0], ONE_SIDED.matrix, True, 20, 1e-4)
+    found = weigh_kernels(grams_of(X, kernels), observed, 2, [0.1, 1.0], ONE_SIDED.matrix, "weights", True, 20, 1e-4)
     assert found.converged
     assert (np.diff(found.history) < -1e-4).all()
     assert found.weights.sum() == pytest.approx(1)

@@ -74,7 +74,8 @@ def score_rows(kernel: Any, X: Any, support: Any, coefficients: Floats) -> Float
 def exact_features(gram: Floats, weights: Floats, norm: str, rank: int | None = None) -> tuple[Floats, Floats]:
     """Features of all rows, and the projection that gives those of others: ``gram(others, rows) @ projection``.
 
-    For the function's norm the features are orthogonal over the weighted rows.
+    They are orthogonal over the weighted rows. A row of weight 2 counts as two: the weight w around it stands for two
+    halves, so the norm of the weights is the sum of ``w^2 / weight``.
 
     >>> gram = np.array([[2.0, 1.0], [1.0, 2.0]])
     >>> features, projection = exact_features(gram, np.ones(2), "function")
@@ -84,15 +85,14 @@ def exact_features(gram: Floats, weights: Floats, norm: str, rank: int | None = 
     >>> np.allclose(gram @ projection, features)
     True
     """
-    root = np.sqrt(weights) if norm == "function" else np.ones(len(gram))
+    root = np.sqrt(weights)
     symmetric = (gram + gram.T) / 2 * root * root[:, None]
     values, vectors = scipy.linalg.eigh(symmetric, driver="evd", overwrite_a=True, check_finite=False)
     kept = values > max(SMALLEST * values[-1], 1e-300)
     kept[: len(kept) - (rank or len(kept))] = False
     values, vectors = values[kept], vectors[:, kept]
-    if norm == "weights":
-        return vectors * values, vectors
-    return vectors * np.sqrt(values) / root[:, None], root[:, None] * vectors / np.sqrt(values)
+    scale = values if norm == "weights" else np.sqrt(values)
+    return vectors * scale / root[:, None], root[:, None] * vectors * (scale / values)
 
 
 def low_rank_features(rows: KernelRows, places: Codes, norm: str) -> tuple[Floats, Floats]:

@@ -12,7 +12,7 @@ from noisewise.labels._flip_classifier import check_iterations
 from noisewise.labels._flip_solvers import SOLVERS
 from noisewise.labels._given_noise import as_copies
 from noisewise.labels._kernel_choice import PENALTIES, choose, widths_of
-from noisewise.labels._kernel_features import NORMS, KernelRows
+from noisewise.labels._kernel_features import KernelRows
 from noisewise.labels._kernel_machine import KernelMachine, some_of
 from noisewise.labels._noise_source import resolve_noise
 from noisewise.labels._nystroem import Standardizer
@@ -39,15 +39,16 @@ class RobustKernelLogisticRegression(KernelMachine):
         matrix itself in the place of X. Rows are then taken as they are. None: Gaussian, on standardised columns.
     penalty : float, optional
         Half of it weighs the norm against the summed loss [2 zeta]. By default it is chosen.
-    norm : {"function", "weights"}, default="function"
-        What is kept small: f' K^-1 f, or w'w of the weights w around the rows as in the paper (eq. 3).
+    norm : {"weights", "function"}, default="weights"
+        What is kept small: w'w of the weights w around the rows, as in the paper (eq. 3), or f' K^-1 f. The former is
+        the smoother of the two, and follows flips less.
     fit_intercept : bool, default=True
         The intercept is not penalised; the paper has none.
     low_rank : int, optional
         Rows that stand for all (Nystroem); time and memory then grow linearly. By default 300 beyond 3,000 rows.
     solver : {"lbfgs", "em", "printed"}, default="lbfgs"
-        Function and flip matrix together by L-BFGS; in turn by EM with Newton steps, for a few dozen directions; in
-        turn by the paper's conjugate gradients and multiplicative updates (Algorithm 1, with eq. 5 put right).
+        Function and flip matrix together by L-BFGS; in turn by EM with Newton steps; in turn by the paper's conjugate
+        gradients and multiplicative updates (Algorithm 1, with eq. 5 put right). The first is the fastest.
     max_iter : int, default=1000
     tol : float, default=1e-6
         Largest gradient of the mean loss, in coordinates of equal curvature, at which the fit ends.
@@ -79,7 +80,7 @@ class RobustKernelLogisticRegression(KernelMachine):
     >>> plain = RobustKernelLogisticRegression(noise=FlipMatrix.none(2)).fit(X, observed)
     >>> model = RobustKernelLogisticRegression().fit(X, observed)
     >>> print(f"{plain.score(X, y):.2f} {model.score(X, y):.2f}")
-    0.90 0.98
+    0.92 0.99
     """
 
     def __init__(
@@ -87,7 +88,7 @@ class RobustKernelLogisticRegression(KernelMachine):
         noise: Any = "fisher",
         kernel: Any = None,
         penalty: float | None = None,
-        norm: str = "function",
+        norm: str = "weights",
         fit_intercept: bool = True,
         low_rank: int | None = None,
         solver: str = "lbfgs",
@@ -130,7 +131,8 @@ class RobustKernelLogisticRegression(KernelMachine):
             self.fit_intercept,
         )
         seen = KernelRows(kernel, rows)
-        self._fit_function(seen, codes, weights, penalty, noise, rng, self.norm, self.solver, self.max_iter)
+        chosen_on = len(some) if self.penalty is None else None
+        self._fit_function(seen, codes, weights, penalty, chosen_on, noise, rng, self.solver, self.max_iter)
         return self
 
     def _noise_source(self) -> Any:
@@ -148,9 +150,8 @@ class RobustKernelLogisticRegression(KernelMachine):
                 f"the precomputed kernel matrix has shape {X.shape}; in fit it must be square, a row and a column for "
                 "each training row"
             )
-        for name, known in (("norm", NORMS), ("solver", SOLVERS)):
-            if getattr(self, name) not in known:
-                raise ValueError(f"{name} is {getattr(self, name)!r}; it must be one of {', '.join(known)}")
+        if self.solver not in SOLVERS:
+            raise ValueError(f"solver is {self.solver!r}; it must be one of {', '.join(SOLVERS)}")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -12,6 +12,7 @@ from noisewise.labels._flip_classifier import FlipClassifier, check_positive
 from noisewise.labels._flip_likelihood import FlipProblem
 from noisewise.labels._kernel_choice import with_intercept
 from noisewise.labels._kernel_features import (
+    NORMS,
     KernelRows,
     even_directions,
     exact_features,
@@ -30,6 +31,7 @@ class KernelMachine(FlipClassifier):
     """A function of the row in a kernel's space, as the log-odds of true labels behind a flip matrix."""
 
     penalty: float | None
+    norm: str
     fit_intercept: bool
     low_rank: int | None
     tol: float
@@ -59,6 +61,8 @@ class KernelMachine(FlipClassifier):
         self._check_repeated(codes)
         if self.penalty is not None:
             check_positive("penalty", self.penalty)
+        if self.norm not in NORMS:
+            raise ValueError(f"norm is {self.norm!r}; it must be one of {', '.join(NORMS)}")
         if self.low_rank is not None and self.low_rank < 1:
             raise ValueError(f"low_rank is {self.low_rank}; one row or more, or None, is needed")
 
@@ -68,24 +72,29 @@ class KernelMachine(FlipClassifier):
         codes: Codes,
         weights: Floats,
         penalty: float,
+        chosen_on: int | None,
         noise: FlipMatrix | None,
         rng: np.random.Generator,
-        norm: str = "function",
         solver: str = "lbfgs",
         max_iter: int = 1000,
     ) -> None:
-        """Fit the function, and the noise unless it is given, to the rows that have weight."""
-        self.kernel_, self.penalty_ = rows.kernel, penalty
+        """Fit the function, and the noise unless it is given, to the rows that have weight.
+
+        A penalty on weights that was chosen on `chosen_on` rows grows with the rows that share the function.
+        """
         kept = np.flatnonzero(weights)
         codes, weights = codes[kept], weights[kept]
         n, n_classes = len(kept), len(self.classes_)
         self.low_rank_ = min(self.low_rank or LANDMARKS, n) if self.low_rank or n > EXACT_ROWS else None
+        if chosen_on is not None and self.norm == "weights":
+            penalty = penalty * (self.low_rank_ or float(weights.sum())) / chosen_on
+        self.kernel_, self.penalty_ = rows.kernel, penalty
         if self.low_rank_ is None:
             places = kept
-            basis, projection = exact_features(rows.gram(kept), weights, norm)
+            basis, projection = exact_features(rows.gram(kept), weights, self.norm)
         else:
             places = np.sort(rng.choice(kept, self.low_rank_, replace=False))
-            basis, projection = low_rank_features(rows, places, norm)
+            basis, projection = low_rank_features(rows, places, self.norm)
             basis = basis[kept] if n < len(basis) else basis
         features, penalties = with_intercept(basis, penalty, self.fit_intercept)
         problem = FlipProblem(

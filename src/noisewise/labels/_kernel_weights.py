@@ -1,7 +1,7 @@
 """How much each of many kernels counts: weights that sum to one, chosen by what foretells left-out observed labels.
 
 The penalised likelihood itself can't choose them: it always gains from kernels so narrow that every row is only like
-itself, which memorise labels and say nothing about other rows. With a fixed sum and the function's norm penalised the
+itself, which memorise labels and say nothing about other rows. With a fixed sum the
 problem has a scale, so that no factor between weights and function can cancel the penalty.
 """
 
@@ -37,6 +37,7 @@ def weigh_kernels(
     n_classes: int,
     penalties: Sequence[float],
     flips: Floats | None,
+    norm: str,
     fit_intercept: bool,
     max_iter: int,
     tol: float,
@@ -51,6 +52,7 @@ def weigh_kernels(
     penalties : sequence of float
     flips : array of shape (n_classes, n_classes) or None
         None: learned.
+    norm : {"weights", "function"}
     fit_intercept : bool
     max_iter : int
         Most passes; the single kernel is the first.
@@ -60,7 +62,7 @@ def weigh_kernels(
     identity = np.eye(len(grams))
 
     def basis_of(weights: Floats) -> Floats:
-        return exact_features(np.tensordot(weights, grams, 1), np.ones(len(codes)), "function", CHOICE_RANK)[0]
+        return exact_features(np.tensordot(weights, grams, 1), np.ones(len(codes)), norm, CHOICE_RANK)[0]
 
     def loss_of(basis: Floats, penalty: float) -> float:
         return rough_fit(basis, codes, n_classes, penalty, flips, fit_intercept)[0]

@@ -45,7 +45,9 @@ class RobustMultiKernelLogisticRegression(KernelMachine):
         Any of `noisewise.kernels`; ``Grouped(kernel, columns)`` sees one group of columns. Rows are then taken as they
         are. By default 21 Gaussian kernels exp(-r^2 / g) with g from 2^-10 to 2^10, on standardised columns.
     penalty : float, optional
-        Half of it weighs the function's norm against the summed loss. By default it is chosen.
+        Half of it weighs the norm against the summed loss. By default it is chosen.
+    norm : {"weights", "function"}, default="weights"
+        What is kept small, as for RobustKernelLogisticRegression.
     algorithm : {"left_out", "printed"}, default="left_out"
         "printed" is Algorithm 2 of the paper with its equations put right and `max_iter` passes, for 3,000 rows at
         most: no intercept, no `penalty`, and no end but the last pass. More passes are not better.
@@ -82,7 +84,7 @@ class RobustMultiKernelLogisticRegression(KernelMachine):
     >>> noise = FlipMatrix.binary(false_positive=0.0, false_negative=0.4)
     >>> model = RobustMultiKernelLogisticRegression().fit(X, noise.corrupt(y, rng=0))
     >>> print(f"{model.score(X, y):.2f}", np.count_nonzero(model.kernel_weights_) < 10)
-    0.98 True
+    0.99 True
     """
 
     def __init__(
@@ -90,6 +92,7 @@ class RobustMultiKernelLogisticRegression(KernelMachine):
         noise: Any = "fisher",
         kernels: Sequence[Kernel] | None = None,
         penalty: float | None = None,
+        norm: str = "weights",
         algorithm: str = "left_out",
         fit_intercept: bool = True,
         low_rank: int | None = None,
@@ -100,6 +103,7 @@ class RobustMultiKernelLogisticRegression(KernelMachine):
         self.noise = noise
         self.kernels = kernels
         self.penalty = penalty
+        self.norm = norm
         self.algorithm = algorithm
         self.fit_intercept = fit_intercept
         self.low_rank = low_rank
@@ -141,13 +145,15 @@ class RobustMultiKernelLogisticRegression(KernelMachine):
             len(self.classes_),
             PENALTIES if self.penalty is None else [self.penalty],
             None if noise is None else noise.matrix,
+            self.norm,
             self.fit_intercept,
             self.max_iter or PASSES["left_out"],
             CHANCE / np.sqrt(len(some)),
         )
         self.kernel_weights_ = found.weights
         total = ConicSum(self.kernels_, found.weights.tolist())
-        self._fit_function(KernelRows(total, rows), codes, weights, found.penalty, noise, rng)
+        chosen_on = len(some) if self.penalty is None else None
+        self._fit_function(KernelRows(total, rows), codes, weights, found.penalty, chosen_on, noise, rng)
         if len(self.kernels_) > 1:
             self.n_iter_, self.objective_history_ = len(found.history), found.history
         if not found.converged:
