@@ -137,7 +137,7 @@ PAPER = Paper(
                 "repeat": list(range(5)),
             },
             feedback,
-            quick={"repeat": [0]},
+            quick={"repeat": [0, 1, 2]},
             keep=lambda settings: settings["dataset"] == "digits" or settings["method"] != "linucb",
         ),
         Experiment(
