@@ -17,7 +17,7 @@ from noisewise.labels._kernel_choice import CHOICE_RANK, rough_fit, search
 from noisewise.labels._kernel_features import exact_features
 
 SHARE = 0.3  # of a kernel that joins
-MOST_JOINING = 8  # kernels, the best ones alone, that may join
+MOST_JOINING = 5  # kernels, the best ones alone, that may join
 NEGLIGIBLE = 1e-3  # shares below are zero
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from noisewise._inputs import Chance, Codes, Floats, generator
-from noisewise.kernels import ConicSum, Gaussian, Kernel
+from noisewise.kernels import ConicSum, Gaussian, Kernel, Radial, squared_distances
 from noisewise.labels._base import check_weights
 from noisewise.labels._flip_classifier import check_iterations
 from noisewise.labels._given_noise import as_copies
@@ -190,7 +190,14 @@ class RobustMultiKernelLogisticRegression(KernelMachine):
         self.n_iter_, self.objective_history_ = len(found.history), [-value for value in found.history]
 
     def _grams(self, rows: Any) -> Floats:
-        return np.stack([kernel.gram(rows) for kernel in self.kernels_])
+        """Gram matrices of all kernels; distances serve every radial one."""
+        squared = squared_distances(rows)
+        return np.stack(
+            [
+                kernel.of_squared_distance(squared) if isinstance(kernel, Radial) else kernel.gram(rows)
+                for kernel in self.kernels_
+            ]
+        )
 
     def _check_settings(self, X: Any, codes: Codes) -> None:
         self._check_shared_settings(codes)
