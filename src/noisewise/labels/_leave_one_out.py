@@ -47,7 +47,7 @@ class LeftOut:
         """Add up weights by fingerprint."""
         distinct, group, copies = np.unique(prints, return_inverse=True, return_counts=True)
         tallies = sp.csr_array((weights, (group.ravel(), codes)), shape=(len(distinct), n_classes), dtype=np.float64)
-        return cls(distinct, copies, np.bincount(group.ravel(), weights), tallies)
+        return cls(distinct, copies, np.bincount(group.ravel(), weights).astype(np.float64), tallies)
 
     def look_up(self, prints: NDArray[np.uint64], codes: Codes) -> tuple[Floats, Floats]:
         """For each row, the weight of the labels to leave out, in all and of each class."""
