@@ -123,7 +123,7 @@ def test_swapped_labels_and_mirrored_flips_are_exactly_as_likely(problem):
 def test_algorithm_2_ends_with_every_wrong_label_learnt_and_no_noise_seen():
     X, y = make_twonorm(200, random_state=0)
     observed = FlipMatrix.symmetric(0.3, 2).corrupt(y, 0, classes=[-1, 1])
-    model = RobustMultiKernelLogisticRegression(algorithm="printed", max_iter=30).fit(X, observed)
+    model = RobustMultiKernelLogisticRegression(None, algorithm="printed", max_iter=30).fit(X, observed)
     assert np.mean(observed != y) > 0.25
     assert model.score(X, observed) == 1
     assert model.noise_.matrix[[0, 1], [1, 0]].max() < 1e-6

@@ -27,7 +27,7 @@ class RobustKNeighborsClassifier(KeptRowsClassifier):
         Voters besides the row itself when the noise is estimated; by default at least 20.
     noise : FlipMatrix, optional
         What happened to the labels. By default it is estimated from anchors: the rows most typical of each class.
-        A class with no more rows than anchor voters is taken to be labelled right: nothing could be told from votes.
+        A class with no more rows than half of the anchor voters is taken to be labelled right: votes can't tell.
     quantile : float, optional
         Which row is typical of a class: 1 is the highest score (the paper), and the default for two classes.
         With more classes one lucky row spoils a whole row of the matrix: the default is ``1 - 0.3 / n_classes``.
@@ -98,7 +98,7 @@ class RobustKNeighborsClassifier(KeptRowsClassifier):
         weights = self.weights_[judged]
         posterior = self._shares(self.X_[judged], np.array([voters + 1.0]), judged, weights)[0]  # eq. 5: itself too
         matrix = noise_from_votes(posterior, self.quantile, weights)
-        rare = np.bincount(self.codes_, self.weights_, len(matrix)) <= voters  # outvoted even where nothing is wrong
+        rare = np.bincount(self.codes_, self.weights_, len(matrix)) <= voters / 2  # outvoted though nothing is wrong
         matrix[rare] = np.eye(len(matrix))[rare]
         self.noise_ = FlipMatrix.estimated(matrix)
 
