@@ -67,7 +67,7 @@ class Experiment:
         Returns numbers and lists of numbers; what begins with "seconds" is a time and may differ between runs.
     axes : mapping of a setting to its values
         The paper's protocol; a cell for each combination. The axis "dataset" is checked for sets that are not here; a
-        set whose name begins with "make_" is drawn from its law.
+        set whose name begins with ``make_`` is drawn from its law.
     show : function of rows and printed numbers that returns blocks for the page
     quick : mapping of a setting to fewer or smaller values
     keep : function of settings, optional
