@@ -2,7 +2,6 @@
 
 import base64
 import re
-import shutil
 from io import BytesIO
 
 import numpy as np
@@ -87,43 +86,28 @@ def test_drawings_count_every_row():
     assert "30.0%" in class_bars(["a", "b"], np.array([0.1, 0.3]))
 
 
-def test_a_browser_opens_and_sorts_the_page(page, tmp_path):
-    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium drives the browser")
-    chromium = shutil.which("chromium") or shutil.which("google-chrome")
-    driver = shutil.which("chromedriver")
-    if not (chromium and driver):
-        pytest.skip("no Chromium with its driver on this machine")
-    options = webdriver.ChromeOptions()
-    options.binary_location = chromium
-    for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking"):
-        options.add_argument(flag)
-    options.add_argument(f"--user-data-dir={tmp_path / 'profile'}")
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    browser = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
-    try:
-        browser.get(page.as_uri())
-        heading = browser.find_element("css selector", "#rows th:first-child button")
-        heading.click()
-        shown = [int(cell.text) for cell in browser.find_elements("css selector", "#rows tbody td:first-child")]
-        assert shown == sorted(shown)
-        heading.click()
-        shown = [int(cell.text) for cell in browser.find_elements("css selector", "#rows tbody td:first-child")]
-        assert shown == sorted(shown, reverse=True)
-        browser.set_window_size(390, 800)
-        wide = "return document.documentElement.scrollWidth <= document.documentElement.clientWidth"
-        assert browser.execute_script(wide), "the page scrolls sideways on a phone"
-        for scheme in ("light", "dark"):
-            feature = {"name": "prefers-color-scheme", "value": scheme}
-            browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
-            background = browser.execute_script("return getComputedStyle(document.body).backgroundColor")
-            brightness = sum(int(part) for part in re.findall(r"\d+", background)[:3])
-            assert (brightness > 600) == (scheme == "light")
-        accuracy = np.random.default_rng(0).uniform(0.5, 0.9, size=(3, 2, 4))
-        stressed = StressResult("labels", ("k-NN", "a method with a long name", "third"), (0.0, 0.3), accuracy, 100)
-        stressed.to_html(tmp_path / "stress.html")
-        browser.get((tmp_path / "stress.html").as_uri())
-        assert browser.execute_script(wide), "the stress test scrolls sideways on a phone"
-        assert len(browser.find_elements("css selector", "svg circle.dot")) == 6
-        assert browser.get_log("browser") == []
-    finally:
-        browser.quit()
+def test_a_browser_opens_and_sorts_the_page(page, browser, tmp_path):
+    browser.get(page.as_uri())
+    heading = browser.find_element("css selector", "#rows th:first-child button")
+    heading.click()
+    shown = [int(cell.text) for cell in browser.find_elements("css selector", "#rows tbody td:first-child")]
+    assert shown == sorted(shown)
+    heading.click()
+    shown = [int(cell.text) for cell in browser.find_elements("css selector", "#rows tbody td:first-child")]
+    assert shown == sorted(shown, reverse=True)
+    browser.set_window_size(390, 800)
+    wide = "return document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+    assert browser.execute_script(wide), "the page scrolls sideways on a phone"
+    for scheme in ("light", "dark"):
+        feature = {"name": "prefers-color-scheme", "value": scheme}
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
+        background = browser.execute_script("return getComputedStyle(document.body).backgroundColor")
+        brightness = sum(int(part) for part in re.findall(r"\d+", background)[:3])
+        assert (brightness > 600) == (scheme == "light")
+    accuracy = np.random.default_rng(0).uniform(0.5, 0.9, size=(3, 2, 4))
+    stressed = StressResult("labels", ("k-NN", "a method with a long name", "third"), (0.0, 0.3), accuracy, 100)
+    stressed.to_html(tmp_path / "stress.html")
+    browser.get((tmp_path / "stress.html").as_uri())
+    assert browser.execute_script(wide), "the stress test scrolls sideways on a phone"
+    assert len(browser.find_elements("css selector", "svg circle.dot")) == 6
+    assert browser.get_log("browser") == []
