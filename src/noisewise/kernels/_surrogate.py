@@ -10,12 +10,11 @@ import numpy as np
 
 from noisewise._inputs import Floats
 from noisewise.kernels._combine import Kernel
+from noisewise.kernels._mixture import MOST_NODES, enough_nodes, mix, mixture_nodes
 from noisewise.kernels._radial import Gaussian, Radial
 from noisewise.kernels._rows import block_of_squared_distances, centred, check_rows, dots, pairwise
 
 ADVISED = 0.25  # rates up to 1 / (4 |Sigma|), widths from 2 sqrt(|Sigma|): beyond, a surrogate's spread takes over
-MOST_NODES = 320  # a mixture of that many is a kernel too, and the surrogate of just that mixture
-TOLERANCE = 1e-11
 
 
 class Noise(Protocol):
@@ -85,7 +84,7 @@ class _Reshaped(Kernel):
         shrunk = rates[:, None] / (1 + 2 * self.sign * np.outer(rates, variances))
         heights = weights * np.prod(np.sqrt(shrunk / rates[:, None]), axis=1)
         if np.ptp(variances) == 0:  # the same noise in all directions: one distance serves all rates
-            return pairwise(lambda a, b: _mix(heights, shrunk[:, 0], block_of_squared_distances(a, b)), left, right)
+            return pairwise(lambda a, b: mix(heights, shrunk[:, 0], block_of_squared_distances(a, b)), left, right)
         left, right = dots(left, axes.T), None if right is None else dots(right, axes.T)
 
         def values(a: Floats, b: Floats) -> Floats:
@@ -190,35 +189,6 @@ def largest_variance(noise: Noise) -> float:
     if covariance.ndim == 2:
         return max(float(np.linalg.eigvalsh(covariance)[-1]), 0.0)
     return float(np.max(covariance, initial=0.0))
-
-
-def enough_nodes(kernel: Any, limit: float, variance: float = 0.0) -> int:
-    """How many nodes bring the height of a mixture's surrogate, in one noisy column, to eleven digits."""
-    before, n = np.inf, 20
-    while n < MOST_NODES:
-        rates, weights = mixture_nodes(kernel, limit, n)
-        height = float(np.sum(weights / np.sqrt(1 - 2 * variance * rates)))
-        if abs(height - before) <= TOLERANCE * abs(height):
-            break
-        before, n = height, 2 * n
-    return n
-
-
-def mixture_nodes(kernel: Any, limit: float, n_nodes: int) -> tuple[Floats, Floats]:
-    """Rates and weights that stand for a kernel's mixture up to a limit: Gauss-Legendre in the root of the rate."""
-    points, weights = np.polynomial.legendre.leggauss(n_nodes)
-    roots = (points + 1) / 2
-    rates = limit * roots**2  # dense near 0, where densities of rates are sharp
-    weights = limit * roots * weights * kernel.schoenberg(rates)
-    kept = weights > 0
-    return rates[kept], weights[kept]
-
-
-def _mix(heights: Floats, rates: Floats, squared: Floats) -> Floats:
-    total = np.zeros(squared.shape)
-    for height, rate in zip(heights, rates):
-        total += height * np.exp(-rate * squared)
-    return total
 
 
 def _check_width(width: float, largest: float) -> None:
