@@ -21,7 +21,7 @@ def some_task(n_classes, n=40, rank=5, seed=0):
     features = rng.normal(size=(n, rank))
     codes = np.argmax(features @ rng.normal(size=(rank, n_classes)), axis=1)
     codes = np.where(rng.random(n) < 0.15, rng.integers(0, n_classes, n), codes)
-    return Task(features, codes, rng.integers(1, 4, (n, 1)).astype(float), n_classes)
+    return Task(features, codes, rng.integers(1, 4, n).astype(float), n_classes)
 
 
 def log_posterior(V, task, flips, precision):
@@ -30,7 +30,7 @@ def log_posterior(V, task, flips, precision):
     if task.n_classes == 2:
         scores = np.column_stack([np.zeros(len(scores)), scores])
     likelihood = (np.exp(log_softmax(scores, axis=1)) * flips.T[task.codes]).sum(axis=1)
-    return task.weights[:, 0] @ np.log(likelihood) - precision / 2 * np.sum(V**2)
+    return task.weights @ np.log(likelihood) - precision / 2 * np.sum(V**2)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
@@ -48,13 +48,12 @@ def test_the_mode_is_where_a_general_optimiser_ends(n_classes):
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_slope_and_bend_are_derivatives(n_classes, rng):
     scores = rng.normal(size=(30, 1 if n_classes == 2 else n_classes))
-    codes, weights = rng.integers(0, n_classes, 30), rng.random((30, 1))
-    seen = FLIPS[n_classes].T[codes]
-    at, step = FlipRows.at(scores, seen, weights), 1e-5
+    labels = rng.integers(0, n_classes, 30), FLIPS[n_classes], rng.random(30)
+    at, step = FlipRows.at(scores, *labels), 1e-5
     for c in range(scores.shape[1]):
         along = np.zeros_like(scores)
         along[:, c] = step
-        above, below = FlipRows.at(scores + along, seen, weights), FlipRows.at(scores - along, seen, weights)
+        above, below = FlipRows.at(scores + along, *labels), FlipRows.at(scores - along, *labels)
         numeric = (above.log_likelihood - below.log_likelihood) / (2 * step)
         assert abs(numeric - at.gradient[:, c].sum()) < 1e-8
         bend = -(above.gradient - below.gradient) / (2 * step)
@@ -65,7 +64,7 @@ def test_slope_and_bend_are_derivatives(n_classes, rng):
 def dense_evidence(gram, mode, flips):
     """With n x n matrices in the place of features: log P(y | f) - f'K^-1 f / 2 - log det(I + W^1/2 K W^1/2) / 2."""
     scores = mode.task.features @ mode.coefficients
-    rows = FlipRows.at(scores, flips.T[mode.task.codes], mode.task.weights)
+    rows = FlipRows.at(scores, mode.task.codes, flips, mode.task.weights)
     total = rows.log_likelihood
     for c in range(scores.shape[1]):
         roots = np.sqrt(np.maximum(rows.curvature[:, c], 0))

@@ -1,4 +1,4 @@
-"""The likelihood of observed labels when true ones are logistic and a flip matrix lies between (rKLR eqs. 2, 3, 28)."""
+"""The penalised likelihood of observed labels when true ones are logistic behind a flip matrix (rKLR eqs. 3, 28)."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, log_expit, log_softmax, logsumexp
 from sklearn.utils.extmath import safe_sparse_dot
 
 from noisewise._inputs import Codes, Floats
 from noisewise.labels._flip_parameters import flips_of, prior_counts, slope_of
+from noisewise.labels._flip_rows import FlipRows
 
 
 def flip_likelihood(scores: Floats, codes: Codes, flips: Floats, weights: Floats) -> tuple[float, Floats, Floats]:
@@ -37,33 +37,8 @@ def flip_likelihood(scores: Floats, codes: Codes, flips: Floats, weights: Floats
     array([[0.   , 0.125],
            [0.   , 0.875]])
     """
-    with np.errstate(divide="ignore"):
-        seen = np.log(flips).T[codes]  # log P(what is observed | each true class)
-    if scores.shape[1] == 1:
-        f = scores[:, 0]
-        total = np.logaddexp(seen[:, 0] + log_expit(-f), seen[:, 1] + log_expit(f))
-        true_one = expit(f + seen[:, 1] - seen[:, 0])
-        slope = (weights * (true_one - expit(f)))[:, None]
-        explained = np.column_stack([1 - true_one, true_one])
-    else:
-        logs = log_softmax(scores, axis=1)
-        joint = logs + seen
-        total = logsumexp(joint, axis=1)
-        explained = np.exp(joint - total[:, None])
-        slope = weights[:, None] * (explained - np.exp(logs))
-    return float(weights @ total), slope, count_flips(explained, codes, weights)
-
-
-def count_flips(explained: Floats, codes: Codes, weights: Floats) -> Floats:
-    """Expected number of rows of each true class (rows) seen as each class (columns).
-
-    >>> count_flips(np.array([[0.25, 0.75], [1.0, 0.0]]), np.array([1, 1]), np.array([1.0, 2.0]))
-    array([[0.  , 2.25],
-           [0.  , 0.75]])
-    """
-    mass = explained * weights[:, None]
-    n_classes = explained.shape[1]
-    return np.stack([np.bincount(codes, mass[:, true], minlength=n_classes) for true in range(n_classes)])
+    rows = FlipRows.at(scores, codes, flips, weights)
+    return rows.log_likelihood, rows.gradient, rows.counts
 
 
 @dataclass(frozen=True)

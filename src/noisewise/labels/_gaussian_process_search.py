@@ -108,7 +108,7 @@ def as_task(features: ProcessFeatures, rows: LabelledRows) -> Task:
     values = features(rows.rows)
     if not np.array_equal(rows.places, np.arange(len(values))):
         values = values[rows.places]
-    return Task(values, rows.codes, rows.weights[:, None], rows.n_classes)
+    return Task(values, rows.codes, rows.weights, rows.n_classes)
 
 
 def starts(task: Task) -> list[Floats]:

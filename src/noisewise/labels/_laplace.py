@@ -31,7 +31,7 @@ class Task:
 
     features: Floats
     codes: Codes
-    weights: Floats  # of shape (n, 1)
+    weights: Floats
     n_classes: int
 
     @property
@@ -45,7 +45,7 @@ class Task:
 
     def look(self, coefficients: Floats, matrix: Floats) -> FlipRows:
         """The rows at these coefficients."""
-        return FlipRows.at(self.features @ coefficients, matrix.T[self.codes], self.weights)
+        return FlipRows.at(self.features @ coefficients, self.codes, matrix, self.weights)
 
 
 @dataclass(frozen=True)
@@ -81,13 +81,12 @@ class Mode:
         pull = conjugate(self._hessian, pull, self._precondition, tol, 200)
         precise = q * float(np.square(self.coefficients).sum())
         slope = -(precise + q * trace - self.coefficients.size) / 2 - q * float((pull * self.coefficients).sum())
-        return slope, self.rows.flip_slope(halves, features @ pull, self.task.codes)
+        return slope, self.rows.flip_slope(halves, features @ pull)
 
     def left_out(self) -> Floats:
         """Scores of the rows, each as if its own label had not been seen, to first order."""
-        spread = variances(self.factors, self.task.features)
-        kept = np.maximum(1 - spread * np.maximum(self.rows.curvature, 0), LEAST_KEPT)
-        return np.asarray(self.task.features @ self.coefficients - spread * self.rows.gradient / kept)
+        features = self.task.features
+        return self.rows.left_out(features @ self.coefficients, variances(self.factors, features), LEAST_KEPT)
 
     def _hessian(self, V: Floats) -> Floats:
         return np.asarray(self.task.features.T @ self.rows.bend(self.task.features @ V) + self.precision * V)
