@@ -63,8 +63,13 @@ def test_a_new_paper_is_one_file(toy, tmp_path):
     assert tails.endswith("| differs |")
     assert "20 of 20 cells, up to 5 repeats" in text
     assert figures == {}
-    (entries,) = json.loads(library.to_json(parts))["table-1"]
-    assert [entry["labels"] for entry in entries["entries"]] == [["heads"], ["tails"]]
+    page = json.loads(json.dumps(library.to_json(paper, parts)))
+    (part,) = page["parts"]
+    assert (page["summary"], part["name"]) == (library.summary(parts), "table-1")
+    said, compared = part["blocks"]
+    assert said["text"].startswith("Full protocol: 20 of 20 cells")
+    assert [entry["labels"] for entry in compared["entries"]] == [["heads"], ["tails"]]
+    assert [entry["verdict"] for entry in compared["entries"]] == ["differs", "differs"]
 
 
 def test_pages_are_written_as_markdown_html_and_figures(tmp_path):

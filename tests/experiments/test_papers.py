@@ -64,7 +64,8 @@ def test_the_command_lists_and_runs_and_writes(tmp_path):
     assert set(listed) == set(PAPERS)
     options = ["--rows", str(tmp_path / "rows")]
     shown = runner.invoke(app, ["reproduce", "cesa-bianchi", "gradients", *options, "--json"])
-    found = json.loads(shown.stdout)["cesa_bianchi"]["gradients"][0]["entries"]
+    (part,) = json.loads(shown.stdout)["cesa_bianchi"]["parts"]
+    (found,) = [block["entries"] for block in part["blocks"] if block["kind"] == "comparison"]
     assert len(found) == 8
     assert all(entry["verdict"] == "as verified" for entry in found)
     assert "8 cells run, 0 found finished" in shown.stderr

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,7 +12,19 @@ from pathlib import Path
 import pytest
 
 import toy_paper
-from noisewise.experiments import Cell, Experiment, Rows, RowStore, comparable, rows_of, run
+from noisewise.experiments import (
+    Cell,
+    Experiment,
+    Rows,
+    RowStore,
+    _code,
+    _neighbor_tasks,
+    _one_pass_tasks,
+    comparable,
+    rows_of,
+    run,
+)
+from noisewise.experiments._code import code_of
 
 HERE = Path(__file__).parents[1]
 
@@ -62,6 +75,50 @@ def test_rows_carry_versions_and_times_apart_from_results(tmp_path):
     assert set(row["result"]) == {"mean"}
     assert {"seconds", "seconds_processor", "seconds_drawn"} == set(row["times"])
     assert {"noisewise", "numpy", "python"} <= set(row["versions"])
+
+
+def test_rows_of_other_code_are_told_and_run_again_only_when_asked(tmp_path, monkeypatch):
+    run(only(), RowStore(tmp_path))
+    now = code_of(toy_paper.coin)
+    monkeypatch.setattr("noisewise.experiments._run.code_of", lambda task: "other")
+    ran = run(only(), RowStore(tmp_path))
+    assert (ran.finished, ran.found, ran.by_other_code) == (0, 20, 20)
+    again = run(only(), RowStore(tmp_path), fresh=True)
+    assert (again.finished, again.found, again.by_other_code) == (20, 0, 0)
+    assert {row["code"] for row in RowStore(tmp_path).rows.values()} == {"other"} != {now}
+    assert run(only(), RowStore(tmp_path), fresh=True).finished == 0
+
+
+def test_of_two_rows_of_a_cell_the_last_made_counts_in_whichever_file_it_is(tmp_path):
+    for name, made, error in (("b", 1.0, 0.5), ("a", 2.0, 0.25), ("c", None, 0.75)):
+        row = {"id": "x", "result": {"error": error}} | ({} if made is None else {"made": made})
+        (tmp_path / f"{name}.jsonl").write_text(json.dumps(row))
+    assert RowStore(tmp_path).rows["x"]["result"] == {"error": 0.25}
+
+
+def test_code_counts_what_a_task_reaches_and_not_its_comments(tmp_path, monkeypatch):
+    library = tmp_path / "library"
+    shutil.copytree(_code.ROOT, library, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(_code, "ROOT", library)
+
+    def digests():
+        _code._read.cache_clear()
+        _code._digest.cache_clear()
+        return code_of(_neighbor_tasks.accuracy), code_of(_one_pass_tasks.one_pass)
+
+    neighbors, one_pass = digests()
+    with (library / "labels" / "_votes.py").open("a") as file:
+        file.write("\n# a comment\n")
+    assert digests() == (neighbors, one_pass)
+    with (library / "labels" / "_votes.py").open("a") as file:
+        file.write("\nNEW = 1\n")
+    assert digests()[0] != neighbors  # imported inside a function, through two packages
+    assert digests()[1] == one_pass
+    with (library / "_loops" / "rounds.py").open("a") as file:
+        file.write("\nNEW = 1\n")
+    assert digests()[1] != one_pass
+    _code._read.cache_clear()
+    _code._digest.cache_clear()
 
 
 def test_a_torn_last_line_is_dropped_and_its_cell_run_again(tmp_path):
@@ -121,6 +178,8 @@ def test_rows_are_picked_by_settings_and_averaged():
     assert rows.spread("error") == pytest.approx(1.0)
     assert rows.mean_curve("curve").tolist() == [2.0, 1.0]
     assert rows.where(noise=(0.2, 0.1)).mean("error") is None
+    fewer = Rows([{"repeat": 1, "error": 5.0}, {"repeat": 2, "error": 7.0}])
+    assert [one.tolist() for one in rows.paired(fewer, "error")] == [[3.0], [5.0]]
 
 
 SCRIPT = """

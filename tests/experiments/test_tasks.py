@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from noisewise.experiments import Cell
+from noisewise.experiments import Cell, _neighbor_rows
 from noisewise.experiments import _feedback_tasks as feedback
 from noisewise.experiments import _kernel_tasks as kernels
 from noisewise.experiments import _neighbor_tasks as neighbors
@@ -54,7 +54,7 @@ def test_the_oracle_is_never_worse_than_honest_selection():
 
 
 def test_classes_are_put_into_two_groups_of_equally_many(rng):
-    groups = neighbors.in_two(np.repeat(np.arange(10), 3), rng)
+    groups = _neighbor_rows.in_two(np.repeat(np.arange(10), 3), rng)
     assert groups.sum() == 15
     assert all(len(set(groups[3 * label : 3 * label + 3])) == 1 for label in range(10))
 

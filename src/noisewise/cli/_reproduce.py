@@ -26,21 +26,28 @@ def reproduce(
     scheduler: Annotated[
         str | None, typer.Option("--scheduler", "--address", help="Address of a running Dask or Ray cluster.")
     ] = None,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Processes, where no cluster is given.")] = 1,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", "-j", min=1, help="Processes, where no cluster is given; all processors.")
+    ] = None,
     minutes: Annotated[
         float | None, typer.Option("--minutes", help="Start no cells after this time; show what is there.")
     ] = None,
     rows: Annotated[
         Path | None, typer.Option("--rows", help="Folder of finished rows; a cell found there is not run again.")
     ] = None,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Run again the cells whose rows were made by other code than this.")
+    ] = False,
     write: Annotated[bool, typer.Option("--write", help="Write Markdown and HTML pages.")] = False,
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the pages.")] = Path("docs/papers/reproduced"),
-    as_json: Annotated[bool, typer.Option("--json", help="Print every compared number as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the pages as JSON.")] = False,
 ) -> None:
     """Run the papers' experiments and set their numbers beside the printed ones.
 
     Every finished cell is kept: a second run does nothing twice, and a run that was killed goes on where it was.
     """
+    from joblib import cpu_count
+
     from noisewise import experiments as library
 
     if paper == "list":
@@ -53,7 +60,7 @@ def reproduce(
     wanted = {key: one for each in papers for key, one in library.keyed(each, table).items()}
     store = library.RowStore(rows or _default_rows())
     with _progress() as on_row:
-        ran = library.run(wanted, store, quick, engine, jobs, scheduler, minutes, on_row)
+        ran = library.run(wanted, store, quick, engine, jobs or cpu_count(), scheduler, minutes, fresh, on_row)
     _tell(ran)
     found = {}
     for each in papers:
@@ -63,7 +70,7 @@ def reproduce(
             for path in library.write(each, parts, out):
                 say(f"wrote {path}")
         if as_json:
-            found[each.name] = json.loads(library.to_json(parts))
+            found[each.name] = library.to_json(each, parts)
         elif not write:
             typer.echo(library.to_markdown(each, parts)[0])
     if as_json:
@@ -86,6 +93,8 @@ def _list(as_json: bool) -> None:
 
 def _tell(ran: Ran) -> None:
     say(f"{ran.finished:,} cells run, {ran.found:,} found finished, {len(ran.failed):,} failed")
+    if ran.by_other_code:
+        say(f"{ran.by_other_code:,} rows were made by other code than this; --fresh runs their cells again")
     for reason in dict.fromkeys(ran.failed.values()):
         say(f"failed: {reason}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from typing import Any
@@ -38,14 +39,21 @@ def each(work: Work, items: list[Any], engine: str = "local", jobs: int = 1, add
 
 
 def _local(work: Work, items: list[Any], jobs: int, address: str | None) -> Iterator:
-    from joblib import Parallel, delayed
-
     if address is not None:
         raise ValueError("an address belongs to the engines dask and ray; local processes have none")
     if jobs == 1:
         return map(work, items)
+    return _processes(work, items, jobs)
+
+
+def _processes(work: Work, items: list[Any], jobs: int) -> Iterator:
+    from joblib import Parallel, delayed
+
     tasks = (delayed(work)(item) for item in items)
-    return iter(Parallel(n_jobs=jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs")(tasks))
+    with warnings.catch_warnings():
+        # a process that grows by more than 300 MB, as by loading MNIST, is replaced by a new one; no cell is lost
+        warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
+        yield from Parallel(n_jobs=jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs")(tasks)
 
 
 def _dask(work: Work, items: list[Any], jobs: int, address: str | None) -> Iterator:

@@ -51,9 +51,9 @@ def stream(name: str, rounds: int, seed: int, constant: bool = False) -> Any:
         yield X[drawn], y[drawn]
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=2)  # that of a cell, and that on which all candidates of every tuning are played
 def drawn_rows(name: str, rounds: int, seed: int) -> tuple[Any, Codes]:
-    """A stream from its law; all candidates of a tuning play the same one."""
+    """A stream from its law."""
     from noisewise import datasets
 
     X, y = getattr(datasets, name)(rounds, np.random.default_rng([seed, 0]), sparse=True)
@@ -122,8 +122,7 @@ def best_gamma(name: str, method: str, rates: tuple[float, float], rounds: int) 
         return None
     if method in ("bpa", "bpa-capped"):  # always the lower edge; a shared gamma makes them look bad
         return GAMMAS[0]
-    tried = "rcnbf" if method == "rcine" else method  # the same learner once the rates are found
-    means = [play(name, tried, rates, gamma, min(rounds, 500_000), TUNING_SEED)[0].mean() for gamma in GAMMAS]
+    means = [play(name, method, rates, gamma, min(rounds, 500_000), TUNING_SEED)[0].mean() for gamma in GAMMAS]
     return GAMMAS[int(np.argmin(means))]
 
 
@@ -132,7 +131,8 @@ def curve(cell: Cell) -> dict[str, Any]:
     name, method, rounds = cell["dataset"], cell["method"], cell["rounds"]
     gamma = cell["gamma"]
     if gamma == "tuned":
-        gamma = best_gamma(name, method, tuple(cell["noise"]), rounds)
+        tried = "rcnbf" if method == "rcine" else method  # the same learner once the rates are found
+        gamma = best_gamma(name, tried, tuple(cell["noise"]), rounds)
     mistakes, player = play(name, method, cell["noise"], gamma, rounds, cell.seed("dataset", "noise", "repeat"))
     times = checkpoints(rounds)
     totals = np.cumsum(mistakes)

@@ -10,7 +10,8 @@ import numpy as np
 from noisewise.experiments import _draw
 from noisewise.experiments._blocks import Block, Comparison, Entry, Figure, Text
 from noisewise.experiments._gao_show import NOISES, TITLES
-from noisewise.experiments._neighbor_tasks import CHESSBOARD_VOTERS, INFLUENCE, SHARES, noise_of
+from noisewise.experiments._neighbor_rows import noise_of
+from noisewise.experiments._neighbor_tasks import CHESSBOARD_VOTERS, INFLUENCE, SHARES
 from noisewise.experiments._rows import Rows
 
 ASYMMETRIC = [(0.2, 0.1), (0.3, 0.1), (0.4, 0.1)]

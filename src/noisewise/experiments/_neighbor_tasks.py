@@ -2,66 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from noisewise._inputs import Codes, Floats
-from noisewise.experiments._data import load_once
+from noisewise.experiments._neighbor_methods import METHODS, VOTERS
+from noisewise.experiments._neighbor_rows import Split, noise_of, split
 from noisewise.experiments._spec import Cell
-from noisewise.noise import FlipMatrix
-
-VOTERS = list(range(5, 101, 5))
-FOLDS = 4
-
-
-class Split(NamedTuple):
-    """Training rows with observed and true labels, and clean test rows."""
-
-    train: Floats
-    observed: Codes
-    true: Codes
-    test: Floats
-    answers: Codes
-    noise: FlipMatrix
-
-
-def split(cell: Cell) -> Split:
-    """One fold of four, columns in [-1, 1]; classes of a larger set in two groups by chance; noise on training labels.
-
-    Repeats 0 to 3 are the folds of the first trial, 4 to 7 those of the second; methods see the same rows and flips.
-    """
-    from sklearn.model_selection import StratifiedKFold
-    from sklearn.preprocessing import MinMaxScaler
-
-    X, labels = load_once(cell["dataset"])
-    trial, fold = divmod(cell["repeat"], FOLDS)
-    rng = np.random.default_rng([trial, *cell["dataset"].encode()])
-    y = in_two(labels, rng)
-    X = MinMaxScaler((-1, 1)).fit_transform(X)
-    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=int(rng.integers(2**31)))
-    train, test = list(folds.split(X, y))[fold]
-    chance = np.random.default_rng(cell.seed("dataset", "noise", "repeat"))
-    train = chance.permutation(train)[: cell["rows"]]
-    test = chance.permutation(test)[: cell["rows"]]
-    noise = noise_of(cell["noise"])
-    return Split(X[train], noise.corrupt(y[train], chance), y[train], X[test], y[test], noise)
-
-
-def in_two(labels: Codes, rng: np.random.Generator) -> Codes:
-    """Classes 0 and 1; more than two are put into two groups of equally many classes by chance."""
-    codes = np.unique(labels, return_inverse=True)[1]
-    n_classes = int(codes.max()) + 1
-    if n_classes == 2:
-        return np.asarray(codes)
-    return np.isin(codes, rng.permutation(n_classes)[: n_classes // 2]).astype(np.intp)
-
-
-def noise_of(pair: Any) -> FlipMatrix:
-    """From (tau_plus, tau_minus), the order of the tables' headers."""
-    plus, minus = pair
-    return FlipMatrix.binary(false_positive=minus, false_negative=plus)
 
 
 def accuracy(cell: Cell) -> dict[str, Any]:
@@ -75,6 +23,14 @@ def accuracy(cell: Cell) -> dict[str, Any]:
         matrix = model.noise_.matrix
         found |= {"tau_plus": float(matrix[1, 0]), "tau_minus": float(matrix[0, 1])}
     return found
+
+
+def rates_by_voters(cell: Cell) -> dict[str, Any]:
+    """The noise that eq. 6, put right, finds with each number of voters (k')."""
+    data = split(cell)
+    around = vote_shares(data.train, data.observed, data.train, VOTERS, data.observed)
+    found = {"tau_plus": (1 - around).min(axis=1), "tau_minus": around.min(axis=1)}
+    return {name: [float(rate) for rate in rates] for name, rates in found.items()}
 
 
 def oracle(data: Split) -> dict[str, Any]:
@@ -142,101 +98,3 @@ def soft_chessboard(cell: Cell) -> dict[str, Any]:
 
 
 CHESSBOARD_VOTERS = [1, 5, 10, 20, 40, 60, 80, 100, 150, 200]
-
-
-def _rnn(data: Split) -> Any:
-    from noisewise.labels import RobustKNeighborsClassifierCV
-
-    return RobustKNeighborsClassifierCV(VOTERS, VOTERS, criterion="noisy", cv=FOLDS)
-
-
-def _rnn_ours(data: Split) -> Any:
-    from noisewise.labels import RobustKNeighborsClassifierCV
-
-    return RobustKNeighborsClassifierCV()
-
-
-def _knn(data: Split) -> Any:
-    from noisewise.labels import RobustKNeighborsClassifierCV
-
-    return RobustKNeighborsClassifierCV(VOTERS, noise=FlipMatrix.none(2), criterion="noisy", cv=FOLDS)
-
-
-def kernel_machine(X: Floats, y: Codes) -> Any:
-    """A kernel machine with width and C from clean labels, as the paper allows its rivals."""
-    from sklearn.model_selection import GridSearchCV
-    from sklearn.svm import SVC
-
-    widths = [2.0**power / X.shape[1] for power in (-3, -1, 1, 3, 5)]
-    search = GridSearchCV(SVC(), {"C": [0.25, 1, 4, 16], "gamma": widths}, cv=3)
-    return SVC(**search.fit(X[:500], y[:500]).best_params_)
-
-
-def _ir_ksvm(data: Split) -> Any:
-    from noisewise.labels import ImportanceReweightedClassifier
-
-    return ImportanceReweightedClassifier(kernel_machine(data.train, data.true), data.noise)
-
-
-def _ld_ksvm(data: Split) -> Any:
-    from noisewise.labels import LabelDependentClassifier
-
-    return LabelDependentClassifier(kernel_machine(data.train, data.true), data.noise)
-
-
-def _ir_llog(data: Split) -> Any:
-    from sklearn.linear_model import LogisticRegression
-
-    from noisewise.labels import ImportanceReweightedClassifier
-
-    return ImportanceReweightedClassifier(LogisticRegression(max_iter=1000), data.noise)
-
-
-def _ue_llog(data: Split) -> Any:
-    from noisewise.labels import UnbiasedLogisticRegression
-
-    return _chosen(data, [UnbiasedLogisticRegression(data.noise, C=C) for C in (0.01, 0.1, 1.0)])
-
-
-def _arow(data: Split) -> Any:
-    from sklearn.pipeline import make_pipeline
-
-    from noisewise.online.recipes import arow
-
-    return _chosen(data, [make_pipeline(_constant(), arow(r)) for r in (0.1, 1.0, 10.0, 100.0)])
-
-
-def _nherd(data: Split) -> Any:
-    from sklearn.pipeline import make_pipeline
-
-    from noisewise.online.recipes import nherd
-
-    return _chosen(data, [make_pipeline(_constant(), nherd(C)) for C in (0.001, 0.01, 0.1, 1.0)])
-
-
-def _constant() -> Any:
-    """A constant column: the online learners have no intercept."""
-    from sklearn.preprocessing import PolynomialFeatures
-
-    return PolynomialFeatures(degree=1)
-
-
-def _chosen(data: Split, candidates: list[Any]) -> Any:
-    """The candidate with the best accuracy on held-out observed labels."""
-    from sklearn.model_selection import cross_val_score
-
-    scores = [cross_val_score(one, data.train, data.observed, cv=FOLDS).mean() for one in candidates]
-    return candidates[int(np.argmax(scores))]
-
-
-METHODS: dict[str, Callable[[Split], Any]] = {
-    "rnn": _rnn,
-    "rnn-ours": _rnn_ours,
-    "knn": _knn,
-    "ir-ksvm": _ir_ksvm,
-    "ir-llog": _ir_llog,
-    "ld-ksvm": _ld_ksvm,
-    "ue-llog": _ue_llog,
-    "arow": _arow,
-    "nherd": _nherd,
-}

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import html
-import json
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -73,17 +73,17 @@ def to_html(paper: Paper, parts: Sequence[Part]) -> str:
     return f'<!doctype html>\n<html lang="en"><head>{head}</head><body>{"".join(body)}</body></html>\n'
 
 
-def to_json(parts: Sequence[Part]) -> str:
-    """Every compared number, one object a table."""
-    found = {
-        experiment.name: [
-            {"title": block.title, "labels": list(block.labels), "entries": [_plain(entry) for entry in block.entries]}
-            for block in blocks
-            if isinstance(block, Comparison)
-        ]
-        for experiment, blocks in parts
+def to_json(paper: Paper, parts: Sequence[Part]) -> dict[str, Any]:
+    """The page as plain values: every part with its texts, tables, figures, and compared numbers with verdicts."""
+    return {
+        "title": paper.title,
+        "notes": " ".join(paper.notes.split()),
+        "summary": summary(parts),
+        "parts": [
+            {"name": experiment.name, "title": experiment.title, "blocks": [_plain(block) for block in blocks]}
+            for experiment, blocks in parts
+        ],
     }
-    return json.dumps(found, ensure_ascii=False)
 
 
 def write(paper: Paper, parts: Sequence[Part], folder: Path) -> list[Path]:
@@ -101,6 +101,9 @@ def _what_ran(experiment: Experiment, rows: Rows, quick: bool) -> str:
     repeats = rows.unique("repeat")
     if len(repeats) > 1:
         said += f", up to {len(repeats)} repeats"
+    earlier = sum(not row["by_present_code"] for row in rows)
+    if earlier:
+        said += f", {earlier:,} of them by an earlier state of the code"
     absent = experiment.absent(quick)
     if absent:
         said += f". Not run, because the data are not here: {', '.join(absent)}"
@@ -108,8 +111,12 @@ def _what_ran(experiment: Experiment, rows: Rows, quick: bool) -> str:
     return f"{said}. {spent:,.0f} s of processor time." if spent else f"{said}."
 
 
-def _plain(entry: Any) -> dict[str, Any]:
-    return {**{name: getattr(entry, name) for name in entry.__dataclass_fields__}, "verdict": entry.verdict}
+def _plain(block: Block) -> dict[str, Any]:
+    """A block with its kind; compared numbers get their verdict."""
+    found = {"kind": type(block).__name__.lower(), **asdict(block)}
+    if isinstance(block, Comparison):
+        found["entries"] = [{**asdict(entry), "verdict": entry.verdict} for entry in block.entries]
+    return found
 
 
 def _markdown(block: Block) -> str:

@@ -20,7 +20,8 @@ class RowStore:
     """A folder of finished rows, one JSON line each; every run of an experiment appends to a file of its own.
 
     A line is written in one piece and handed to the disk at once. A kill can only tear the last line of a file, and a
-    line that can't be read is as good as not there: its cell is run again.
+    line that can't be read is as good as not there: its cell is run again. Of several rows
+    of a cell the last made counts.
 
     >>> import tempfile
     >>> store = RowStore(tempfile.mkdtemp())
@@ -34,7 +35,9 @@ class RowStore:
         self.rows: dict[str, Row] = {}
         self._files: dict[str, Path] = {}
         for path in sorted(self.folder.glob("*.jsonl")):
-            self.rows.update((row["id"], row) for row in _read(path))
+            for row in _read(path):
+                if row.get("made", 0) >= self.rows.get(row["id"], row).get("made", 0):
+                    self.rows[row["id"]] = row
 
     def add(self, experiment: str, row: Row) -> None:
         """Keep a row."""
@@ -74,6 +77,12 @@ class Rows:
         """One number a row, in the order of the repeats."""
         rows = sorted(self.records, key=lambda row: row.get("repeat", 0))
         return np.array([row[name] for row in rows if row.get(name) is not None], dtype=np.float64)
+
+    def paired(self, other: Rows, name: str) -> tuple[Floats, Floats]:
+        """One number a row of these and of others, for the repeats that both have."""
+        shared = set(self.unique("repeat")) & set(other.unique("repeat"))
+        mine, theirs = (Rows(row for row in rows if row["repeat"] in shared).values(name) for rows in (self, other))
+        return mine, theirs
 
     def mean(self, name: str) -> float | None:
         """The mean, or None without rows."""

@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from noisewise.experiments import _gao_figures as figures
+from noisewise.experiments import _gao_rates as rates
 from noisewise.experiments import _gao_show as show
 from noisewise.experiments._gao_show import BIG, NOISES, SMALL
-from noisewise.experiments._neighbor_tasks import METHODS, accuracy, influence, soft_chessboard
+from noisewise.experiments._neighbor_methods import METHODS
+from noisewise.experiments._neighbor_tasks import accuracy, influence, rates_by_voters, soft_chessboard
 from noisewise.experiments._spec import Experiment, Paper
 
 ROWS = 3000  # training and test rows of a large set: kernel machines take hours with all of them
@@ -49,7 +51,15 @@ PAPER = Paper(
         Experiment("table-1", "Table 1: the sets", accuracy, {}, show.table_1),
         Experiment("table-2", "Table 2: accuracy", accuracy, BENCHMARK, show.table_2, quick=QUICK),
         Experiment("figure-2", "Figure 2: Nemenyi's test", accuracy, BENCHMARK, figures.figure_2, quick=QUICK),
-        Experiment("table-3", "Table 3: noise found", accuracy, BENCHMARK, show.table_3, quick=QUICK, keep=_rnn_only),
+        Experiment("table-3", "Table 3: noise found", accuracy, BENCHMARK, rates.table_3, quick=QUICK, keep=_rnn_only),
+        Experiment(
+            "table-3-voters",
+            "Table 3 against the number of voters k'",
+            rates_by_voters,
+            {name: values for name, values in BENCHMARK.items() if name != "method"},
+            rates.table_3_by_voters,
+            quick={"dataset": SMALL, "repeat": list(range(4))},
+        ),
         Experiment(
             "figure-3",
             "Figures 3 to 5: influence of k, of k' and of the number of rows",
