@@ -14,8 +14,8 @@ from noisewise import FlipMatrix
 from noisewise.datasets import load, make_ringnorm, make_twonorm, make_waveform
 from noisewise.kernels import Gaussian, Linear
 from noisewise.labels import RobustKernelFisherClassifier, _fisher_turns
-from noisewise.labels._fisher_turns import NormalClasses
-from noisewise.labels._kernel_basis import Smoother, choose_penalty, decompose, decompose_low_rank
+from noisewise.labels._fisher_turns import NormalClasses, Turns
+from noisewise.labels._kernel_smoother import Smoother, choose_penalty, decompose, decompose_low_rank
 
 TRAIN_ROWS = {"banana": 400, "raetsch_diabetis": 468, "raetsch_german": 700, "raetsch_heart": 170, "ringnorm": 400}
 TRAIN_ROWS |= {"thyroid": 140, "titanic": 150, "twonorm": 400, "waveform": 400}
@@ -35,21 +35,21 @@ def mean_error(make, noise, seeds=range(2)):
 
 def test_features_are_orthonormal_and_carry_the_centred_kernel(rng):
     X = rng.normal(size=(30, 3))
-    basis, features = decompose(Gaussian(2.0), X)
+    basis = decompose(Gaussian(2.0), X)
+    features = basis.features
     np.testing.assert_allclose(features.T @ features, np.eye(features.shape[1]), atol=1e-8)
     centring = np.eye(30) - 1 / 30
     np.testing.assert_allclose(
         (features * basis.values) @ features.T, centring @ Gaussian(2.0).gram(X) @ centring, atol=1e-6
     )
-    np.testing.assert_allclose(basis.features(X), features, atol=1e-6)
+    np.testing.assert_allclose(basis.of_others(X), features, atol=1e-6)
 
 
 def test_scores_without_a_row_are_those_of_a_fit_without_it(rng):
     X, targets = rng.normal(size=(25, 2)), rng.normal(size=(25, 2))
     targets -= targets.mean(axis=0)
     penalty, kernel = 0.3, Gaussian(1.5)
-    basis, features = decompose(kernel, X)
-    scores = Smoother.of(features, basis.values, penalty).without_own(targets)
+    scores = Smoother.of(decompose(kernel, X), penalty).without_own(targets)
     roots = np.linalg.cholesky(kernel.gram(X) + 1e-12 * np.eye(25))  # features whose products are the kernel
     for row in range(25):
         rest = np.delete(np.arange(25), row)
@@ -62,18 +62,18 @@ def test_a_kernel_that_tells_nothing_gives_no_label_away():
     labels = np.eye(2)[(np.arange(20) % 3 == 0).astype(int)]
     targets = labels - labels.mean(axis=0)
     for width in (1e-3, 1e6):  # rows all alone, rows all alike
-        basis, features = decompose(Gaussian(width), np.arange(20.0)[:, None])
-        scores = Smoother.of(features, basis.values, 1e-3).without_own(targets)
+        scores = Smoother.of(decompose(Gaussian(width), np.arange(20.0)[:, None]), 1e-3).without_own(targets)
         assert abs(np.sum(scores * targets)) < 1e-2
 
 
 def test_low_rank_with_all_rows_is_exact(rng):
     X, targets = rng.normal(size=(40, 3)), rng.normal(size=(40, 1))
     targets -= targets.mean()
-    exact, low = decompose(Gaussian(2.0), X), decompose_low_rank(Gaussian(2.0), X, X[::-1])
-    scores = [Smoother.of(features, basis.values, 0.1).without_own(targets) for basis, features in (exact, low)]
+    exact, low = decompose(Gaussian(2.0), X), decompose_low_rank(Gaussian(2.0), X, np.arange(40)[::-1])
+    scores = [Smoother.of(basis, 0.1).without_own(targets) for basis in (exact, low)]
     np.testing.assert_allclose(scores[0], scores[1], atol=1e-6)
-    assert choose_penalty(exact[1], exact[0].values, targets)[0] == choose_penalty(low[1], low[0].values, targets)[0]
+    np.testing.assert_allclose(low.of_others(X), low.features, atol=1e-6)
+    assert choose_penalty(exact, targets)[0] == choose_penalty(low, targets)[0]
 
 
 def test_normal_classes_are_linear_discriminant_analysis():
@@ -94,7 +94,7 @@ def test_a_linear_kernel_without_noise_is_fishers_discriminant(rng):
     standardised = (X - X.mean(axis=0)) / X.std(axis=0)
     theirs = LinearDiscriminantAnalysis(solver="lsqr").fit(standardised, y)
     probes = rng.normal(size=(300, 4))
-    ours = model.basis_.features(probes) @ model.coefficients_[:, 1]
+    ours = model.features_(probes) @ model.discriminants_.coefficients[:, 1]
     assert np.corrcoef(ours, theirs.decision_function(probes))[0, 1] > 0.99
 
 
@@ -106,10 +106,25 @@ def test_bell_shaped_classes_are_found_through_thirty_per_cent_noise(noise):
 
 def test_no_cluster_changes_sides(monkeypatch):
     guarded = mean_error(make_waveform, SYMMETRIC)
-    monkeypatch.setattr(_fisher_turns, "WORSE", np.inf)
-    monkeypatch.setattr(_fisher_turns, "LEAST_KEPT", 0.0)
     assert guarded < 0.17
+    monkeypatch.setattr(_fisher_turns, "NEGLIGIBLE", np.inf)
+    monkeypatch.setattr(_fisher_turns, "LEAST_KEPT", 0.0)
+    monkeypatch.setattr(_fisher_turns, "PATIENCE", np.inf)
+    assert mean_error(make_waveform, SYMMETRIC) == pytest.approx(guarded, abs=2e-3)  # late turns have no say anyway
+    monkeypatch.setattr(Turns, "shares", property(lambda turns: np.eye(len(turns.kept))[-1]))
     assert guarded < mean_error(make_waveform, SYMMETRIC) - 0.03
+
+
+def test_turns_count_as_much_as_they_make_labels_likely():
+    X, seen, _, test, _ = flipped(make_twonorm, SYMMETRIC, 0, n_train=150, n_test=20)
+    model = RobustKernelFisherClassifier().fit(X, seen)
+    found, history = model.discriminants_, np.array(model.objective_history_)
+    likelihood = np.exp(history - history.max())[history >= history.max() - _fisher_turns.NEGLIGIBLE]
+    np.testing.assert_allclose(found.shares, likelihood / likelihood.sum())
+    assert len(found.shares) > 3
+    scores = np.split(model.features_(model.standardizer_(test, float)) @ found.coefficients, len(likelihood), axis=1)
+    each = [classes.posterior(along) for classes, along in zip(found.classes, scores, strict=True)]
+    np.testing.assert_allclose(model.predict_proba(test), np.average(each, axis=0, weights=likelihood))
 
 
 def test_one_sided_noise_is_found_and_its_rows_rank_first():
@@ -146,7 +161,7 @@ def test_low_rank_is_nearly_as_good_and_taken_beyond_three_thousand_rows():
     assert model.score(test, y) > 0.97
     small = RobustKernelFisherClassifier().fit(X[:300], seen[:300])
     assert small.low_rank_ is None
-    assert RobustKernelFisherClassifier(low_rank=40).fit(X[:300], seen[:300]).basis_.rows.shape == (40, 20)
+    assert RobustKernelFisherClassifier(low_rank=40).fit(X[:300], seen[:300]).features_.rows.shape == (40, 20)
 
 
 def test_sparse_rows_equal_dense_rows(rng):

@@ -14,7 +14,7 @@ from sklearn.metrics import roc_auc_score
 from noisewise import FlipMatrix
 from noisewise.kernels import Gaussian, squared_distances
 from noisewise.labels import RobustGaussianProcessClassifier
-from noisewise.labels._gaussian_process_rows import LabelledRows, ProcessFeatures
+from noisewise.labels._gaussian_process_rows import LabelledRows, process_features
 from noisewise.labels._gaussian_process_search import Candidate, as_task, climb, scan, starts
 from noisewise.labels._laplace import Task, find_mode
 
@@ -22,9 +22,9 @@ from noisewise.labels._laplace import Task, find_mode
 def test_features_of_full_rank_are_the_kernel_and_lower_ones_the_best_there_is():
     X = np.random.default_rng(0).normal(size=(25, 3))
     gram = Gaussian(2.0).gram(X) + 1
-    full = ProcessFeatures.of(X, np.ones(25), squared_distances(X), 2.0, 25)(X)
+    full = process_features(X, np.ones(25), squared_distances(X), 2.0, 25)(X)
     np.testing.assert_allclose(full @ full.T, gram, atol=1e-8)
-    low = ProcessFeatures.of(X, np.ones(25), squared_distances(X), 2.0, 8)(X)
+    low = process_features(X, np.ones(25), squared_distances(X), 2.0, 8)(X)
     left = np.linalg.eigvalsh(gram - 1)[:-8]
     assert abs(np.linalg.norm(gram - low @ low.T) - np.linalg.norm(left)) < 1e-8
 
@@ -95,7 +95,7 @@ def test_the_climb_never_descends_and_ends_above_the_scan():
 def test_starts_are_flip_matrices_that_keep_labels():
     for n_classes in (2, 3, 7):
         X, y = make_blobs(12 * n_classes, centers=n_classes, cluster_std=5.0, random_state=0)
-        for flips in starts(Task(X, y, np.ones((len(y), 1)), n_classes)):
+        for flips in starts(Task(X, y, np.ones(len(y)), n_classes)):
             assert FlipMatrix(flips).n_classes == n_classes
             assert (flips.argmax(axis=1) == np.arange(n_classes)).all()
             assert flips.min() > 0
@@ -126,7 +126,7 @@ def test_many_rows_take_landmarks_and_report_them():
     observed = FlipMatrix.binary(0.0, 0.3).corrupt(y, 0)
     model = RobustGaussianProcessClassifier(low_rank=20).fit(X, observed)
     assert model.low_rank_ == 20
-    assert len(model.features_.landmarks) == 40
+    assert len(model.features_.rows) == 40
     assert model.score(X, y) > 0.95
     assert abs(model.noise_.matrix[1, 0] - 0.3) < 0.05
 

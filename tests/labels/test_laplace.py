@@ -6,7 +6,7 @@ from sklearn.datasets import make_blobs
 
 from noisewise.kernels import Gaussian, squared_distances
 from noisewise.labels._flip_rows import FlipRows
-from noisewise.labels._gaussian_process_rows import LabelledRows, ProcessFeatures
+from noisewise.labels._gaussian_process_rows import LabelledRows, process_features
 from noisewise.labels._gaussian_process_search import as_task
 from noisewise.labels._laplace import Task, conjugate, find_mode
 
@@ -77,10 +77,10 @@ def dense_evidence(gram, mode, flips):
 def test_evidence_equals_the_dense_formula_of_the_kernel(n_classes):
     X, y = make_blobs(30, centers=n_classes, cluster_std=4.0, random_state=0)
     rows = LabelledRows.of(X, y, np.ones(30), n_classes)
-    features = ProcessFeatures.of(rows.rows, rows.row_weights, squared_distances(rows.rows), 3.0, 30)
+    features = process_features(rows.rows, rows.row_weights, squared_distances(rows.rows), 3.0, 30)
     mode = find_mode(as_task(features, rows), FLIPS[n_classes], 1 / 2.5, tol=1e-18)
     gram = 2.5 * (Gaussian(3.0).gram(rows.rows) + 1)
-    assert features.projection.shape[1] == 30
+    assert features.projection.shape[1] == 31
     assert abs(mode.evidence - dense_evidence(gram, mode, FLIPS[n_classes])) < 1e-7
 
 

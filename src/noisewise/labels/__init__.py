@@ -7,10 +7,9 @@ from noisewise.labels._crowd import CrowdLabelling, dawid_skene, majority_vote, 
 from noisewise.labels._crowd_classifier import CrowdClassifier
 from noisewise.labels._displays import FlipMatrixDisplay, KernelWeightsDisplay, LabelQualityDisplay
 from noisewise.labels._fisher import RobustKernelFisherClassifier
-from noisewise.labels._fisher_turns import NormalClasses
+from noisewise.labels._fisher_turns import Discriminants, NormalClasses
 from noisewise.labels._gaussian_process import RobustGaussianProcessClassifier
-from noisewise.labels._gaussian_process_rows import ProcessFeatures
-from noisewise.labels._kernel_basis import KernelBasis
+from noisewise.labels._kernel_features import KernelFeatures
 from noisewise.labels._kernel_logistic import RobustKernelLogisticRegression
 from noisewise.labels._leave_one_out import LeftOut, PooledRidge, View
 from noisewise.labels._logistic import RobustLogisticRegression
@@ -27,6 +26,7 @@ from noisewise.labels._reweighting import (
 from noisewise.labels._ridge import RobustRidgeClassifier
 from noisewise.labels._soft_logistic import SoftLogisticRegression
 from noisewise.labels._unbiased import UnbiasedLogisticRegression
+from noisewise.labels._voting import RobustVotingClassifier
 
 __all__ = [
     "CrowdClassifier",
@@ -44,6 +44,7 @@ __all__ = [
     "RobustLogisticRegression",
     "RobustMultiKernelLogisticRegression",
     "RobustRidgeClassifier",
+    "RobustVotingClassifier",
     "UnbiasedLogisticRegression",
     "dawid_skene",
     "importance_weights",
@@ -57,12 +58,12 @@ __model_parts__ = [
     part.__name__
     for part in (
         Annotators,
-        KernelBasis,
+        Discriminants,
+        KernelFeatures,
         Landmarks,
         LeftOut,
         NormalClasses,
         PooledRidge,
-        ProcessFeatures,
         SoftLogisticRegression,
         Standardizer,
         View,

@@ -13,16 +13,16 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from noisewise._inputs import Chance, Floats, generator
 from noisewise.kernels import Kernel
 from noisewise.labels._base import NoisyLabelClassifier
-from noisewise.labels._fisher_turns import take_turns
-from noisewise.labels._kernel_basis import (
-    KernelBasis,
+from noisewise.labels._fisher_turns import Discriminants, take_turns
+from noisewise.labels._kernel_smoother import (
+    Basis,
     Smoother,
     choose_penalty,
     choose_width,
     decompose,
     decompose_low_rank,
 )
-from noisewise.labels._nystroem import Standardizer
+from noisewise.labels._nystroem import Standardizer, blocks
 from noisewise.noise import FlipMatrix
 
 EXACT_ROWS = 3000  # beyond, landmarks stand for the rows
@@ -34,8 +34,8 @@ class RobustKernelFisherClassifier(NoisyLabelClassifier):
     """Kernel Fisher discriminant with flipped labels as a part of the model (rKFD); nothing to tune.
 
     Directions that separate soft labels, normal classes along them and the flip matrix are found in turns. Each row is
-    judged by a fit without it, and the turns end before they make the observed labels less likely, which is how the
-    relabelling of a whole cluster shows. Width and ridge have the least leave-one-out error on the observed labels.
+    judged by a fit without it, and a turn counts as much as it makes the observed labels likely: one that relabels a
+    whole cluster does not. Width and ridge have the least leave-one-out error on the observed labels.
 
     Columns are standardised. Classes are taken to be bell-shaped along the directions, the flips to depend on the true
     class alone. Of several classes all directions are found at once, with one flip matrix.
@@ -106,8 +106,8 @@ class RobustKernelFisherClassifier(NoisyLabelClassifier):
         self.standardizer_ = Standardizer.of(X)
         rows = self.standardizer_(X, np.float64)
         n_classes = len(self.classes_)
-        features = self._decompose(rows, np.eye(n_classes)[codes])
-        smoother = Smoother.of(features, self.basis_.values, self.penalty_)
+        basis = self._decompose(rows, np.eye(n_classes)[codes])
+        smoother = Smoother.of(basis, self.penalty_)
         turns = take_turns(smoother, codes, known, n_classes, self.max_iter)
         if not turns.settled:
             warnings.warn(
@@ -115,11 +115,10 @@ class RobustKernelFisherClassifier(NoisyLabelClassifier):
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        last = turns.last
-        self.coefficients_, self.normal_classes_ = last.coefficients, last.classes
-        self.noise_ = FlipMatrix.estimated(last.flips) if self.noise is None else self.noise
-        self.true_label_posterior_ = last.soft
-        self.label_quality_ = last.soft[np.arange(len(codes)), codes]
+        self.features_, self.discriminants_ = basis.of_others, Discriminants.of(turns)
+        self.noise_ = FlipMatrix.estimated(turns.flips) if self.noise is None else self.noise
+        self.true_label_posterior_ = turns.soft
+        self.label_quality_ = turns.soft[np.arange(len(codes)), codes]
         self.n_iter_, self.objective_history_ = len(turns.history), turns.history
         return self
 
@@ -127,11 +126,14 @@ class RobustKernelFisherClassifier(NoisyLabelClassifier):
         """Probability of each *true* class."""
         check_is_fitted(self)
         rows = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-        features = self.basis_.features(self.standardizer_(rows, np.float64))
-        return self.normal_classes_.posterior(features @ self.coefficients_)
+        posterior = np.empty((rows.shape[0], len(self.classes_)))
+        for part in blocks(rows.shape[0]):
+            features = self.features_(self.standardizer_(rows[part], np.float64))
+            posterior[part] = self.discriminants_.posterior(features)
+        return posterior
 
-    def _decompose(self, rows: Any, labels: Floats) -> Floats:
-        """Set the kernel, the ridge and the basis; the rows' features."""
+    def _decompose(self, rows: Any, labels: Floats) -> Basis:
+        """Set the kernel and the ridge; the rows' features."""
         n = rows.shape[0]
         rng = generator(0 if self.random_state is None else self.random_state)
         order = rng.permutation(n)
@@ -139,14 +141,12 @@ class RobustKernelFisherClassifier(NoisyLabelClassifier):
         self.low_rank_ = min(self.low_rank or LANDMARKS, n) if self.low_rank or n > EXACT_ROWS else None
         some = np.sort(order[:CHOICE_ROWS])
         self.kernel_ = self.kernel or choose_width(rows[some], targets[some] - targets[some].mean(axis=0))
-        self.basis_: KernelBasis
         if self.low_rank_ is None:
-            self.basis_, features = decompose(self.kernel_, rows)
+            basis = decompose(self.kernel_, rows)
         else:
-            landmarks = rows[np.sort(order[: self.low_rank_])]
-            self.basis_, features = decompose_low_rank(self.kernel_, rows, landmarks)
-        self.penalty_ = choose_penalty(features, self.basis_.values, targets)[0]
-        return features
+            basis = decompose_low_rank(self.kernel_, rows, np.sort(order[: self.low_rank_]))
+        self.penalty_ = choose_penalty(basis, targets)[0]
+        return basis
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -1,7 +1,9 @@
 """Turns of the robust kernel Fisher discriminant: directions from soft labels, soft labels from directions.
 
 Ridge regression on soft one-hot labels gives the Fisher directions; along them each class is a normal law, all of one
-covariance. Every row is judged by what the fit says without it, so that no label confirms itself.
+covariance. Every row is judged by what the fit says without it, so that no label confirms itself. The turns do not
+only get better: relabelling a whole cluster moves every score to confirm it, but makes the labels that were observed
+less likely. So each turn has a say in proportion to the likelihood of the observed labels, left out.
 """
 
 from __future__ import annotations
@@ -12,16 +14,16 @@ import numpy as np
 from scipy.special import softmax
 
 from noisewise._inputs import Codes, Floats
-from noisewise.labels._kernel_basis import Smoother
+from noisewise.labels._kernel_smoother import Smoother
 from noisewise.noise import FlipMatrix
 from noisewise.noise._mixture import mixture_rows
 
 START = 0.2  # share of flipped labels to begin with; zero would stay zero
 PRIOR_KEPT, PRIOR_FLIPPED = 4.0, 1.0  # labels of each class that are taken for granted
-FIRST_JUDGED = 2  # the turns before still know the labels by heart
-WORSE = 1.0  # standard deviations by which the labels may get less likely
+NEGLIGIBLE = 10.0  # nats: a turn that makes the labels so much less likely has no say
 LEAST_KEPT = 0.5  # of a class's labels; with less, a cluster has changed sides
 CLOSE = 1e-3  # change of soft labels that ends the turns
+PATIENCE = 20  # turns without a better one that end them
 
 
 @dataclass(frozen=True)
@@ -68,35 +70,67 @@ class Turn:
 
 @dataclass(frozen=True)
 class Turns:
-    """The last turn worth keeping, the log-likelihood after each, and whether they ended by themselves."""
+    """The turns that have a say, the log-likelihood after each of all, and whether they ended by themselves."""
 
-    last: Turn
+    kept: list[Turn]
     history: list[float]
     settled: bool
 
+    @property
+    def shares(self) -> Floats:
+        """How much each turn counts; together one."""
+        return np.asarray(softmax([turn.total for turn in self.kept]))
+
+    @property
+    def flips(self) -> Floats:
+        """The flip matrix, averaged."""
+        return np.tensordot(self.shares, [turn.flips for turn in self.kept], 1)
+
+    @property
+    def soft(self) -> Floats:
+        """Posterior of the rows' true labels, averaged."""
+        return np.asarray(sum(share * turn.soft for share, turn in zip(self.shares, self.kept)))
+
+
+@dataclass(frozen=True)
+class Discriminants:
+    """The directions of several turns side by side, the classes along them, and how much each turn counts."""
+
+    coefficients: Floats  # of shape (rank, turns * n_classes)
+    classes: tuple[NormalClasses, ...]
+    shares: Floats
+
+    @classmethod
+    def of(cls, turns: Turns) -> Discriminants:
+        """What is needed for new rows."""
+        coefficients = np.hstack([turn.coefficients for turn in turns.kept])
+        return cls(coefficients, tuple(turn.classes for turn in turns.kept), turns.shares)
+
+    def posterior(self, features: Floats) -> Floats:
+        """Probability of each true class, averaged over the turns."""
+        scores = np.split(features @ self.coefficients, len(self.shares), axis=1)
+        every = zip(self.shares, self.classes, scores)
+        return np.asarray(sum(share * classes.posterior(along) for share, classes, along in every))
+
 
 def take_turns(smoother: Smoother, codes: Codes, known: Floats | None, n_classes: int, most: int) -> Turns:
-    """Turns until soft labels stay, or until one explains the observed labels less well than an earlier one.
-
-    Relabelling a whole cluster moves every score to confirm it, but makes the labels that were observed less likely,
-    by more than chance: the turns end before that.
-    """
+    """Turns until soft labels stay, or none of the last ones made the observed labels likelier."""
     labels = np.eye(n_classes)[codes]
+    soft = labels
     flips = FlipMatrix.symmetric(START, n_classes).matrix if known is None else known
-    last = best = _next_turn(smoother, codes, labels, labels, flips, known is not None)
-    history = [last.total]
+    kept: list[Turn] = []
+    history: list[float] = []
     while len(history) < most:
-        turn = _next_turn(smoother, codes, labels, last.soft, last.flips, known is not None)
-        judged = len(history) > FIRST_JUDGED
-        if judged and _went_wrong(turn, best, known is None):
-            return Turns(last, history, True)
-        best = turn if not judged or turn.total > best.total else best
-        settled = np.abs(turn.soft - last.soft).max() < CLOSE
-        last = turn
+        turn = _next_turn(smoother, codes, labels, soft, flips, known is not None)
+        if history and known is None and np.diag(turn.flips).min() < LEAST_KEPT:
+            return Turns(kept, history, True)
         history.append(turn.total)
-        if settled:
-            return Turns(last, history, True)
-    return Turns(last, history, False)
+        kept = [one for one in [*kept, turn] if one.total >= max(history) - NEGLIGIBLE]
+        stale = len(history) - np.argmax(history) > PATIENCE
+        if stale or np.abs(turn.soft - soft).max() < CLOSE:
+            return Turns(kept, history, True)
+        soft, flips = turn.soft, turn.flips
+    return Turns(kept, history, False)
 
 
 def _next_turn(smoother: Smoother, codes: Codes, labels: Floats, soft: Floats, flips: Floats, known: bool) -> Turn:
@@ -112,10 +146,3 @@ def _next_turn(smoother: Smoother, codes: Codes, labels: Floats, soft: Floats, f
         np.fill_diagonal(prior, PRIOR_KEPT)
         flips = mixture_rows(explained.T @ labels + prior)
     return Turn(smoother.coefficients(centred), classes, flips, explained, np.log(likelihood))
-
-
-def _went_wrong(turn: Turn, best: Turn, free: bool) -> bool:
-    if free and np.diag(turn.flips).min() < LEAST_KEPT:
-        return True
-    lost = best.log_likelihood - turn.log_likelihood
-    return bool(lost.sum() > WORSE * np.sqrt(np.square(lost).sum()))

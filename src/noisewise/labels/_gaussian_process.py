@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from noisewise._inputs import Chance, Floats, generator
 from noisewise.kernels import squared_distances
 from noisewise.labels._base import NoisyLabelClassifier, check_weights
-from noisewise.labels._gaussian_process_rows import LabelledRows, ProcessFeatures
+from noisewise.labels._gaussian_process_rows import LabelledRows, process_features
 from noisewise.labels._gaussian_process_search import Candidate, as_task, climb, tune
 from noisewise.labels._laplace import find_mode, variances
 from noisewise.labels._noise_source import resolve_noise
@@ -117,17 +117,16 @@ class RobustGaussianProcessClassifier(NoisyLabelClassifier):
         some = rows.some(SCANNED_ROWS, rng)
         start = tune(some, min(rank, 2 * SCANNED_RANK), known, self.max_iter, self.tol)
         seen = rows.some(EXACT_ROWS if n <= EXACT_ROWS else LANDMARKS_PER_FEATURE * rank, rng)
-        features = ProcessFeatures.of(
-            seen.rows, seen.row_weights, squared_distances(seen.rows), start.features.width, rank
-        )
+        width = start.features.kernel.width
+        features = process_features(seen.rows, seen.row_weights, squared_distances(seen.rows), width, rank)
         mode = find_mode(as_task(features, rows), start.flips, start.mode.precision)
         return climb(Candidate(features, mode, start.flips, -np.inf), known, self.max_iter, self.tol)
 
     def _keep(self, best: Candidate) -> None:
         self.features_ = best.features
         self.coefficients_, self.factors_ = best.mode.coefficients, np.stack(best.mode.factors)
-        self.width_, self.amplitude_ = float(best.features.width), 1 / best.mode.precision
-        self.low_rank_ = best.features.projection.shape[1]
+        self.width_, self.amplitude_ = float(best.features.kernel.width), 1 / best.mode.precision
+        self.low_rank_ = best.features.projection.shape[1] - 1  # the last is constant
         self.log_evidence_, self.objective_history_, self.n_iter_ = best.score, list(best.history), best.n_iter
         if not (best.converged and best.mode.converged):
             warnings.warn(

@@ -7,13 +7,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg import eigh
 
 from noisewise._inputs import Codes, Floats
 from noisewise.kernels import Gaussian
-from noisewise.labels._nystroem import Standardizer, blocks, fingerprints
-
-SMALLEST_SHARE = 1e-10  # of the largest eigenvalue: below, directions are rounding
+from noisewise.labels._kernel_features import KernelFeatures, exact_features
+from noisewise.labels._nystroem import Standardizer, fingerprints
 
 
 @dataclass(frozen=True)
@@ -67,35 +65,16 @@ class LabelledRows:
         return LabelledRows(self.rows[chosen], places, self.codes[kept], self.weights[kept], self.n_classes)
 
 
-@dataclass(frozen=True)
-class ProcessFeatures:
-    """Features whose products are nearly exp(-distance^2 / width^2) + 1; the last one is constant."""
+def process_features(rows: Any, weights: Floats, squared: Floats, width: float, rank: int) -> KernelFeatures:
+    """Features whose products are nearly exp(-distance^2 / width^2) + 1, from rows that count with weights.
 
-    landmarks: Any
-    width: float
-    projection: Floats
-
-    @classmethod
-    def of(cls, landmarks: Any, weights: Floats, squared: Floats, width: float, rank: int) -> ProcessFeatures:
-        """The leading directions of the kernel among landmarks that count with weights.
-
-        Where all rows are landmarks and the rank is full, products of features are the kernel itself; a lower rank is
-        the best there is for these rows.
-        """
-        root = np.sqrt(weights / weights.mean())
-        gram = root[:, None] * Gaussian(width).of_squared_distance(squared) * root
-        n = len(gram)
-        values, vectors = eigh(gram, subset_by_index=(n - min(rank, n), n - 1), overwrite_a=True, check_finite=False)
-        kept = values > SMALLEST_SHARE * values[-1]
-        return cls(landmarks, width, root[:, None] * vectors[:, kept] / np.sqrt(values[kept]))
-
-    def __call__(self, rows: Any) -> Floats:
-        """Features of standardised rows."""
-        features = np.ones((rows.shape[0], self.projection.shape[1] + 1))
-        kernel = Gaussian(self.width)
-        for part in blocks(rows.shape[0]):
-            features[part, :-1] = kernel.gram(rows[part], self.landmarks) @ self.projection
-        return features
+    The last one is constant. Where the rank is that of the rows, products of their features are the kernel itself.
+    """
+    kernel = Gaussian(width)
+    projection = exact_features(kernel.of_squared_distance(squared), weights / weights.mean(), "function", rank)[1]
+    constant = np.zeros((len(projection), 1))
+    offset = np.append(np.zeros(projection.shape[1]), -1.0)
+    return KernelFeatures(kernel, rows, np.hstack([projection, constant]), offset)
 
 
 def _bytes(X: Floats) -> Any:

@@ -12,7 +12,8 @@ from scipy.special import softmax
 from noisewise._inputs import Floats
 from noisewise.kernels import squared_distances
 from noisewise.labels._flip_parameters import flips_of, free_of, prior_counts, slope_of
-from noisewise.labels._gaussian_process_rows import LabelledRows, ProcessFeatures
+from noisewise.labels._gaussian_process_rows import LabelledRows, process_features
+from noisewise.labels._kernel_features import KernelFeatures
 from noisewise.labels._laplace import Mode, Task, find_mode
 from noisewise.labels._noise_source import confident_flips
 from noisewise.noise import FlipMatrix
@@ -30,7 +31,7 @@ AMPLITUDE_BOUNDS, FLIP_BOUNDS = (-8.0, 5.0), (-9.0, 6.0)  # log precision; free 
 class Candidate:
     """One kernel and noise: where they were tried, and how well they explain the labels."""
 
-    features: ProcessFeatures
+    features: KernelFeatures
     mode: Mode
     flips: Floats
     score: float  # evidence and the flip matrix's weak prior
@@ -45,7 +46,7 @@ def scan(rows: LabelledRows, rank: int, known: Floats | None) -> list[Candidate]
     apart = squared[squared > 0]
     typical = float(np.sqrt(np.median(apart))) if apart.size else 1.0
     weights = rows.row_weights
-    kernels = [ProcessFeatures.of(rows.rows, weights, squared, width, rank) for width in WIDTHS * typical]
+    kernels = [process_features(rows.rows, weights, squared, width, rank) for width in WIDTHS * typical]
     tasks = [as_task(features, rows) for features in kernels]
     begin = starts(tasks[TYPICAL]) if known is None else [known]
     found = []
@@ -65,7 +66,7 @@ def tune(rows: LabelledRows, rank: int, known: Floats | None, max_iter: int, tol
     """Scan, then climb twice: from the two best widths, or with more than two classes from both starts."""
     found: dict[Any, Candidate] = {}
     for one in scan(rows, rank, known):
-        found.setdefault(one.features.width if rows.n_classes == 2 else one.flips.tobytes(), one)
+        found.setdefault(one.features.kernel.width if rows.n_classes == 2 else one.flips.tobytes(), one)
     return max((climb(one, known, max_iter, tol) for one in list(found.values())[:2]), key=lambda one: one.score)
 
 
@@ -103,7 +104,7 @@ def climb(candidate: Candidate, known: Floats | None, max_iter: int, tol: float)
     return replace(best, history=tuple(history), n_iter=int(result.nit), converged=bool(result.status != 1))
 
 
-def as_task(features: ProcessFeatures, rows: LabelledRows) -> Task:
+def as_task(features: KernelFeatures, rows: LabelledRows) -> Task:
     """The labels to explain, with the features of their rows."""
     values = features(rows.rows)
     if not np.array_equal(rows.places, np.arange(len(values))):

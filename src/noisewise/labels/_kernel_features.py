@@ -7,6 +7,7 @@ rows, as the paper of Bootkrajang and Kaban does. One decomposition serves every
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,33 @@ class KernelRows:
         return places if self.kernel == "precomputed" else self.rows[places]
 
 
+@dataclass(frozen=True)
+class KernelFeatures:
+    """Features of any row x, ``k(x, rows) @ projection - offset``.
+
+    Attributes
+    ----------
+    kernel : Kernel, function, name, or "precomputed"
+    rows : array or CSR of shape (m, d)
+        Rows of the data to compare with, or their places with "precomputed".
+    projection : array of shape (m, rank)
+    offset : array of shape (rank,)
+    """
+
+    kernel: Any
+    rows: Any
+    projection: Floats
+    offset: Floats
+
+    def __call__(self, X: Any) -> Floats:
+        """The features of rows, a block at a time: what is rows x m is never held."""
+        features = np.empty((X.shape[0], self.projection.shape[1]))
+        for part in blocks(X.shape[0]):
+            np.matmul(compare(self.kernel, X[part], self.rows), self.projection, out=features[part])
+        features -= self.offset
+        return features
+
+
 def compare(kernel: Any, X: Any, support: Any) -> Floats:
     """Gram matrix between rows and a support; X again where it is None."""
     if isinstance(kernel, str) and kernel == "precomputed":
@@ -66,16 +94,26 @@ def compare(kernel: Any, X: Any, support: Any) -> Floats:
     return np.asarray(gram, dtype=np.float64)
 
 
-def score_rows(kernel: Any, X: Any, support: Any, coefficients: Floats) -> Floats:
-    """Gram matrix times coefficients, a block of rows at a time."""
-    return np.concatenate([compare(kernel, X[part], support) @ coefficients for part in blocks(X.shape[0])])
+def spectrum(gram: Floats, rank: int | None = None, smallest: float = SMALLEST) -> tuple[Floats, Floats]:
+    """Eigenvalues, the largest first, and eigenvectors of a symmetric matrix, which is lost; none that is rounding.
+
+    >>> spectrum(np.array([[2.0, 1.0], [1.0, 2.0]]))[0]
+    array([3., 1.])
+    >>> spectrum(np.ones((3, 3)))[0].round(9)
+    array([3.])
+    """
+    n = len(gram)
+    options = {"driver": "evd"} if rank is None or rank >= n else {"subset_by_index": (n - rank, n - 1)}
+    values, vectors = scipy.linalg.eigh(gram, overwrite_a=True, check_finite=False, **options)
+    kept = np.flatnonzero(values > max(smallest * values[-1], 1e-300))[::-1]
+    return values[kept], np.ascontiguousarray(vectors[:, kept])
 
 
 def exact_features(gram: Floats, weights: Floats, norm: str, rank: int | None = None) -> tuple[Floats, Floats]:
     """Features of all rows, and the projection that gives those of others: ``gram(others, rows) @ projection``.
 
     They are orthogonal over the weighted rows. A row of weight 2 counts as two: the weight w around it stands for two
-    halves, so the norm of the weights is the sum of ``w^2 / weight``.
+    halves, so the norm of the weights is the sum of ``w^2 / weight``. A lower rank is the best there is for these rows.
 
     >>> gram = np.array([[2.0, 1.0], [1.0, 2.0]])
     >>> features, projection = exact_features(gram, np.ones(2), "function")
@@ -86,11 +124,7 @@ def exact_features(gram: Floats, weights: Floats, norm: str, rank: int | None = 
     True
     """
     root = np.sqrt(weights)
-    symmetric = (gram + gram.T) / 2 * root * root[:, None]
-    values, vectors = scipy.linalg.eigh(symmetric, driver="evd", overwrite_a=True, check_finite=False)
-    kept = values > max(SMALLEST * values[-1], 1e-300)
-    kept[: len(kept) - (rank or len(kept))] = False
-    values, vectors = values[kept], vectors[:, kept]
+    values, vectors = spectrum((gram + gram.T) / 2 * root * root[:, None], rank)
     scale = values if norm == "weights" else np.sqrt(values)
     return vectors * scale / root[:, None], root[:, None] * vectors * (scale / values)
 
@@ -99,11 +133,11 @@ def low_rank_features(rows: KernelRows, places: Codes, norm: str) -> tuple[Float
     """The same through a few rows (Nystroem), in memory that grows with the rows times the few."""
     gram = rows.gram(places)
     projection = inverse_root((gram + gram.T) / 2) if norm == "function" else np.eye(len(places))
-    return score_rows(rows.kernel, rows.rows, rows.support(places), projection), projection
+    return KernelFeatures(rows.kernel, rows.support(places), projection, np.zeros(1))(rows.rows), projection
 
 
 def even_directions(features: Floats, weights: Floats, penalties: Floats) -> Floats:
-    """Coordinates in which the loss curves nearly alike in all directions: a vector if features are orthogonal.
+    """Coordinates in which the loss curves nearly alike in all directions.
 
     The loss curves at most like ``F' W F / 4 + penalties``.
     """

@@ -13,11 +13,11 @@ from noisewise.labels._flip_likelihood import FlipProblem
 from noisewise.labels._kernel_choice import with_intercept
 from noisewise.labels._kernel_features import (
     NORMS,
+    KernelFeatures,
     KernelRows,
     even_directions,
     exact_features,
     low_rank_features,
-    score_rows,
 )
 from noisewise.labels._nystroem import Standardizer
 from noisewise.noise import FlipMatrix
@@ -44,8 +44,8 @@ class KernelMachine(FlipClassifier):
         """Scores of the classes; with two classes the log-odds of the second."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, accept_sparse=self._sparse(), dtype=np.float64)
-        scores = score_rows(self.kernel_, self._as_seen(X), self.support_, self.dual_coef_)
-        return self._as_decision(scores + self.intercept_)
+        scores = KernelFeatures(self.kernel_, self.support_, self.dual_coef_, -self.intercept_)
+        return self._as_decision(scores(self._as_seen(X)))
 
     def _as_seen(self, X: Any) -> Any:
         return X if self.standardizer_ is None else self.standardizer_(X, np.float64)

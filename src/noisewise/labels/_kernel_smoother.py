@@ -1,4 +1,4 @@
-"""Orthonormal features of a kernel: one decomposition serves every ridge, every target and every left-out row.
+"""Ridge regression on orthonormal features of a kernel: one decomposition serves every penalty and every target.
 
 The centred Gram matrix of the rows is U diag(w) U'. The ridge fit to centred targets R says
 U diag(w / (w + penalty)) U' R at these rows; what it says at row i without row i follows from the leverage of row i.
@@ -11,11 +11,10 @@ from operator import itemgetter
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 
-from noisewise._inputs import Floats
+from noisewise._inputs import Codes, Floats
 from noisewise.kernels import Gaussian, Kernel, squared_distances
-from noisewise.labels._nystroem import blocks
+from noisewise.labels._kernel_features import KernelFeatures, KernelRows, low_rank_features, spectrum
 
 WIDTHS = 2.0 ** np.arange(-5, 5)  # squared widths, in units of the median squared distance
 PENALTIES = 10.0 ** np.arange(-3, 2.1, 0.5)
@@ -24,56 +23,35 @@ SMALLEST_REST = 1e-9  # of 1 - leverage: below it a row is all its own doing, an
 
 
 @dataclass(frozen=True)
-class KernelBasis:
-    """Features u(x) = k(x, rows) @ projection - offset, orthonormal over the rows they were made from.
+class Basis:
+    """Orthonormal features of some rows [U], how much of the kernel each carries [w], and how others get theirs."""
 
-    Attributes
-    ----------
-    kernel : Kernel
-    rows : array or CSR of shape (m, d)
-        All rows of the data, or the landmarks that stand for them.
-    projection : array of shape (m, rank)
-    offset : array of shape (rank,)
-    values : array of shape (rank,)
-        How much of the kernel each feature carries [w].
-    """
-
-    kernel: Kernel
-    rows: Any
-    projection: Floats
-    offset: Floats
+    features: Floats
     values: Floats
-
-    def features(self, X: Any) -> Floats:
-        """The features of any rows, a block at a time: what is rows x landmarks is never held."""
-        parts = [self.kernel.gram(X[part], self.rows) @ self.projection - self.offset for part in blocks(X.shape[0])]
-        return np.concatenate(parts)
+    of_others: KernelFeatures
 
 
-def decompose(kernel: Kernel, X: Any, gram: Floats | None = None) -> tuple[KernelBasis, Floats]:
-    """The exact basis of a kernel over some rows, and the rows' features; `gram` where it is known already."""
+def decompose(kernel: Kernel, X: Any, gram: Floats | None = None) -> Basis:
+    """The exact basis of a kernel over some rows; `gram` where it is known already."""
     gram = kernel.gram(X) if gram is None else gram
     means = gram.mean(axis=0)
-    centred = gram - means - means[:, None] + means.mean()
-    values, vectors = scipy.linalg.eigh(centred, driver="evd", check_finite=False, overwrite_a=True)
-    kept = values > max(SMALLEST * values[-1], 1e-12)  # nothing is kept where all rows are equal
-    values, vectors = values[kept][::-1], np.ascontiguousarray(vectors[:, kept][:, ::-1])
+    values, vectors = spectrum(gram - means - means[:, None] + means.mean(), smallest=SMALLEST)
+    kept = values > 1e-12  # nothing is kept where all rows are equal
+    values, vectors = values[kept], vectors[:, kept]
     projection = vectors / values
-    return KernelBasis(kernel, X, projection, means @ projection, values), vectors
+    return Basis(vectors, values, KernelFeatures(kernel, X, projection, means @ projection))
 
 
-def decompose_low_rank(kernel: Kernel, X: Any, landmarks: Any) -> tuple[KernelBasis, Floats]:
-    """The same through landmarks (Nystroem): time and memory grow with the rows times the landmarks."""
-    values, vectors = scipy.linalg.eigh(kernel.gram(landmarks), driver="evd", check_finite=False)
-    kept = values > SMALLEST * values[-1]
-    root = vectors[:, kept] / np.sqrt(values[kept])
-    raw = KernelBasis(kernel, landmarks, root, np.zeros(root.shape[1]), values[kept]).features(X)
+def decompose_low_rank(kernel: Kernel, X: Any, places: Codes) -> Basis:
+    """The same through the rows at some places (Nystroem): time and memory grow with the rows times the places."""
+    rows = KernelRows(kernel, X)
+    raw, root = low_rank_features(rows, places, "function")
     means = raw.mean(axis=0)
     raw -= means
-    values, vectors = np.linalg.eigh(raw.T @ raw)
-    kept = values > max(SMALLEST * values[-1], 1e-12)
-    turn = vectors[:, kept][:, ::-1] / np.sqrt(values[kept][::-1])
-    return KernelBasis(kernel, landmarks, root @ turn, means @ turn, values[kept][::-1]), raw @ turn
+    values, vectors = spectrum(raw.T @ raw, smallest=SMALLEST)
+    kept = values > 1e-12
+    values, turn = values[kept], vectors[:, kept] / np.sqrt(values[kept])
+    return Basis(raw @ turn, values, KernelFeatures(kernel, rows.support(places), root @ turn, means @ turn))
 
 
 @dataclass(frozen=True)
@@ -94,10 +72,10 @@ class Smoother:
     leverage: Floats
 
     @classmethod
-    def of(cls, features: Floats, values: Floats, penalty: float) -> Smoother:
+    def of(cls, basis: Basis, penalty: float) -> Smoother:
         """The smoother of one penalty."""
-        shrinkage = values / (values + penalty)
-        return cls(features, shrinkage, np.square(features) @ shrinkage + 1 / len(features))
+        shrinkage = basis.values / (basis.values + penalty)
+        return cls(basis.features, shrinkage, np.square(basis.features) @ shrinkage + 1 / len(basis.features))
 
     def coefficients(self, targets: Floats) -> Floats:
         """What to multiply features by for the fit to centred targets."""
@@ -117,8 +95,9 @@ def left_out(fitted: Floats, leverage: Floats, targets: Floats) -> Floats:
     return np.asarray((fitted - h * targets) / (1 - h) + targets / (len(targets) - 1))
 
 
-def choose_penalty(features: Floats, values: Floats, targets: Floats) -> tuple[float, float]:
+def choose_penalty(basis: Basis, targets: Floats) -> tuple[float, float]:
     """The penalty with the least leave-one-out squared error, and this error."""
+    features, values = basis.features, basis.values
     shrinkage = values[:, None] / (values[:, None] + PENALTIES)
     leverages = np.square(features) @ shrinkage + 1 / len(features)
     moments = features.T @ targets
@@ -138,6 +117,6 @@ def choose_width(X: Any, targets: Floats) -> Gaussian:
     tried = []
     for factor in WIDTHS:
         kernel = Gaussian(float(np.sqrt(scale * factor)))
-        basis, features = decompose(kernel, X, kernel.of_squared_distance(squared))
-        tried.append((choose_penalty(features, basis.values, targets)[1], kernel))
+        basis = decompose(kernel, X, kernel.of_squared_distance(squared))
+        tried.append((choose_penalty(basis, targets)[1], kernel))
     return min(tried, key=itemgetter(0))[1]
