@@ -144,3 +144,16 @@ def test_callbacks_see_every_iteration_and_may_stop_it():
     with pytest.warns(ConvergenceWarning, match="after 3 iterations"):
         model = RobustLogisticRegression().set_callbacks(impatient).fit(X, CYCLE.corrupt(y, 0))
     assert model.n_iter_ == 3
+
+
+def test_flips_are_found_where_columns_could_explain_any_labels(rng):
+    """Words of a topic of their own among many common ones: 3,000 columns, 600 rows, four classes."""
+    y = np.arange(1200) % 4
+    common, own = rng.integers(1000, 3000, (1200, 30)), rng.integers(0, 250, (1200, 12)) + 250 * y[:, None]
+    words = np.hstack([common, own])
+    X = sparse.csr_array((np.ones(words.size), (np.repeat(np.arange(1200), 42), words.ravel())), shape=(1200, 3000))
+    X, flips = X / np.sqrt(42), FlipMatrix(0.7 * np.eye(4) + 0.3 * np.roll(np.eye(4), 1, axis=1))
+    model = RobustLogisticRegression().fit(X[:600], flips.corrupt(y[:600], 0))
+    plain = RobustLogisticRegression(FlipMatrix.none(4)).fit(X[:600], flips.corrupt(y[:600], 0))
+    np.testing.assert_allclose(model.noise_.matrix, flips.matrix, atol=0.15)
+    assert model.score(X[600:], y[600:]) > plain.score(X[600:], y[600:]) + 0.05

@@ -17,6 +17,8 @@ from noisewise.labels._noise_source import resolve_noise
 from noisewise.labels._progress import with_callbacks
 from noisewise.labels._unbiased import even_coordinates
 
+ROWS_PER_COLUMN = 8  # with less, a line through all labels, flipped ones too, is likelier than any flips
+
 
 class RobustLogisticRegression(FlipClassifier):
     """Logistic regression that learns how labels were flipped while it learns the labels, for two or more classes.
@@ -29,7 +31,8 @@ class RobustLogisticRegression(FlipClassifier):
     Parameters
     ----------
     noise : FlipMatrix, "confident", "fisher" or None, default=None
-        What happened to the labels. None learns it with the model. The strings impose the asymmetric part of what
+        What happened to the labels. None learns it with the model; where columns are so many that they could explain
+        any labels (less than eight rows for each), it is "confident". The strings impose the asymmetric part of what
         another estimator finds: confident disagreements with scores that did not see the label, or
         RobustKernelFisherClassifier.
     C : float, default=1.0
@@ -79,7 +82,8 @@ class RobustLogisticRegression(FlipClassifier):
         check_iterations(self.max_iter)
         weights = check_weights(sample_weight, X)
         n_classes = len(self.classes_)
-        noise = resolve_noise(self.noise, X, codes, n_classes, weights)
+        wide = weights.sum() < ROWS_PER_COLUMN * X.shape[1]
+        noise = resolve_noise("confident" if self.noise is None and wide else self.noise, X, codes, n_classes, weights)
         penalties = np.append(np.full(X.shape[1], 1 / self.C), np.zeros(int(self.fit_intercept)))
         problem = FlipProblem(
             features=_with_ones(X) if self.fit_intercept else X,
