@@ -27,11 +27,16 @@ LEARNERS = {
 }
 
 
-def digits(rounds):
-    """Unit rows with a constant feature, drawn with replacement."""
+def unit_digits():
+    """Rows of length one, with a constant feature."""
     X, y = load_digits(return_X_y=True)
-    X = np.column_stack([X / np.linalg.norm(X, axis=1, keepdims=True), np.full(len(X), 0.3)])
-    drawn = np.random.default_rng(1).integers(len(X), size=rounds)
+    return np.column_stack([X / np.linalg.norm(X, axis=1, keepdims=True), np.full(len(X), 0.3)]), y
+
+
+def digits(rounds, seed=1):
+    """The same, drawn with replacement."""
+    X, y = unit_digits()
+    drawn = np.random.default_rng(seed).integers(len(X), size=rounds)
     return np.ascontiguousarray(X[drawn]), y[drawn]
 
 

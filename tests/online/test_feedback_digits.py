@@ -117,18 +117,15 @@ def test_rcine_is_nearly_as_good_as_rcnbf(rates):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("rates", NOISES[1:3] + NOISES[4:])
+@pytest.mark.parametrize("rates", NOISES)
 def test_corrected_ucwl_finds_the_rates_while_it_plays(rates, stream):
     noise = FlipMatrix.binary(*rates)
     known = play(lambda noise: recipes.corrected_ucwl(10, noise=noise), stream, rates)
-    errors = []
     for seed in range(3):
         learner = recipes.corrected_ucwl(10, random_state=seed)
         history = learner.play(*stream, noise=noise, rng=seed + 20)
-        errors.append(np.abs(learner.noise_.matrix - noise.matrix).max())
+        assert np.abs(learner.noise_.matrix - noise.matrix).max() <= 0.02
         assert history.mistakes[-10_000:].mean() < known.mistakes[-10_000:].mean() + 0.02
-    assert np.mean(errors) <= 0.02
-    assert np.max(errors) <= 0.03
 
 
 @pytest.mark.parametrize(("rate", "floor"), [(0.15, 0.329), (0.25, 0.489)])

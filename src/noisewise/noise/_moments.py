@@ -132,8 +132,17 @@ class ExplorationMoment:
         return bool(mean + 5 * spread > 0.95 and self.effective_rounds >= 20)
 
 
-def combine(scores: Floats, actions: Codes, feedback: Floats, moment: ExplorationMoment) -> RateEstimate:
-    """Both rates from held-out scores of every action, and the exploration moment."""
+def combine(
+    scores: Floats,
+    actions: Codes,
+    feedback: Floats,
+    moment: ExplorationMoment,
+    known_wrong: tuple[float, float, int] | None = None,
+) -> RateEstimate:
+    """Both rates from held-out scores of every action, and the exploration moment.
+
+    `known_wrong`: mean feedback, its error and the count of rounds that are better known to be wrong than by scores.
+    """
     n_classes = scores.shape[1]
     sure_right, sure_wrong = sure_rounds(scores, actions)
     rho1, error1, count = plateau(1.0 - feedback[sure_right], largest=0.5)
@@ -149,7 +158,7 @@ def combine(scores: Floats, actions: Codes, feedback: Floats, moment: Exploratio
         return clipped_estimate((0.0, rho1), ((0.0, 1 - rho1), near1), moment.effective_rounds, count, reason)
     rho0 = (moment.mean - (1 - rho1) / n_classes) * n_classes / (n_classes - 1)
     error0 = float(np.hypot(moment.error * n_classes, error1) / (n_classes - 1))
-    rho0, error0 = _with_sure_wrong(rho0, error0, feedback[sure_wrong])
+    rho0, error0 = _with_known_wrong(rho0, error0, *(known_wrong or _by_scores(feedback[sure_wrong])))
     near0 = (min(max(rho0 - Z * error0, 0.0), 1.0), max(min(rho0 + Z * error0, 1.0), 0.0))
     return clipped_estimate((min(max(rho0, 0.0), 1.0), rho1), (near0, near1), moment.effective_rounds, count)
 
@@ -176,12 +185,14 @@ def sure_rounds(scores: Floats, actions: Codes) -> tuple[Codes, Codes]:
     )
 
 
-def plateau(values: Floats, largest: float = 1.0) -> tuple[float, float, int]:
+def plateau(values: Floats, largest: float = 1.0, surprise: float = SURPRISE) -> tuple[float, float, int]:
     """Mean of the surest values, standard error and count: as many as agree with all that are surer still.
 
-    Doubtful rounds push the mean up, so the largest head that is not above the smaller ones is taken, and none
-    larger than the share `largest`.
+    Doubtful rounds push the mean up, so the largest head that is not above the smaller ones, by more than `surprise`
+    standard errors, is taken, and none larger than the share `largest`.
     """
+    if len(values) == 0:
+        return 0.0, 1.0, 0
     sizes = (largest * STEPS * len(values)).astype(int)
     sizes = sizes[sizes >= min(LEAST_ROUNDS, sizes[0])]
     if sizes[0] == 0:
@@ -190,15 +201,19 @@ def plateau(values: Floats, largest: float = 1.0) -> tuple[float, float, int]:
     variances = np.maximum(means * (1 - means), 2.0 / sizes)
     for j in range(len(sizes)):  # heads are nested: the variance of a difference is that of the surplus
         spread = np.sqrt(variances[j + 1 :] * (1 / sizes[j + 1 :] - 1 / sizes[j]))
-        if np.all(means[j] - means[j + 1 :] <= SURPRISE * spread):
+        if np.all(means[j] - means[j + 1 :] <= surprise * spread):
             break
     return float(means[j]), float(CHOICE * np.sqrt(variances[j] / sizes[j])), int(sizes[j])
 
 
-def _with_sure_wrong(rho0: float, error: float, feedback: Floats) -> tuple[float, float]:
+def _by_scores(feedback: Floats) -> tuple[float, float, int]:
+    """Mean feedback of the surest seven tenths of the rounds that score as wrong, with some doubt."""
+    mean, error, count = plateau(feedback, largest=0.7) if len(feedback) > 1 else (0.0, 1.0, 0)
+    return mean, float(np.hypot(error, DOUBT)), count
+
+
+def _with_known_wrong(rho0: float, error: float, mean: float, spread: float, count: int) -> tuple[float, float]:
     """Sharpen rho0 by the rounds whose action is surely wrong, unless they contradict the exploration."""
-    mean, spread, count = plateau(feedback, largest=0.7) if len(feedback) > 1 else (0.0, 1.0, 0)
-    spread = float(np.hypot(spread, DOUBT))
     if count < 20 or abs(mean - rho0) > 3 * np.hypot(spread, error):
         return rho0, error
     weight = error**2 / (error**2 + spread**2)

@@ -8,11 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from noisewise._inputs import Floats
-from noisewise.noise._moments import ExplorationMoment, RateEstimate, combine, exploration_terms
+from noisewise.noise._moments import ExplorationMoment, RateEstimate, combine, exploration_terms, plateau
 from noisewise.noise._rounds import RIDGE, check_log, leave_one_out, narrow
 from noisewise.online._refits import PlainState
+from noisewise.online._second_look import surely_wrong
 
 BLOCK = 500  # rounds between two looks at the regression: each block is scored by the blocks before it
+HINDSIGHT_DOUBT = 0.002  # bias allowed for in rounds that were wrong as hindsight has it
+HINDSIGHT_SURPRISE = 4.0  # standard errors: narrower means chance, not doubtful rounds, in one of a hundred runs
 
 
 class RateTracker(PlainState):
@@ -106,7 +109,22 @@ class RateTracker(PlainState):
             mine = rows[played == action].astype(np.float64)
             leverage[played == action] = np.einsum("ij,ij->i", mine @ inverse, mine)
         leave_one_out(scores, played, seen, leverage)
-        return combine(scores, played, seen, ExplorationMoment(self.n_rounds, *self.moment_sums.tolist()))
+        moment = ExplorationMoment(self.n_rounds, *self.moment_sums.tolist())
+        return combine(scores, played, seen, moment, self._known_wrong(rows, scores, played, seen))
+
+    def _known_wrong(
+        self, rows: NDArray[Any], scores: Floats, played: NDArray[np.intp], seen: Floats
+    ) -> tuple[float, float, int]:
+        """Mean feedback of the rounds that were wrong as hindsight has it, its error, and their count."""
+        coarsest, first = self.strides.max(), len(self.guessed_rows)
+        even = np.concatenate(  # as many of a kind as were played
+            [
+                np.arange(0, first, coarsest // self.strides[0]),
+                np.arange(first, len(rows), coarsest // self.strides[1]),
+            ]
+        )
+        mean, error, count = plateau(seen[surely_wrong(rows, scores, played, even)], surprise=HINDSIGHT_SURPRISE)
+        return mean, float(np.hypot(error, HINDSIGHT_DOUBT)), count
 
     def _start(self, width: int) -> None:
         self.gram = np.zeros((self.n_classes, width, width))
