@@ -31,6 +31,12 @@ def test_verdicts_follow_the_rules(entry, verdict):
     assert entry.verdict == (verdict or "within the paper's std; as verified")
 
 
+def test_numbers_too_small_for_the_digits_show_their_power_of_ten():
+    entry = Entry(("a",), ours=0.00012, error=0.0, verified=0.5, tolerance=1e-9)
+    (line,) = Comparison("", ["what"], [entry]).table().lines
+    assert line == ["a", "0.500 ± 1.0e-09", "1.2e-04 ± 0.000", "-0.500", "differs"]
+
+
 def test_a_tally_counts_what_ran_and_what_agrees():
     entries = [Entry((), ours=1.0, verified=1.0), Entry((), ours=2.0, verified=1.0), Entry((), verified=1.0)]
     counts = tally([Comparison("", [], entries), Text("")])

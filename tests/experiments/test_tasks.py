@@ -3,13 +3,15 @@
 import numpy as np
 import pytest
 
-from noisewise.experiments import Cell, _neighbor_rows
+from noisewise.experiments import Cell, _formula_show, _neighbor_methods, _neighbor_rows
 from noisewise.experiments import _feedback_tasks as feedback
+from noisewise.experiments import _formula_tasks as formulas
 from noisewise.experiments import _kernel_tasks as kernels
 from noisewise.experiments import _neighbor_tasks as neighbors
 from noisewise.experiments import _one_pass_tasks as passes
 from noisewise.experiments import _view_tasks as views
 from noisewise.experiments._feature_tasks import quadratic
+from noisewise.labels import RobustKNeighborsClassifier
 from noisewise.online import recipes
 
 
@@ -114,6 +116,46 @@ def test_kernel_splits_have_the_papers_sizes_and_standard_columns():
     assert len(data.test) == 2000
     np.testing.assert_allclose(data.train.std(axis=0), 1.0)
     assert kernels.error_on_clean(Cell("t", settings))["error"] < 15
+
+
+@pytest.mark.parametrize("method", ["rgp", "svm"])
+def test_flipped_labels_are_found(method):
+    settings = {"dataset": "make_twonorm", "noise": 0.3, "kind": "symmetric", "repeat": 0, "method": method}
+    assert kernels.error_on_clean(Cell("t", settings))["area"] > 0.9
+    clean = kernels.error_on_clean(Cell("t", {**settings, "noise": 0.0}))
+    assert "area" not in clean
+
+
+def test_machines_are_chosen_by_clean_labels_after_noisy_training():
+    data = neighbors.split(neighbor_cell(noise=[0.4, 0.4]))
+    plain = _neighbor_methods.best_machine(data, np.ones(len(data.train)))
+    clean = _neighbor_methods.best_machine(data._replace(observed=data.true), np.ones(len(data.train)))
+    scores = [machine.fit(data.train, data.observed).score(data.test, data.answers) for machine in (plain, clean)]
+    assert plain.C <= clean.C
+    assert scores[0] >= scores[1]
+
+
+def test_rates_by_voters_are_those_of_the_classifier():
+    cell = neighbor_cell(noise=[0.3, 0.1])
+    data, found = neighbors.split(cell), neighbors.rates_by_voters(cell)
+    for voters in (20, 50):
+        matrix = RobustKNeighborsClassifier(5, voters).fit(data.train, data.observed).noise_.matrix
+        place = _neighbor_methods.VOTERS.index(voters)
+        assert (found["tau_plus"][place], found["tau_minus"][place]) == pytest.approx((matrix[1, 0], matrix[0, 1]))
+
+
+def test_lemmas_hold_exactly_and_their_printed_forms_do_not():
+    found = formulas.feedback_lemmas(Cell("t", {"noise": [0.2, 0.4], "gamma": 0.1}))
+    assert found["bias_h"] < 1e-12 < 0.69 < found["bias_h_printed"]
+    assert found["bias_H"] < 1e-12 < 0.9 < found["bias_H_printed"]
+    assert found["off_moments"] < 1e-9
+    assert found["looseness"] > 2
+
+
+def test_every_formula_shown_is_run():
+    assert list(_formula_show.FORMULAS) == list(formulas.FORMULAS)
+    found = [formulas.feature_formula(Cell("t", {"formula": name}))["value"] for name in list(formulas.FORMULAS)[1:3]]
+    assert found[0] < 3.5 < 20 < found[1]
 
 
 def test_three_views_are_as_many_images_as_in_the_paper(rng):

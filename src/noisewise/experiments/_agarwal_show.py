@@ -42,12 +42,15 @@ def checked(rows: Rows, printed: Printed, datasets: list[str], rounds: int) -> C
                     verified=check["value"],
                     tolerance=check["tolerance"],
                     side=check["side"],
-                    reason="one stream; the best share of uniform rounds may differ"
-                    if len(chosen)
-                    else "not in this run",
+                    reason=_streams(chosen) if len(chosen) else "not in this run",
                 )
             )
     return Comparison("Mean mistake rate", ["set", "method", "noise", "rounds"], entries)
+
+
+def _streams(rows: Rows) -> str:
+    shares = ", ".join(f"{share:g}" for share in rows.unique("gamma_used"))
+    return f"{len(rows)} streams, share of uniform rounds tuned to {shares}"
 
 
 def curves(rows: Rows, name: str, dataset: str) -> Figure:
@@ -102,6 +105,9 @@ def claims(rows: Rows) -> Table:
         ("RCNBF better than BPA capped at 0.02", "rcnbf", "bpa-capped", "no"),
     ]
     lines = [[claim, verdict, f"{holds(first, second)} noisy settings"] for claim, first, second, verdict in said]
+    same = [abs(gap) for gap in _gaps(rows, "rcnbf", "banditron", NOISES[:1])]
+    greatest = f"errors differ by {max(same):.3f} at most" if same else "not run"
+    lines.append(["without noise RCNBF is Banditron", "yes, by construction", greatest])
     for other, verdict in (("soba", "yes"), ("bpa", "no: BPA is far ahead")):
         gaps = _gaps(rows, "rcnbf", other, NOISES[:1])
         lines.append([f"without noise RCNBF is comparable to {other.upper()}", verdict, _spoken(gaps)])

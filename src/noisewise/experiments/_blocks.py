@@ -118,7 +118,7 @@ class Comparison:
             *entry.labels,
             *(known[column] for column in columns),
             self._number(entry.ours, entry.error),
-            "" if apart is None else f"{apart:+.{self.digits}f}",
+            "" if apart is None else self._plain(apart, "+"),
             entry.verdict,
         ]
 
@@ -131,7 +131,11 @@ class Comparison:
     def _number(self, value: float | None, spread: float | None) -> str:
         if value is None:
             return ""
-        return f"{value:.{self.digits}f}" + ("" if spread is None else f" ± {spread:.{self.digits}f}")
+        return self._plain(value) + ("" if spread is None else f" ± {self._plain(spread)}")
+
+    def _plain(self, value: float, sign: str = "") -> str:
+        """What the digits would show as nothing is written with its power of ten."""
+        return f"{value:{sign}.1e}" if 0 < abs(value) < 0.5 * 10**-self.digits else f"{value:{sign}.{self.digits}f}"
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from noisewise.experiments._blocks import Block, Comparison, Entry
-from noisewise.experiments._bootkrajang_show import OWN, ROBUST, targets
+import numpy as np
+
+from noisewise.experiments._blocks import Block, Comparison, Entry, Table, Text
+from noisewise.experiments._bootkrajang_show import NAMES, NINE, OWN, ROBUST, targets
 from noisewise.experiments._rows import Rows
 
 Printed = Mapping[str, Any]
@@ -51,6 +53,37 @@ def algorithm_2(rows: Rows, printed: Printed) -> list[Block]:
                     )
                 )
     return [Comparison("Test error in per cent", ["set", "noise", "method"], entries, 2)]
+
+
+def mislabelled(rows: Rows, printed: Printed) -> list[Block]:
+    """Area under the ROC curve of finding wrong training labels, mean over nine sets."""
+    sets = [NAMES[name] for name in NINE]
+
+    def mean(method: str, **settings: Any) -> float | None:
+        found = [rows.where(dataset=name, method=method, **settings).mean("area") for name in sets]
+        known = [one for one in found if one is not None]
+        return float(np.mean(known)) if len(known) == len(sets) else None
+
+    one_sided: dict[str, Any] = {"noise": 0.3, "kind": "asymmetric"}
+    ours, theirs = mean("rgp", **one_sided), mean("svm", **one_sided)
+    found = {"all": mean("rgp"), "one class, 30 %": ours}
+    found["one class, 30 %, above the SVM"] = None if ours is None or theirs is None else ours - theirs
+    checks = printed["verified"]["area of finding wrong labels, robust GP"]
+    entries = [
+        Entry((name,), ours=found[name], verified=check, side="least", reason="needs all nine sets")
+        for name, check in checks.items()
+    ]
+    places = [(noise, kind) for noise in (0.1, 0.3) for kind in ("symmetric", "asymmetric")]
+    lines = [
+        [method, *("" if area is None else f"{area:.3f}" for area in areas)]
+        for method in ("rgp", "rmklr", "rkfd", "svm")
+        for areas in [[mean(method, noise=noise, kind=kind) for noise, kind in places]]
+    ]
+    return [
+        Comparison("The robust Gaussian process, mean over nine sets", ["noise"], entries),
+        Table("Area under the ROC curve", ["method", *(f"{noise:.0%} {kind}" for noise, kind in places)], lines),
+        Text("svm: how sure support vector machines fitted to the other folds are of a label, as cleanlab scores it."),
+    ]
 
 
 def generated(rows: Rows, printed: Printed) -> list[Block]:

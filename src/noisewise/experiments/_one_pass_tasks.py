@@ -38,6 +38,7 @@ GRIDS: dict[str, dict[str, list[float]]] = {
 }
 WANTS = {
     "ucwl": ("k", "eta", "C"),
+    "ucwl, full": ("k", "eta", "C"),
     "confidit": ("k",),
     "confidit-projected": ("k",),
     "banditron": ("gamma",),
@@ -114,8 +115,9 @@ def play(method: str, chosen: dict[str, float], X: Floats, true: Codes, shown: C
 
 def learner(method: str, chosen: dict[str, float]) -> Any:
     """A learner of ten classes with chosen parameters."""
-    if method == "ucwl":
-        return recipes.ucwl(10, width_in_std=chosen["k"], confidence=chosen["eta"], C=chosen["C"])
+    if method.startswith("ucwl"):
+        kept = "full" if method == "ucwl, full" else "diagonal"
+        return recipes.ucwl(10, width_in_std=chosen["k"], confidence=chosen["eta"], C=chosen["C"], covariance=kept)
     if method.startswith("confidit"):
         return recipes.confidit(10, width_in_std=chosen["k"], projection=method.endswith("projected"))
     if method == "banditron":

@@ -7,6 +7,8 @@ from typing import Any
 from noisewise.experiments import _agarwal_show as show
 from noisewise.experiments._agarwal_show import METHODS, NOISES
 from noisewise.experiments._feedback_tasks import GAMMAS, curve, rates
+from noisewise.experiments._formula_show import lemmas
+from noisewise.experiments._formula_tasks import feedback_lemmas
 from noisewise.experiments._spec import Experiment, Paper
 
 SEEDS = list(range(10))
@@ -18,6 +20,13 @@ PAPER = Paper(
     "agarwal",
     "learning from noisy bandit feedback (Agarwal, Manwani)",
     [
+        Experiment(
+            "lemmas",
+            "Lemmas 1 to 3",
+            feedback_lemmas,
+            {"noise": NOISES, "gamma": [0.01, 0.1, 0.3]},
+            lemmas,
+        ),
         Experiment(
             "figure-2",
             "Figures 2 and 6: mistakes against rounds, 8x8 digits",

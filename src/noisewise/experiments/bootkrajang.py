@@ -76,6 +76,14 @@ PAPER = Paper(
         _declare(
             "table-6", "Table 6: RP-KernelPerceptron", ["rmklr"], [0.1, 0.3], show.table_6, quick_repeats=[0, 1, 2, 3]
         ),
+        _declare(
+            "mislabelled",
+            "Finding wrong labels",
+            ["rgp", "rmklr", "rkfd", "svm"],
+            [0.1, 0.3],
+            extra.mislabelled,
+            quick_repeats=[0, 1, 2, 3],
+        ),
         Experiment(
             "figure-5",
             "Figure 5: the number of kernels",

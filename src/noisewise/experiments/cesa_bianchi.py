@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from noisewise.experiments import _cesa_bianchi_show as show
 from noisewise.experiments import _feature_tasks as tasks
+from noisewise.experiments._formula_show import formulas
+from noisewise.experiments._formula_tasks import FORMULAS, feature_formula
 from noisewise.experiments._spec import Experiment, Paper
 
 TEN = list(range(10))
@@ -23,6 +25,13 @@ PAPER = Paper(
                 "draws": [400_000],
             },
             show.gradients,
+        ),
+        Experiment(
+            "formulas",
+            "T3 to T9 and T21: formulas, right and as printed",
+            feature_formula,
+            {"formula": list(FORMULAS)},
+            formulas,
         ),
         Experiment(
             "p1",
