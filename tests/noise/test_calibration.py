@@ -2,12 +2,16 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 from scipy.special import softmax
+from scipy.stats import beta, multivariate_normal, norm
 
-from noisewise.noise._amounts import calibrate
-from noisewise.noise._calibration import _interval, likely_wrong, read_noise
-from noisewise.noise._curve import Curve, Labelled, climb, objective
+from noisewise.noise._accounts import Account
+from noisewise.noise._amounts import Trial, calibrate
+from noisewise.noise._calibration import likely_wrong, read_noise
+from noisewise.noise._climb import climb, log_room, objective
+from noisewise.noise._counts import interval_of, quantiles
+from noisewise.noise._curve import SLOPE_SPREAD, Curve, Labelled
 from noisewise.noise._flip import FlipMatrix
-from noisewise.noise._variational import explain_noise, joint_counts, symmetric
+from noisewise.noise._variational import Start, explain_noise, joint_counts, symmetric
 
 PAIR = FlipMatrix(0.8 * np.eye(3) + 0.2 * np.roll(np.eye(3), 1, axis=1))
 
@@ -29,17 +33,20 @@ def labelled(scores, codes):
 @pytest.mark.parametrize("noise", [FlipMatrix.symmetric(0.3, 3), PAIR, FlipMatrix.none(4), FlipMatrix.binary(0.4, 0)])
 def test_the_evidence_bound_never_falls(noise, free):
     scores, _, observed = simulated(noise, 600, seed=0)
-    history = np.array(explain_noise(labelled(scores, observed), free).history)
-    assert len(history) > 2
-    assert np.diff(history).min() > -1e-6
+    rows = labelled(scores, observed)
+    for start in (Start.at(rows), Start.at(rows).with_own_slopes()):
+        history = np.array(explain_noise(rows, free, start).history)
+        assert len(history) > 2
+        assert np.diff(history).min() > -1e-6
 
 
 def test_the_symmetric_account_takes_the_best_rate():
     scores, _, observed = simulated(FlipMatrix.symmetric(0.2, 2), 80, seed=1)
-    found = explain_noise(labelled(scores, observed), free=False)
+    rows = labelled(scores, observed)
+    found = explain_noise(rows, False, Start.at(rows))
     rates = np.linspace(0.001, 0.999, 999)
-    fits = [objective(labelled(scores, observed), np.log(symmetric(rate, 2)), found.curve)[0] for rate in rates]
-    assert found.bound == pytest.approx((fits + np.log(rates) + 4 * np.log1p(-rates)).max(), abs=0.05)
+    fits = [objective(rows, np.log(symmetric(rate, 2)), found.end.curve)[0] for rate in rates]
+    assert found.history[-1] == pytest.approx((fits + beta(2, 5).logpdf(rates)).max(), abs=0.05)
 
 
 @pytest.mark.parametrize("noise", [FlipMatrix.symmetric(0.25, 3), PAIR])
@@ -80,10 +87,11 @@ def test_stated_probabilities_are_met():
 def test_labels_can_not_be_swapped(sign):
     """Scores turned upside down are worth nothing; they do not turn every label into the other one."""
     scores, _, observed = simulated(FlipMatrix.symmetric(0.1, 2), 800, seed=0)
-    calibration = calibrate(sign * scores, observed)
-    assert all(account.curve.slope >= 0 for account in calibration.accounts)
+    calibration, _ = calibrate(sign * scores, observed)
+    slopes = [account.curve.slope for account in calibration.accounts]
+    assert np.min(np.hstack(slopes)) >= 0
     assert all(np.trace(account.matrix) > 1 for account in calibration.accounts)
-    assert (max(account.curve.slope for account in calibration.accounts) < 0.1) == (sign < 0)
+    assert (np.max(np.hstack(slopes)) < 0.1) == (sign < 0)
 
 
 def test_a_given_flip_matrix_is_used_and_only_the_curve_is_fitted():
@@ -104,21 +112,72 @@ def test_rows_beyond_those_calibrated_on_are_read_too():
     assert (reading.posterior.argmax(axis=1) == true).mean() > (observed == true).mean() + 0.05
 
 
-def test_climb_finds_the_maximum():
+@pytest.mark.parametrize("own", [False, True])
+def test_climb_finds_the_maximum(own):
     scores, _, observed = simulated(PAIR, 400, seed=0)
-    log_flips = np.log(np.maximum(PAIR.matrix, 1e-12))
-    curve, value, truth = climb(
-        labelled(scores, observed), log_flips, Curve(1.0, np.zeros(3)), steps=50, tolerance=1e-10
-    )
+    rows, log_flips = labelled(scores, observed), np.log(np.maximum(PAIR.matrix, 1e-12))
+    start = Curve(np.ones(3) if own else 1.0, np.zeros(3))
+    curve, value, truth = climb(rows, log_flips, start, steps=50, tolerance=1e-10)
 
     def lost(point):
-        return -objective(labelled(scores, observed), log_flips, Curve(point[0], point[1:]))[0]
+        return -objective(rows, log_flips, Curve(np.exp(point[:3]) if own else np.exp(point[0]), point[-3:]))[0]
 
-    best = minimize(lost, np.array([1.0, 0, 0, 0]), tol=1e-10)
+    best = minimize(lost, np.zeros(6 if own else 4), tol=1e-10)
     assert value == pytest.approx(-best.fun, abs=1e-4)
-    np.testing.assert_allclose(np.append(curve.slope, curve.offset), best.x, atol=1e-2)
+    np.testing.assert_allclose(np.append(np.log(curve.slope), curve.offset), best.x, atol=1e-2)
     joint = curve.posterior(scores) * np.exp(log_flips).T[observed]
     np.testing.assert_allclose(truth, joint / joint.sum(axis=1, keepdims=True), atol=1e-9)
+
+
+def test_the_evidence_is_the_integral_over_curves():
+    """Two classes, so that slopes and offsets can be integrated over by drawing them around the best."""
+    noise = FlipMatrix.symmetric(0.1, 2)
+    scores, _, observed = simulated(noise, 400, seed=2)
+    rows, log_flips = labelled(scores, observed), np.log(noise.matrix)
+    one, value, _ = climb(rows, log_flips, Curve.gentle(rows), 50, 1e-9)
+    many, many_value, _ = climb(rows, log_flips, one.with_own_slopes(), 50, 1e-9)
+    rng = np.random.default_rng(0)
+
+    def integral(at, prior):
+        steps = 1e-3 * np.eye(len(at))
+        heights = [[prior(at + a + b) for b in (*steps, *-steps)] for a in (*steps, *-steps)]
+        d, h = len(at), np.array(heights)
+        bend = (h[:d, :d] + h[d:, d:] - h[:d, d:] - h[d:, :d]) / 4e-6
+        law = multivariate_normal(at, 1.3 * np.linalg.inv(-bend))
+        points = law.rvs(1200, random_state=rng)
+        logs = np.array([prior(point) for point in points]) - law.logpdf(points)
+        return logs.max() + np.log(np.exp(logs - logs.max()).mean())
+
+    def with_one(point):
+        return objective(rows, log_flips, Curve(np.exp(point[0]), point[1:]))[0]
+
+    def with_many(point):  # the geometric mean of the slopes may be any; their ratio is normal
+        mean, apart = point[0], point[1]
+        curve = Curve(np.exp([mean + apart / np.sqrt(2), mean - apart / np.sqrt(2)]), point[2:])
+        free = objective(rows, log_flips, curve)[0] + curve.penalty(rows.n)
+        offsets = 0.5e-3 * rows.n * float(point[2:] @ point[2:])
+        return free - offsets + norm(0, SLOPE_SPREAD).logpdf(apart)
+
+    logs = np.log(many.slope)
+    many_at = np.concatenate([[logs.mean(), (logs[0] - logs[1]) / np.sqrt(2)], many.offset])
+    exact = integral(many_at, with_many) - integral(np.append(np.log(one.slope), one.offset), with_one)
+    laplace = many_value + log_room(rows, log_flips, many) - value - log_room(rows, log_flips, one)
+    assert laplace == pytest.approx(exact, abs=0.15)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_classes_that_overlap_beside_others_that_do_not_are_no_noise(seed):
+    """One slope is too steep for two classes that overlap where two others stand apart; so each has its own."""
+    rng = np.random.default_rng(seed)
+    true = rng.integers(0, 4, 1500)
+    scores = np.eye(4)[true] + rng.normal(scale=0.15, size=(1500, 4))
+    alike = true < 2
+    scores[alike, :2] = 0.5 + 0.5 * rng.normal(size=(alike.sum(), 2))
+    true[alike] = rng.random(alike.sum()) > 1 / (1 + np.exp(-3 * (scores[alike, 0] - scores[alike, 1])))
+    reading = read_noise(scores, true)
+    assert not reading.calibration.proven
+    assert reading.interval[0] == 0
+    assert reading.n_wrong < 0.03 * 1500
 
 
 @pytest.mark.parametrize("noise", [None, PAIR])
@@ -180,10 +239,21 @@ def test_the_interval_holds_quantiles_of_the_mixture():
     part = rng.choice(2, 200_000, p=weights)
     drawn = rng.normal(means[part], deviations[part])
     np.testing.assert_allclose(
-        _interval(weights, means, deviations, 1000, 0.9), np.quantile(drawn, [0.05, 0.95]), rtol=0.02
+        quantiles(weights, means, deviations, 1000, 0.9), np.quantile(drawn, [0.05, 0.95]), rtol=0.02
     )
-    assert _interval(weights, means, deviations, 70, 0.9)[1] == 70
-    assert _interval(weights, means - 80, deviations, 70, 0.9)[0] == 0
+    assert quantiles(weights, means, deviations, 70, 0.9)[1] == 70
+    assert quantiles(weights, means - 80, deviations, 70, 0.9)[0] == 0
+
+
+def test_the_interval_takes_in_all_amounts_about_as_likely_as_the_best():
+    def trial(weight, value, wrong):
+        return Trial(Account(weight, False, Curve(1.0, np.zeros(2)), np.eye(2)), value, wrong, 4.0)
+
+    flat = [trial(0.98, -100.0, 50.0), trial(0.01, -100.5, 150.0), trial(0.01, -120.0, 400.0)]
+    low, high = interval_of(flat, 1000.0, True, 0.9)
+    assert 30 < low < 50
+    assert 150 < high < 180  # unlikely before, but as likely as the best by the labels; 400 is not
+    assert interval_of(flat[:1], 1000.0, True, 0.9)[1] < 80
 
 
 def test_likely_wrong_has_the_largest_expected_f1():

@@ -1,98 +1,135 @@
-"""Accounts of the noise in a set of rows: two links, two priors on the flips, and every amount that is possible.
+"""Accounts of the noise in a set of rows: links, slopes, priors on the flips, and every amount that is possible.
 
-Two links from scores to logits and two priors on the flip matrix give four accounts; the amount of noise, which the
-data often leave open, is averaged over on a grid. Each counts by its evidence.
+Two links from scores to logits, one slope or one for each class, and two priors on the flip matrix give eight accounts;
+that no label is wrong is one more. The amount of noise, which the data often leave open, is averaged over on a grid.
+Each account counts by its evidence.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from operator import itemgetter
 
 import numpy as np
 
 from noisewise._inputs import Codes, Floats
 from noisewise.noise._accounts import Account, Calibration, link, sum_over
-from noisewise.noise._curve import Curve, Labelled, climb
+from noisewise.noise._climb import climb, log_room
+from noisewise.noise._curve import Curve, Labelled
 from noisewise.noise._flip import FlipMatrix
-from noisewise.noise._variational import HIGH_START, Explanation, explain_noise
+from noisewise.noise._variational import HIGH_START, Explanation, Start, explain_noise
 
-FREE_BONUS = 2.0  # log odds in favour of flips that differ
+NOISE_ODDS = 2.0  # log odds of each kind of noise before a label is seen: one audits labels one doubts
 CLOSE = 6.0  # accounts this far below the best, in log evidence, no longer count
 TEMPER = 0.5  # trust in the profile of the amount: half its log-likelihood
-PROOF = 4.0  # noise is proven if it makes the labels likelier by so much, in log-likelihood
+PROOF = 3.0  # noise is proven if it makes the labels twenty times likelier: the difference in log evidence
 SAME_AMOUNT = 0.25  # peaks whose amounts differ by a smaller share are one
 SMALLEST_WEIGHT = 0.003
 MOST_FLIPPED, LEAST_KEPT = 0.95, 0.1
+MOST_SLOPES = 30  # classes; with more of them each has few rows, and slopes of their own cost time
 NEGLIGIBLE = 7.0  # in (tempered) log-likelihood
 AMOUNTS = 0.8 * np.linspace(np.sqrt(0.001 / 0.8), 1, 30) ** 2
 SPACING = np.gradient(AMOUNTS)
 
 
+@dataclass(frozen=True)
+class Trial:
+    """An account tried on rows: its log-likelihood, the labels it takes for wrong, and the variance of their number."""
+
+    account: Account
+    value: float
+    wrong: float
+    variance: float
+
+    @classmethod
+    def of(cls, rows: Labelled, logarithmic: bool, weight: float, curve: Curve, matrix: Floats, steps: int) -> Trial:
+        """Fit the curve with the flips held, from this curve."""
+        curve, value, truth = climb(rows, np.log(np.maximum(matrix, 1e-12)), curve, steps, 1e-3)
+        right = truth[np.arange(len(rows.codes)), rows.codes]
+        wrong, variance = float(rows.weights @ (1 - right)), float(rows.weights @ (right * (1 - right)))
+        return cls(Account(weight, logarithmic, curve, matrix), value, wrong, variance)
+
+    def weighted(self, weight: float) -> Trial:
+        """The same with another weight."""
+        return replace(self, account=replace(self.account, weight=weight))
+
+
 def calibrate(
     scores: Floats, codes: Codes, noise: FlipMatrix | None = None, weights: Floats | None = None
-) -> Calibration:
-    """The accounts of the noise in a set of rows, weighted by their evidence."""
+) -> tuple[Calibration, list[Trial]]:
+    """The accounts of the noise in a set of rows, weighted by their evidence, and how those with noise did on them."""
     counted = np.ones(len(codes)) if weights is None else weights
-    linked = {logarithmic: Labelled(link(scores, logarithmic), codes, counted) for logarithmic in (False, True)}
+    linked = {l: Labelled(np.asfortranarray(link(scores, l)), codes, counted) for l in (False, True)}
     if noise is not None:
-        with np.errstate(divide="ignore"):
-            log_flips = np.maximum(np.log(noise.matrix), -700)
-        fits = {l: climb(rows, log_flips, Curve.gentle(rows), 50, 1e-6)[:2] for l, rows in linked.items()}
-        odds = _shares([value for _, value in fits.values()])
-        accounts = [Account(w, l, curve, noise.matrix) for w, (l, (curve, _)) in zip(odds, fits.items())]
-        return Calibration(_significant(accounts), noise)
-    structures = [(l, *found) for l, rows in linked.items() for found in _explanations(rows)]
-    values = np.array([found.bound + FREE_BONUS * free for _, free, found in structures])
-    accounts, likeliest = [], -np.inf
-    for value, (logarithmic, _, found) in zip(values, structures):
+        trials = [Trial.of(rows, l, 1.0, Curve.gentle(rows), noise.matrix, 50) for l, rows in linked.items()]
+        trials = [t.weighted(w) for t, w in zip(trials, _shares([t.value for t in trials]))]
+        return Calibration(_significant([trial.account for trial in trials]), noise), trials
+    structures = [(l, found) for l, rows in linked.items() for found in _explanations(rows)]
+    values = np.array([found.bound + NOISE_ODDS for _, found in structures])
+    evidence, silent = _without_noise(linked)
+    best = max(values.max(), evidence)
+    trials = []
+    for value, (logarithmic, found) in zip(values, structures):
         if value > values.max() - CLOSE:
-            share = float(np.exp(value - values.max()))
-            some, best = _amounts(linked[logarithmic], found, logarithmic, share)
-            accounts += some
-            likeliest = max(likeliest, best)
-    kept = _significant(accounts)
+            trials += _amounts(linked[logarithmic], found, logarithmic, float(np.exp(value - best)))
+    kept = _significant([silent.weighted(np.exp(evidence - best)).account, *(trial.account for trial in trials)])
     mean = FlipMatrix.estimated(sum_over(account.weight * account.matrix for account in kept))
-    return Calibration(kept, mean, proven=likeliest - _without_noise(linked) > PROOF)
+    return Calibration(kept, mean, proven=values.max() - NOISE_ODDS - evidence > PROOF), trials
 
 
-def _explanations(rows: Labelled) -> list[tuple[bool, Explanation]]:
-    """Symmetric noise, free flips, and where much noise leads free flips to another end, that too.
+def _explanations(rows: Labelled) -> list[Explanation]:
+    """Symmetric noise, free flips, where much noise leads free flips to another end, that too; then with own slopes.
 
     With few rows or classes that overlap the evidence often has two peaks of about the same height, with and without
     noise: to take one of them would be to be too sure.
     """
-    little, much = explain_noise(rows, True), explain_noise(rows, True, HIGH_START)
-    found = [(False, explain_noise(rows, False)), (True, little)]
-    apart = abs(much.amount - little.amount) > SAME_AMOUNT * max(much.amount, little.amount)
-    return [*found, (True, much)] if apart and _tells(much.matrix) else found
+    gentle = Start.at(rows)
+    even = explain_noise(rows, False, gentle)
+    little, much = explain_noise(rows, True, gentle), explain_noise(rows, True, Start.at(rows, HIGH_START))
+    found = [even, little]
+    if _apart(little.amount, much.amount) and _tells(much.matrix):
+        found.append(much)
+    if rows.n_classes <= MOST_SLOPES:
+        starts = [(False, even.end), (True, gentle), *((True, other.end) for other in found[2:])]
+        found += [explain_noise(rows, free, start.with_own_slopes()) for free, start in starts]
+    return found
 
 
-def _without_noise(linked: dict[bool, Labelled]) -> float:
-    """Log-likelihood of the labels if none is wrong, by the better link."""
-    identity = np.log(np.maximum(np.eye(linked[False].n_classes), 1e-12))
-    return max(climb(rows, identity, Curve.gentle(rows), 50, 1e-6)[1] for rows in linked.values())
+def _apart(first: float, second: float) -> bool:
+    return abs(first - second) > SAME_AMOUNT * max(first, second)
 
 
-def _amounts(rows: Labelled, found: Explanation, logarithmic: bool, odds: float) -> tuple[list[Account], float]:
+def _without_noise(linked: dict[bool, Labelled]) -> tuple[float, Trial]:
+    """Log evidence of the labels if none is wrong, by the best link and slopes, and that account."""
+    found = []
+    for logarithmic, rows in linked.items():
+        identity = np.eye(rows.n_classes)
+        one = Trial.of(rows, logarithmic, 1.0, Curve.gentle(rows), identity, 50)
+        trials = [one]
+        if rows.n_classes <= MOST_SLOPES:
+            trials.append(Trial.of(rows, logarithmic, 1.0, one.account.curve.with_own_slopes(), identity, 50))
+        log_flips = np.log(np.maximum(identity, 1e-12))
+        found += [(trial.value + log_room(rows, log_flips, trial.account.curve), trial) for trial in trials]
+    return max(found, key=itemgetter(0))
+
+
+def _amounts(rows: Labelled, found: Explanation, logarithmic: bool, odds: float) -> list[Trial]:
     """The account with its amount of noise scaled along a grid, by half its profile log-likelihood.
 
-    The grid is walked up and down from the amount found, and left where amounts no longer count. Also the highest
-    log-likelihood on the grid.
+    The grid is walked up and down from the amount found, and left where amounts no longer count.
     """
     grid = [amount for amount in AMOUNTS if _tells(_scaled(found, amount))] or [found.amount]  # flips of a rare class
     start = int(np.abs(np.array(grid) - found.amount).argmin())
-    trials: dict[int, tuple[float, Curve, Floats]] = {}
+    trials: dict[int, Trial] = {}
     for way in (range(start, len(grid)), range(start - 1, -1, -1)):
-        curve = trials[start][1] if start in trials else found.curve
+        curve = trials[start].account.curve if start in trials else found.end.curve
         for place in way:
-            matrix = _scaled(found, grid[place])
-            curve, value, _ = climb(rows, np.log(np.maximum(matrix, 1e-12)), curve, 20, 1e-3)
-            trials[place] = TEMPER * value, curve, matrix
-            if value < max(trials.values(), key=itemgetter(0))[0] / TEMPER - NEGLIGIBLE / TEMPER:
+            trials[place] = Trial.of(rows, logarithmic, odds, curve, _scaled(found, grid[place]), 20)
+            curve = trials[place].account.curve
+            if trials[place].value < max(trial.value for trial in trials.values()) - NEGLIGIBLE / TEMPER:
                 break
-    shares = _shares([value + np.log(SPACING[place]) for place, (value, _, _) in trials.items()])
-    accounts = [Account(odds * s, logarithmic, curve, matrix) for s, (_, curve, matrix) in zip(shares, trials.values())]
-    return accounts, max(value for value, _, _ in trials.values()) / TEMPER
+    shares = _shares([TEMPER * trial.value + np.log(SPACING[place]) for place, trial in trials.items()])
+    return [trial.weighted(odds * share) for share, trial in zip(shares, trials.values())]
 
 
 def _scaled(found: Explanation, amount: float) -> Floats:
@@ -116,4 +153,4 @@ def _significant(accounts: list[Account]) -> tuple[Account, ...]:
     total = sum(account.weight for account in accounts)
     kept = [account for account in accounts if account.weight > SMALLEST_WEIGHT * total]
     total = sum(account.weight for account in kept)
-    return tuple(Account(a.weight / total, a.logarithmic, a.curve, a.matrix) for a in kept)
+    return tuple(replace(account, weight=account.weight / total) for account in kept)

@@ -10,18 +10,15 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
-from scipy.special import ndtr
 
 from noisewise._inputs import Codes, Floats
 from noisewise.noise._accounts import Calibration
 from noisewise.noise._amounts import calibrate
+from noisewise.noise._counts import interval_of
 from noisewise.noise._flip import FlipMatrix
 
 BLOCK = 4096
-LAST_ROW = 0.5  # what is said of a number of rows is said to half a row at best
 MOST_PICKED = 3  # rows to look at, in expected wrong ones
-MODEL_ERROR = 0.014  # of the rows, standard deviation: what the link gets wrong, however many rows there are
 
 
 @dataclass(frozen=True)
@@ -77,52 +74,28 @@ def read_noise(
     few = max(6000, 40 * n_classes)
     if len(chosen) > few:
         chosen = np.sort((rng or np.random.default_rng(0)).choice(chosen, few, replace=False))
-    calibration = calibrate(np.asarray(scores[chosen], dtype=np.float64), codes[chosen], noise, counted[chosen])
-    return _read_rows(calibration, scores, codes, counted, counted[chosen].sum(), noise is None, coverage)
+    part = counted[chosen]
+    calibration, trials = calibrate(np.asarray(scores[chosen], dtype=np.float64), codes[chosen], noise, part)
+    posterior, wrong = _read_rows(calibration, scores, codes, counted)
+    n, n_part = float(counted.sum()), float(part.sum())
+    low, high = (end * n / n_part for end in interval_of(trials, n_part, noise is None, coverage))
+    low = min(low, wrong) if calibration.proven else 0.0
+    return NoiseReading(calibration, posterior, wrong, (low, max(high, wrong)))
 
 
 def _read_rows(
-    calibration: Calibration,
-    scores: Floats,
-    codes: Codes,
-    counted: Floats,
-    n_calibrated: float,
-    estimated: bool,
-    coverage: float,
-) -> NoiseReading:
-    """What the accounts say about each row, and together about the number of wrong labels."""
-    n = counted.sum()
+    calibration: Calibration, scores: Floats, codes: Codes, counted: Floats
+) -> tuple[NDArray[np.float32], float]:
+    """What the accounts say about each row, and how many labels are wrong by them."""
     posterior = np.empty(scores.shape, dtype=np.float32)
-    wrong, spread = np.zeros(len(calibration.accounts)), np.zeros(len(calibration.accounts))
+    wrong = 0.0
     for start in range(0, len(codes), BLOCK):
         part = slice(start, start + BLOCK)
         block, observed = np.asarray(scores[part], dtype=np.float32), codes[part]
-        posterior[part] = 0
-        for a, account in enumerate(calibration.accounts):
-            truth = account.explain(block, observed)
-            right = truth[np.arange(len(observed)), observed].astype(np.float64)
-            wrong[a] += counted[part] @ (1 - right)
-            spread[a] += counted[part] @ (right * (1 - right))
-            posterior[part] += np.float32(account.weight) * truth
-    weights = np.array([account.weight for account in calibration.accounts])
-    count = float(weights @ wrong)
-    model_error = MODEL_ERROR * n if estimated else min(MODEL_ERROR * n, count)
-    deviations = np.sqrt(spread * n / n_calibrated + model_error**2 + LAST_ROW**2 * estimated)
-    low, high = _interval(weights, wrong, deviations, n, coverage)
-    return NoiseReading(calibration, posterior, count, (low if calibration.proven else 0.0, high))
-
-
-def _interval(weights: Floats, means: Floats, deviations: Floats, most: float, coverage: float) -> tuple[float, float]:
-    """Quantiles of a mixture of normal laws, within 0 and `most`."""
-
-    def quantile(level: float) -> float:
-        if not deviations.all():
-            return float(weights @ means)
-        low, high = (means - 9 * deviations).min(), (means + 9 * deviations).max()
-        found = brentq(lambda count: weights @ ndtr((count - means) / deviations) - level, low, high, xtol=1e-3)
-        return float(np.clip(found, 0, most))
-
-    return quantile((1 - coverage) / 2), quantile((1 + coverage) / 2)
+        posterior[part] = calibration.explain(block, observed)
+        right = posterior[part][np.arange(len(observed)), observed].astype(np.float64)
+        wrong += float(counted[part] @ (1 - right))
+    return posterior, wrong
 
 
 def likely_wrong(chance_wrong: Floats) -> NDArray[np.intp]:

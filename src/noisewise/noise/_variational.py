@@ -10,21 +10,41 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import digamma, gammaln
+from scipy.special import betaln, digamma, gammaln
 
 from noisewise._inputs import Floats
-from noisewise.noise._curve import Curve, Labelled, climb, objective
+from noisewise.noise._climb import climb, log_room, objective
+from noisewise.noise._curve import Curve, Labelled
 
 PRIOR_WEIGHT, PRIOR_FLOOR = 2.0, 1e-3  # pseudo-counts of a row of a free flip matrix; the least of one entry
 RATE_PRIOR = 1, 4  # wrong and right labels seen before: some flips are likely, very many are not
 START_RATE, HIGH_START = 0.1, 0.3
+ENOUGH = 1e-6  # log-likelihood a row; steps of the curve that gain less are not worth another
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where to climb from: a curve, the rate of symmetric flips, and expected logarithms of a flip matrix."""
+
+    curve: Curve
+    rate: float
+    log_flips: Floats
+
+    @classmethod
+    def at(cls, rows: Labelled, rate: float = START_RATE) -> Start:
+        """Symmetric noise of this rate behind a gentle curve."""
+        return cls(Curve.gentle(rows), rate, np.log(symmetric(rate, rows.n_classes)))
+
+    def with_own_slopes(self) -> Start:
+        """The same with a slope for each class."""
+        return Start(self.curve.with_own_slopes(), self.rate, self.log_flips)
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """A fitted account of the noise: curve, flip matrix, share of flipped labels, and a bound on the log evidence."""
+    """A fitted account of the noise: where it ended, flip matrix, share of flipped labels, a bound on the evidence."""
 
-    curve: Curve
+    end: Start
     matrix: Floats
     amount: float
     bound: float
@@ -38,14 +58,13 @@ def symmetric(rate: float, n_classes: int) -> Floats:
     return matrix
 
 
-def explain_noise(rows: Labelled, free: bool, start: float = START_RATE) -> Explanation:
-    """Coordinate ascent on the evidence bound, from symmetric noise of this rate and a gentle curve."""
+def explain_noise(rows: Labelled, free: bool, start: Start) -> Explanation:
+    """Coordinate ascent on the evidence bound from a curve and flips; the curve's slopes stay one, or many."""
     n, n_classes = rows.n, rows.n_classes
-    curve, rate = Curve.gentle(rows), start
-    log_flips = np.log(symmetric(rate, n_classes))
+    curve, rate, log_flips = start.curve, start.rate, start.log_flips
     history: list[float] = []
     for _ in range(80 if n_classes <= 30 else 40):
-        curve, _, truth = climb(rows, log_flips, curve, steps=2)
+        curve, _, truth = climb(rows, log_flips, curve, 2, ENOUGH * n)
         counts = joint_counts(truth, rows)
         found = (n - np.trace(counts) + RATE_PRIOR[0]) / (n + sum(RATE_PRIOR))
         if free:
@@ -61,7 +80,21 @@ def explain_noise(rows: Labelled, free: bool, start: float = START_RATE) -> Expl
         if len(history) > 1 and history[-1] - history[-2] < 1e-5 * n:
             break
     amount = float(counts.sum(axis=1) @ (1 - np.diag(matrix))) / n
-    return Explanation(curve, matrix, amount, history[-1], tuple(history))
+    bound = history[-1] + log_room(rows, log_flips, curve)
+    if not free:
+        bound += _log_room_of_rate(rows, rate, curve)
+    return Explanation(Start(curve, rate, log_flips), matrix, amount, bound, tuple(history))
+
+
+def _log_room_of_rate(rows: Labelled, rate: float, curve: Curve) -> float:
+    """Laplace's factor of the rate of symmetric noise, by differences of the log-likelihood and its prior."""
+    step = 0.1 * min(rate, 1 - rate)
+    below, here, above = (
+        objective(rows, np.log(symmetric(tried, rows.n_classes)), curve)[0] + _log_prior(tried)
+        for tried in (rate - step, rate, rate + step)
+    )
+    bend = max((2 * here - below - above) / step**2, 1.0)
+    return float(0.5 * np.log(2 * np.pi / bend))
 
 
 def prior_counts(rate: float, n_classes: int) -> Floats:
@@ -80,8 +113,9 @@ def joint_counts(truth: Floats, rows: Labelled) -> Floats:
 
 
 def _log_prior(rate: float) -> float:
-    """Log density (but for a constant) of the rate."""
-    return float(RATE_PRIOR[0] * np.log(rate) + RATE_PRIOR[1] * np.log1p(-rate))
+    """Log density of the rate."""
+    wrong, right = RATE_PRIOR
+    return float(wrong * np.log(rate) + right * np.log1p(-rate) - betaln(wrong + 1, right + 1))
 
 
 def _rate_bound(rate: float, weights: Floats, log_flips: Floats) -> float:
