@@ -8,6 +8,7 @@ Hessian (diag s - s s') - (diag r - r r'): what the labels would tell, less what
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -40,12 +41,12 @@ class FlipRows:
         value = float(np.dot(weights, totals[:, 0]))
         return cls(codes, np.exp(logs), np.exp(joint - totals), weights[:, None], value, scores.shape[1])
 
-    @property
+    @cached_property
     def gradient(self) -> Floats:
         """Slope of the log-likelihood in each score."""
         return self.weights * self._active(self.posterior - self.prior)
 
-    @property
+    @cached_property
     def curvature(self) -> Floats:
         """Negative second derivative in each score by itself; negative where a label looks flipped."""
         s, r = self._active(self.prior), self._active(self.posterior)
@@ -58,6 +59,8 @@ class FlipRows:
 
     def bend(self, direction: Floats) -> Floats:
         """Negative Hessian times a direction in the scores, of shape (n, n_functions)."""
+        if self.n_functions == 1:
+            return np.asarray(self.curvature * direction)
         s, r = self._active(self.prior), self._active(self.posterior)
         along_s, along_r = s * direction, r * direction
         along_s -= s * along_s.sum(axis=1, keepdims=True)

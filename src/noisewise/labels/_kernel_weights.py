@@ -19,6 +19,7 @@ from noisewise.labels._kernel_features import exact_features
 SHARE = 0.3  # of a kernel that joins
 MOST_JOINING = 5  # kernels, the best ones alone, that may join
 NEGLIGIBLE = 1e-3  # shares below are zero
+SAME = 1e-6  # share of the largest value by which kernels may differ and be the same
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,7 @@ def weigh_kernels(
         Passes end where none lowers the mean left-out loss by more.
     """
     identity = np.eye(len(grams))
+    different = distinct(grams)
 
     def basis_of(weights: Floats) -> Floats:
         return exact_features(np.tensordot(weights, grams, 1), np.ones(len(codes)), norm, CHOICE_RANK)[0]
@@ -67,9 +69,11 @@ def weigh_kernels(
     def loss_of(basis: Floats, penalty: float) -> float:
         return rough_fit(basis, codes, n_classes, penalty, flips, fit_intercept)[0]
 
-    place, penalty, alone = search(len(grams), penalties, lambda kernel: basis_of(identity[kernel]), loss_of)
-    weights, history = identity[place], [float(alone[place])]
-    joining = np.argsort(alone, kind="stable")[:MOST_JOINING]
+    place, penalty, alone = search(
+        len(different), penalties, lambda place: basis_of(identity[different[place]]), loss_of
+    )
+    weights, history = identity[different[place]], [float(alone[place])]
+    joining = different[np.argsort(alone, kind="stable")[:MOST_JOINING]]
     while len(history) < max_iter:
         mixed = [(1 - SHARE) * weights + SHARE * identity[kernel] for kernel in joining]
         trials = [(loss_of(basis_of(mix), penalty), mix) for mix in mixed if not np.array_equal(mix, weights)]
@@ -81,6 +85,18 @@ def weigh_kernels(
         penalty = min(losses, key=lambda one: losses[one])
         history.append(losses[penalty])
     return Weighing(pruned(weights), penalty, history, len(grams) == 1)
+
+
+def distinct(grams: Floats) -> Codes:
+    """Places of the kernels that tell these rows apart in another way than the one before.
+
+    Kernels narrower than any distance are all the same: every row is only like itself.
+
+    >>> distinct(np.array([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 1e-9], [1e-9, 1.0]], [[1.0, 0.5], [0.5, 1.0]]]))
+    array([0, 2])
+    """
+    changes = np.abs(np.diff(grams, axis=0)).max(axis=(1, 2))
+    return np.append(0, 1 + np.flatnonzero(changes > SAME * np.abs(grams).max()))
 
 
 def pruned(weights: Floats) -> Floats:

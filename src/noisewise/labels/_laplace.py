@@ -114,7 +114,9 @@ def find_mode(
         promised = float((gradient * first).sum())
         if promised <= tol:
             return mode
-        direction = conjugate(mode._hessian, gradient, mode._precondition, min(0.3, np.sqrt(promised)), 30, first)
+        direction = first  # exact where one function bends the same way at all rows
+        if task.n_functions > 1 or rows.curvature.min() < 0:
+            direction = conjugate(mode._hessian, gradient, mode._precondition, min(0.3, np.sqrt(promised)), 30, first)
         length = 1.0
         for _ in range(HALVINGS):
             trial = V + length * direction
@@ -170,6 +172,8 @@ def variances(factors: Iterable[Floats], features: Floats) -> Floats:
 
 def solve_blocks(factors: tuple[Floats, ...], V: Floats) -> Floats:
     """One linear system for each function, by its Cholesky factor."""
+    if len(factors) == 1:
+        return np.asarray(dpotrs(factors[0], V)[0])
     return np.stack([dpotrs(factor, V[:, c])[0] for c, factor in enumerate(factors)], axis=1)
 
 
