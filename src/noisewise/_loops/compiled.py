@@ -26,7 +26,9 @@ compiled = njit(cache=True, nogil=True, error_model="numpy")
 # Loops that allocate nothing: without numba's counting of references (_nrt), a round takes half the time.
 _njit: Any = njit
 bare = _njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
-inlined = _njit(cache=True, nogil=True, error_model="numpy", _nrt=False, inline="always")  # one level less to compile
+# Made part of whoever calls them: handing over arrays from one short loop to the next takes as long as their work.
+INLINED: Any = {"nogil": True, "error_model": "numpy", "_nrt": False, "forceinline": True}
+inlined = _njit(cache=True, **INLINED)
 
 
 def _nothing() -> None:

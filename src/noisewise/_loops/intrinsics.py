@@ -90,16 +90,38 @@ def load(typing: Any, table: Any, row: Any, column: Any, like: Any) -> Any:
 
 
 @intrinsic
-def store(typing: Any, sums: Any, column: Any, lanes: Any) -> Any:
+def store(typing: Any, sums: Any, place: Any, lanes: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array, j, joined = arguments
-        pointer = _address(context, builder, sums, array, [j], _block(lanes.dtype))
-        for place, part in enumerate(_blocks_of(builder, pointer, lanes)):
-            stored = builder.store(builder.extract_value(joined, place), part)
-            stored.align = lanes.dtype.bitwidth // 8
+        block = ir.VectorType(_scalar(sums.dtype), _block(lanes.dtype).count)
+        pointer = _address(context, builder, sums, array, [j], block)
+        for place in range(lanes.n_blocks):
+            part = builder.extract_value(joined, place)
+            wide = part if sums.dtype == lanes.dtype else builder.fpext(part, block)
+            stored = builder.store(wide, builder.gep(pointer, [ir.Constant(ir.IntType(64), place)], source_etype=block))
+            stored.align = sums.dtype.bitwidth // 8
         return context.get_dummy_value()
 
     return types.void(sums, types.intp, lanes), generate
+
+
+def _every_other(first: int) -> Any:
+    @intrinsic
+    def every_other(typing: Any, lanes: Any) -> Any:
+        half = Lanes(lanes.dtype, lanes.n_blocks // 2)
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            joined = ir.Constant(context.get_value_type(half), ir.Undefined)
+            for place in range(half.n_blocks):
+                joined = builder.insert_value(joined, builder.extract_value(arguments[0], 2 * place + first), place)
+            return joined
+
+        return half(lanes), generate
+
+    return every_other
+
+
+even_blocks, odd_blocks = _every_other(0), _every_other(1)
 
 
 @intrinsic
@@ -119,6 +141,12 @@ def muladd(typing: Any, x: Any, x2: Any, lanes: Any, total: Any) -> Any:
 
 @intrinsic
 def prefetch(typing: Any, table: Any, row: Any, column: Any) -> Any:
+    def nothing(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return context.get_dummy_value()
+
+    if isinstance(table, types.NoneType):
+        return types.void(table, types.intp, types.intp), nothing
+
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         byte = ir.IntType(8)
         pointer = _address(context, builder, table, arguments[0], list(arguments[1:]), byte)

@@ -40,9 +40,21 @@ def load(table: Any, row: int, column: int, like: Any) -> Any:
 
 
 @meaning(intrinsics.store)
-def store(sums: Any, column: int, lanes: Any) -> None:
-    """Lanes into a place of a vector."""
-    sums[column : column + len(lanes)] = lanes
+def store(sums: Any, place: int, lanes: Any) -> None:
+    """Lanes into a place of a vector, which may have wider numbers."""
+    sums[place : place + len(lanes)] = lanes
+
+
+@meaning(intrinsics.even_blocks)
+def even_blocks(lanes: Any) -> Any:
+    """The first block, the third, and so on."""
+    return lanes.reshape(-1, 2, block(lanes))[:, 0].ravel()
+
+
+@meaning(intrinsics.odd_blocks)
+def odd_blocks(lanes: Any) -> Any:
+    """The second block, the fourth, and so on."""
+    return lanes.reshape(-1, 2, block(lanes))[:, 1].ravel()
 
 
 @meaning(intrinsics.muladd)
@@ -54,7 +66,7 @@ def muladd(x: Any, x2: Any, lanes: Any, total: Any) -> Any:
 
 @meaning(intrinsics.prefetch)
 def prefetch(table: Any, row: int, column: int) -> None:
-    """Ask for a line of the table that will be needed soon; changes nothing."""
+    """Ask for a line of the table that will be needed soon; changes nothing, and asks for nothing of None."""
 
 
 @meaning(intrinsics.nonzero_bits)

@@ -8,6 +8,7 @@ import numpy as np
 
 from noisewise._loops.compiled import bare, inlined
 from noisewise._loops.lanes import block
+from noisewise._loops.rows import number
 from noisewise._loops.scores import column
 from noisewise._loops.state import ALONE, CLASSES, COVARIANCE, DIAGONAL, DROP, FULL, INVERSE, RIDGE, SHRINK
 
@@ -32,12 +33,16 @@ def move(state: Any, row: Any, moves: Any, gain: Any) -> int:
             move_diagonal(state.table, shrink, r, row, second, alpha2, beta2)
     elif first < 0 or second < 0:
         k, a = (first, state.table.dtype.type(alpha)) if first >= 0 else (second, state.table.dtype.type(alpha2))
-        for t in range(np.uint64(row.start), np.uint64(row.stop)):
-            state.table[row.features[t], k] += a * state.table.dtype.type(row.values[t])
+        t, start = np.uint64(row.stop), np.uint64(row.start)
+        while t > start:
+            t -= np.uint64(1)
+            state.table[row.features[t], k] += a * state.table.dtype.type(number(row, t))
     else:
         a, a2 = state.table.dtype.type(alpha), state.table.dtype.type(alpha2)
-        for t in range(np.uint64(row.start), np.uint64(row.stop)):
-            x = state.table.dtype.type(row.values[t])
+        t, start = np.uint64(row.stop), np.uint64(row.start)
+        while t > start:
+            t -= np.uint64(1)
+            x = state.table.dtype.type(number(row, t))
             j = row.features[t]
             state.table[j, first] += a * x
             state.table[j, second] += a2 * x
@@ -54,16 +59,20 @@ def move_diagonal(table: Any, shrink: int, r: float, row: Any, k: int, alpha: fl
         return
     if shrink == DROP:
         a, b, zero = table.dtype.type(alpha), table.dtype.type(beta), table.dtype.type(0.0)
-        for t in range(np.uint64(row.start), np.uint64(row.stop)):
+        t, start = np.uint64(row.stop), np.uint64(row.start)
+        while t > start:
+            t -= np.uint64(1)
             j = row.features[t]
             variance = table[j, mean + size]
-            gain = variance * table.dtype.type(row.values[t])
+            gain = variance * table.dtype.type(number(row, t))
             table[j, mean] += a * gain
             table[j, mean + size] = max(zero, variance - b * (gain * gain))  # rounding must not make it negative
         return
-    for t in range(np.uint64(row.start), np.uint64(row.stop)):
+    t, start = np.uint64(row.stop), np.uint64(row.start)
+    while t > start:
+        t -= np.uint64(1)
         j = row.features[t]
-        x = np.float64(row.values[t])
+        x = np.float64(number(row, t))
         variance = np.float64(table[j, mean + size])
         gain = variance * x
         table[j, mean] += np.float64(alpha) * gain
@@ -78,9 +87,11 @@ def move_two(table: Any, row: Any, moves: Any) -> None:
     size = block(table)
     mean, mean2, zero = column(first, size), column(second, size), table.dtype.type(0.0)
     a, b, a2, b2 = table.dtype.type(alpha), table.dtype.type(beta), table.dtype.type(alpha2), table.dtype.type(beta2)
-    for t in range(np.uint64(row.start), np.uint64(row.stop)):
+    t, start = np.uint64(row.stop), np.uint64(row.start)
+    while t > start:
+        t -= np.uint64(1)
         j = row.features[t]
-        x = table.dtype.type(row.values[t])
+        x = table.dtype.type(number(row, t))
         variance, variance2 = table[j, mean + size], table[j, mean2 + size]
         gain, gain2 = variance * x, variance2 * x
         table[j, mean] += a * gain
@@ -93,9 +104,11 @@ def move_two(table: Any, row: Any, moves: Any) -> None:
 def move_alone(table: Any, r: float, row: Any, mean: int, alpha: float, target: float) -> None:
     """Least squares of each feature by itself: A += x^2 / r, A w += target x / r, after a shift by alpha Sigma x."""
     size = block(table)
-    for t in range(np.uint64(row.start), np.uint64(row.stop)):
+    t, start = np.uint64(row.stop), np.uint64(row.start)
+    while t > start:
+        t -= np.uint64(1)
         j = row.features[t]
-        x = np.float64(row.values[t])
+        x = np.float64(number(row, t))
         variance = np.float64(table[j, mean + size])
         gain = variance * x
         moved = np.float64(table[j, mean]) + np.float64(alpha) * gain
@@ -126,7 +139,7 @@ def fill_gain(sigma: Any, row: Any, gain: Any) -> None:
     """Sigma x, for a full covariance."""
     gain[:] = 0.0
     for t in range(np.uint64(row.start), np.uint64(row.stop)):
-        x = np.float64(row.values[t])
+        x = np.float64(number(row, t))
         for i in range(sigma.shape[0]):
             gain[i] += sigma[row.features[t], i] * x
 

@@ -7,68 +7,75 @@ from typing import Any
 import numpy as np
 
 from noisewise._loops.chance import uniform
-from noisewise._loops.compiled import bare
+from noisewise._loops.compiled import bare, inlined
 from noisewise._loops.state import BETA, CLASSES, PER_ACTION, PROJECT, RATES, RHO0, SHARE, SIGNAL, USELESS, VALUE, WIDTH
 
 
-@bare
-def belief(integers: Any, reals: Any, means: Any, k: int) -> Any:
-    """Score of class k without exploration: corrected for its rates, projected where the rule asks for it."""
+@inlined
+def fill_bounds(integers: Any, reals: Any, work: Any) -> None:
+    """The upper bound of each class: what is believed of it, and `width` standard deviations."""
+    n, width = integers[CLASSES], reals[WIDTH]
     if integers[SIGNAL] == VALUE:
-        baseline = means[integers[CLASSES] + k]
-        return (means[k] - reals[RATES + PER_ACTION * k + RHO0] * baseline) / reals[RATES + PER_ACTION * k + BETA]
+        fill_corrected(integers, reals, work)
+        return
+    for k in range(n):
+        work.bounds[k] = work.means[k]
     if integers[PROJECT]:
-        return min(1.0, max(-1.0, means[k]))
-    return means[k]
+        for k in range(n):
+            work.bounds[k] = min(1.0, max(-1.0, work.bounds[k]))
+    if width > 0.0:
+        for k in range(n):
+            work.bounds[k] += width * np.sqrt(max(0.0, work.variances[k]))
 
 
 @bare
-def left_over(integers: Any, reals: Any, means: Any) -> Any:
-    """What the other classes leave of a probability of one to each class whose feedback says too little."""
+def fill_corrected(integers: Any, reals: Any, work: Any) -> None:
+    """The same where feedback is regressed: corrected for the rates of each class.
+
+    Classes whose feedback says too little share what the others leave of a probability of one.
+    """
+    n_classes, width = integers[CLASSES], reals[WIDTH]
     n_useless, left = 0, 1.0
-    for k in range(integers[CLASSES]):
-        if reals[RATES + PER_ACTION * k + USELESS]:
+    for k in range(n_classes):
+        rates = RATES + PER_ACTION * k
+        belief = (work.means[k] - reals[rates + RHO0] * work.means[n_classes + k]) / reals[rates + BETA]
+        if reals[rates + USELESS]:
             n_useless += 1
-    if n_useless:
-        for k in range(integers[CLASSES]):
-            if not reals[RATES + PER_ACTION * k + USELESS]:
-                left -= max(0.0, belief(integers, reals, means, k))
-        left /= n_useless
-    return left
+        else:
+            left -= max(0.0, belief)
+        if width > 0.0:
+            belief += width * np.sqrt(max(0.0, work.variances[k])) / reals[rates + BETA]
+        work.bounds[k] = belief
+    for k in range(n_classes):
+        if reals[RATES + PER_ACTION * k + USELESS]:
+            work.bounds[k] = left / n_useless
 
 
-@bare
-def best_class(integers: Any, reals: Any, means: Any, variances: Any, allowed: Any) -> int:
-    """The allowed class with the highest upper bound; the first of equals."""
-    width, regressed = reals[WIDTH], integers[SIGNAL] == VALUE
-    left = left_over(integers, reals, means) if regressed else 0.0
-    best, top = -1, -np.inf
-    for k in range(integers[CLASSES]):
-        if allowed[k]:
-            upper = belief(integers, reals, means, k)
-            if width > 0.0:
-                spread = width * np.sqrt(max(0.0, variances[k]))
-                upper += spread / reals[RATES + PER_ACTION * k + BETA] if regressed else spread
-            if regressed and reals[RATES + PER_ACTION * k + USELESS]:
-                upper = left
-            if best < 0 or upper > top:
-                best, top = k, upper
-    return best
+@inlined
+def highest(scores: Any, n: int, allowed: Any) -> Any:
+    """The first allowed class of those with the highest score."""
+    top = -np.inf
+    for k in range(n):
+        top = max(top, scores[k] if allowed[k] else -np.inf)
+    for k in range(n):
+        if allowed[k] and scores[k] == top:
+            return k
+    return nth_allowed(allowed, 0)
 
 
-@bare
-def act(
-    integers: Any, reals: Any, chance: Any, means: Any, variances: Any, allowed: Any, decided: Any
-) -> tuple[int, int, float]:
+@inlined
+def act(state: Any, work: Any, allowed: Any, decided: Any) -> tuple[int, int, float]:
     """The action played, the best one, and the probability of the one played; steps the chance if it is needed."""
-    best = best_class(integers, reals, means, variances, allowed)
+    integers, reals = state.integers, state.reals
+    fill_bounds(integers, reals, work)
+    best = highest(work.bounds, integers[CLASSES], allowed)
     share = reals[SHARE]
     if share <= 0.0 or decided:
         return best, best, 1.0
     n_allowed = 0
     for k in range(allowed.shape[0]):
         n_allowed += allowed[k]
-    u = uniform(chance)
+    u = uniform(state.chance)
     action = best
     if u < share:
         action = nth_allowed(allowed, min(int(u / share * n_allowed), n_allowed - 1))

@@ -9,10 +9,10 @@ import numpy as np
 from noisewise._loops.compiled import bare, inlined
 from noisewise._loops.moves import move
 from noisewise._loops.policies import act
-from noisewise._loops.rows import compact
+from noisewise._loops.rows import DenseRow, Row, compact, look_at_rest
 from noisewise._loops.scores import score
 from noisewise._loops.signals import plan
-from noisewise._loops.state import CLASSES, COLUMNS, MISTAKES, ROUNDS, UPDATES, Row, State, Work
+from noisewise._loops.state import MISTAKES, ROUNDS, SPARE, UPDATES, State, Work
 
 
 @bare
@@ -27,16 +27,16 @@ def observe(right: bool, action: int, noise: Any, u: float) -> int:
 def divide(state: Any, scratch: Any) -> Any:
     """The parts of the memory for one row."""
     n_features, width = state.table.shape
-    room = n_features + 8  # eight places more are written than are read
-    n_columns, n_classes = state.integers[COLUMNS], state.integers[CLASSES]
-    rest = 2 * room + width
+    room = n_features + SPARE
+    means = 2 * room
     return Work(
         scratch[:room].view(np.uint32),
-        scratch[room : 2 * room].view(state.table.dtype),
-        scratch[2 * room : rest].view(state.table.dtype),
-        scratch[rest : rest + n_columns],
-        scratch[rest + n_columns : rest + n_columns + n_classes],
-        scratch[rest + n_columns + n_classes : -1],
+        scratch[room:means].view(state.table.dtype),
+        scratch[means : means + width],
+        scratch[means + width : means + 2 * width],
+        scratch[means + 2 * width : means + 3 * width],
+        scratch[means + 3 * width : -2],
+        scratch[-2:].view(np.int64),
     )
 
 
@@ -56,8 +56,7 @@ def one_round(state: Any, row: Any, work: Any, allowed: Any, i: int, log: Any) -
     """Round i of a stream; fills row i of the log unless it is given, and learns. False if the row is not finite."""
     if not score(state, row, work):
         return False
-    reals, means, variances = state.reals, work.means, work.variances
-    action, best, probability = act(state.integers, reals, state.chance, means, variances, allowed, log.given)
+    action, best, probability = act(state, work, allowed, log.given)
     true = log.true[i]
     if log.given:
         action, probability, observed = log.actions[i], log.probabilities[i], np.int64(log.feedback[i])
@@ -74,10 +73,19 @@ def one_round(state: Any, row: Any, work: Any, allowed: Any, i: int, log: Any) -
 def play_dense(state: Any, X: Any, log: Any, scratch: Any, allowed: Any) -> int:
     """Play (or, if the log is given, relive) a dense X up to the first row that is not finite: its number, or -1."""
     work = divide(state, scratch)
+    room = X.shape[1] + SPARE
+    here, there = work.features[:room], work.features[room:]
+    n, last = np.int64(0), X.shape[0] - 1
+    if last >= 0:
+        n = np.int64(look_at_rest(X[0], np.int64(0), here, np.uint64(0)))
     for i in range(X.shape[0]):
-        n = compact(X, i, work.features, work.values)
-        if not one_round(state, Row(work.features, work.values, 0, n), work, allowed, i, log):
+        following = min(i + 1, last)
+        work.ahead[:] = 0
+        row = DenseRow(here, X[i], 0, n, X, following, there)
+        if not one_round(state, row, work, allowed, i, log):
             return i
+        n = np.int64(look_at_rest(X[following], work.ahead[0], there, np.uint64(work.ahead[1])))
+        here, there = there, here
     return -1
 
 
@@ -97,8 +105,7 @@ def decide_row(state: Any, row: Any, work: Any, allowed: Any) -> Any:
     """Action, best action and the action's probability for one row, -1 if it is not finite; changes the chance only."""
     if not score(state, row, work):
         return -1, -1, 0.0
-    reals, means, variances = state.reals, work.means, work.variances
-    return act(state.integers, reals, state.chance, means, variances, allowed, np.bool_(False))
+    return act(state, work, allowed, np.bool_(False))
 
 
 @inlined
@@ -120,8 +127,8 @@ def decide_dense(
     """`decide_row` for a dense row, which stays in the scratch for `learn_held`; the state comes as its parts."""
     state = State(table, sigma, reals, integers, chance)
     work = divide(state, scratch)
-    n = compact(x.reshape((1, x.shape[0])), 0, work.features, work.values)
-    scratch[-1] = n
+    n = compact(x, work.features, work.values)
+    work.ahead[1] = n
     return decide_row(state, Row(work.features, work.values, 0, n), work, allowed)
 
 
@@ -142,7 +149,7 @@ def learn_dense(
     """`learn_row` for a dense row."""
     state = State(table, sigma, reals, integers, chance)
     work = divide(state, scratch)
-    n = compact(x.reshape((1, x.shape[0])), 0, work.features, work.values)
+    n = compact(x, work.features, work.values)
     return learn_row(state, Row(work.features, work.values, 0, n), work, action, best, probability, observed)
 
 
@@ -162,7 +169,7 @@ def learn_held(
     """`learn_row` for the dense row that was decided last, if nothing has been learnt since: it has been scored."""
     state = State(table, sigma, reals, integers, chance)
     work = divide(state, scratch)
-    row = Row(work.features, work.values, 0, int(scratch[-1]))
+    row = Row(work.features, work.values, 0, work.ahead[1])
     learn(state, row, work, action, best, probability, observed, np.int64(-1))
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from noisewise._loops.compiled import bare
+from noisewise._loops.compiled import bare, inlined
 from noisewise._loops.rules import second_order, step
 from noisewise._loops.state import (
     ALONE,
@@ -68,14 +68,16 @@ def plan(
     return plan_rival(integers, reals, means, variances, action, h / probability)
 
 
-@bare
+@inlined
 def best_other(means: Any, n: int, k: int) -> int:
-    """The class with the highest mean score, k left out."""
-    best, top = -1, -np.inf
+    """The first of those classes with the highest mean score, k left out."""
+    top = -np.inf
     for j in range(n):
-        if j != k and (best < 0 or means[j] > top):
-            best, top = j, means[j]
-    return best
+        top = max(top, means[j] if j != k else -np.inf)
+    for j in range(n):
+        if j != k and means[j] == top:
+            return j
+    return 0 if k else 1
 
 
 @bare
@@ -109,8 +111,11 @@ def plan_sign(integers: Any, reals: Any, C: float, score: float, v: float, k: in
         shift, score = (inside - score) / v, inside
     if integers[COVARIANCE] == DIAGONAL and integers[SHRINK] == ALONE:
         return k, shift, 2.0 * h - 1.0, -1, 0.0, 0.0
-    up, up_beta = step(integers, reals, C, score, v)
-    down, down_beta = step(integers, reals, C, -score, v)
+    up, up_beta = down, down_beta = 0.0, 0.0
+    if observed or h != 0.0:  # without noise only one of them counts
+        up, up_beta = step(integers, reals, C, score, v)
+    if not observed or h != 1.0:
+        down, down_beta = step(integers, reals, C, -score, v)
     alpha = shift + (h * up - (1.0 - h) * down)
     beta = up_beta if observed else down_beta
     return k if alpha != 0.0 or beta != 0.0 else -1, alpha, beta, -1, 0.0, 0.0

@@ -14,6 +14,7 @@ CLASSES, COLUMNS, SIGNAL, RULE, VARIANT, COVARIANCE, SHRINK, PROJECT, ROUNDS, UP
 WIDTH, SHARE, STEP, PHI, RIDGE, SCALED, RUNNING, RATES = range(8)
 H0, H1, RHO0, BETA, USELESS = range(5)
 PER_ACTION = 5
+SPARE = 8  # non-zeros of a row are written eight at a time, so that many places more than are read
 
 # signals
 LABEL, RIVAL, IMPORTANCE, SIGN, VALUE, IMPORTANCE_RIVAL = range(6)
@@ -41,24 +42,19 @@ class State(NamedTuple):
     chance: NDArray[np.uint64]
 
 
-class Row(NamedTuple):
-    """One example: the ``features[start:stop]`` that are not zero, and their ``values``."""
-
-    features: NDArray[Any]
-    values: NDArray[Any]
-    start: int
-    stop: int
-
-
 class Work(NamedTuple):
-    """Room for one row: its non-zeros, sums as the table lays them out, means, variances, and Sigma x."""
+    """Room for one row: its non-zeros, mean and variance of each column, upper bound of each class, and Sigma x.
+
+    ``ahead`` is how many numbers of the next dense row have been looked at, and how many non-zeros found.
+    """
 
     features: NDArray[np.uint32]
     values: NDArray[Any]
-    sums: NDArray[Any]
     means: NDArray[np.float64]
     variances: NDArray[np.float64]
+    bounds: NDArray[np.float64]
     gain: NDArray[np.float64]
+    ahead: NDArray[np.int64]
 
 
 class Log(NamedTuple):
@@ -93,10 +89,17 @@ def new_sigma(n_features: int, n_classes: int, covariance: int, variance: float 
     return sigma
 
 
-def new_scratch(table: NDArray[Any], integers: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Memory for the `Work` of one row, and how many non-zeros it has."""
+def new_scratch(table: NDArray[Any]) -> NDArray[np.float64]:
+    """Memory for the `Work` of one row."""
     n_features, width = table.shape
-    return np.zeros(3 * (n_features + 8) + width + int(integers[COLUMNS] + integers[CLASSES]) + 1)
+    return np.zeros(3 * (n_features + SPARE) + 3 * width + 2)
+
+
+def scored(table: NDArray[Any], scratch: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Mean and variance of each column for the row that was scored last."""
+    n_features, width = table.shape
+    start = 2 * (n_features + SPARE)
+    return scratch[start : start + width], scratch[start + width : start + 2 * width]
 
 
 def block_size(dtype: Any) -> int:

@@ -79,8 +79,12 @@ class FeedbackLearner(RoundLearner):
         if not 0 < probability <= 1:
             check_probabilities(probability)
         check_kept_row(row, self.n_features_in_)
-        place, bit = number >> 3, 1 << (number & 7)
-        byte = self.learnt_.item(place) if place < len(self.learnt_) else 0
+        return self._check_unlearnt(number)
+
+    def _check_unlearnt(self, number: int) -> tuple[int, int]:
+        """Refuse the number of a decision that has been learnt; what will mark it, as of `_check_decision`."""
+        place, bit, learnt = number >> 3, 1 << (number & 7), self.learnt_
+        byte = learnt.item(place) if place < len(learnt) else 0
         if byte & bit:
             raise ValueError(f"decision {number} has been learnt from already; each counts once")
         return place, byte | bit

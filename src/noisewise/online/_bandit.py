@@ -109,13 +109,15 @@ class BanditClassifier(FeedbackLearner):
             code, best, probability = loops().decide_sparse(*state, *row, scratch, allowed)
         else:
             code, best, probability = loops().decide_dense(*state, row, scratch, allowed)
-            self._held = row
         if code < 0:
             raise ValueError(NOT_FINITE.format(row=0))
         number = self.n_decisions_
         self.n_decisions_ = number + 1
-        version = self.integers_.item(codes.ROUNDS)
-        return Decision(self.classes_.item(code), probability, number, row, code, best, version)
+        version = state.integers.item(codes.ROUNDS)
+        decision = Decision(self.classes_.item(code), probability, number, row, code, best, version)
+        if type(row) is not tuple:
+            self._held = decision
+        return decision
 
     def learn(self, decision: Decision, feedback: Any, person: Hashable | None = None) -> BanditClassifier:
         """Learn whether a decision was right; late or out of order does not matter, twice is refused.
@@ -124,19 +126,19 @@ class BanditClassifier(FeedbackLearner):
         and counts each answer by what it tells.
         """
         answer = read_answer(feedback, self.missing)
-        mark = self._check_decision(decision)
+        held = decision is self._held  # as it left this learner: nothing else in it needs a check
+        mark = self._check_unlearnt(decision.id) if held else self._check_decision(decision)
         _, probability, _, row, code, best, _ = decision
         if person is not None or self.missing == "auto" or "weigher_" in self.__dict__:
             learn_weighed(self, row, code, answer, person)
         elif answer != NONE:
-            self._learn_plainly(row, code, best, probability, answer)
+            self._learn_plainly(held, row, code, best, probability, answer)
         self._mark_learnt(*mark)
         if self.tracker is not None and answer != NONE:
             _blocks.remember(self, _blocks.as_rows(row, self.n_features_in_), [code], [answer], [probability])
         return self
 
-    def _learn_plainly(self, row: Any, code: int, best: int, probability: float, answer: int) -> None:
-        held = self._held is row
+    def _learn_plainly(self, held: bool, row: Any, code: int, best: int, probability: float, answer: int) -> None:
         state, scratch = self._state(), self._room()[0]
         if held:
             loops().learn_held(*state, scratch, code, best, probability, answer)

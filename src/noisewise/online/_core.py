@@ -34,7 +34,7 @@ class RoundLearner(BaseEstimator):
     """Arrays of a learner that goes one round at a time; everything it has learnt is in plain attributes."""
 
     _not_saved_ = ("_space", "_held", "_parts")
-    _held: Any = None  # the dense row decided last, as long as it lies scored in the room for one row
+    _held: Any = None  # the decision made last, as long as its dense row lies scored in the room for one row
 
     def _begin(
         self, n_features: int, dtype: Any, policy: Policy, rule: Rule, signal: int, covariance: str, flip_rates: Floats
@@ -105,7 +105,7 @@ class RoundLearner(BaseEstimator):
         room: tuple[NDArray[np.float64], NDArray[np.bool_]] | None = self.__dict__.get("_space")
         if room is None:
             everything = np.ones(self.integers_[codes.CLASSES], dtype=np.bool_)
-            room = self._space = codes.new_scratch(self.table_, self.integers_), everything
+            room = self._space = codes.new_scratch(self.table_), everything
         return room
 
     def _run(self, X: Any, log: Log) -> None:

@@ -74,11 +74,9 @@ def fresh_chance() -> NDArray[np.uint64]:
 def _scores_and_widths(learner: Any, scratch: Floats) -> tuple[Floats, Floats]:
     """What the compiled round has just compared: corrected scores, and the bonus for doubt of each action."""
     integers, reals = learner.integers_, learner.reals_
-    n_features, width = learner.table_.shape
     n_columns, n_actions = integers.item(codes.COLUMNS), integers.item(codes.CLASSES)
-    start = 2 * (n_features + 8) + width
-    means = scratch[start : start + n_columns]
-    variances = scratch[start + n_columns : start + n_columns + n_actions]
+    means, variances = codes.scored(learner.table_, scratch)
+    means, variances = means[:n_columns], variances[:n_actions]
     if reals.item(codes.WIDTH) > 0:
         widths = reals.item(codes.WIDTH) * np.sqrt(np.maximum(variances, 0.0))
     else:
