@@ -24,6 +24,7 @@ ROWS |= {"titanic": 150, "twonorm": 400, "waveform": 400}
 TESTED = 2000
 GRID = {"C": [0.25, 2, 16], "gamma": [1, 1 / 4, 1 / 16, 1 / 64]}
 METHODS = {
+    "voting": labels.RobustVotingClassifier(),
     "process": labels.RobustGaussianProcessClassifier(),
     "fisher": labels.RobustKernelFisherClassifier(),
     "kernel": labels.RobustKernelLogisticRegression(),
