@@ -4,7 +4,7 @@ Two bananas and labels that flip one way
 
 Four in ten points of the lower banana carry the label of the upper one; no label of the upper banana is wrong. Such
 noise does not average out: kernel logistic regression believes what it sees and gives the border region away.
-The robust model learns how labels were flipped together with the boundary, and puts it back.
+Robust models learn how labels were flipped together with the boundary, and put it back.
 """
 
 import matplotlib.pyplot as plt
@@ -15,8 +15,8 @@ from noisewise import FlipMatrix
 from noisewise.labels import (
     FlipMatrixDisplay,
     LabelQualityDisplay,
-    RobustGaussianProcessClassifier,
     RobustKernelLogisticRegression,
+    RobustVotingClassifier,
 )
 
 X, y = make_moons(500, noise=0.25, random_state=0)  # 0: the upper banana, 1: the lower one
@@ -24,11 +24,11 @@ noise = FlipMatrix.binary(false_positive=0.0, false_negative=0.4)
 observed = noise.corrupt(y, rng=0)
 X_test, y_test = make_moons(5000, noise=0.25, random_state=1)
 
-clean = RobustGaussianProcessClassifier(FlipMatrix.none(2)).fit(X, y)
+clean = RobustVotingClassifier(noise=FlipMatrix.none(2)).fit(X, y)
 models = {
     "kernel logistic regression": RobustKernelLogisticRegression(noise=FlipMatrix.none(2)),
     "robust kernel logistic regression": RobustKernelLogisticRegression(),
-    "robust Gaussian process": RobustGaussianProcessClassifier(),
+    "Gaussian process and Fisher, both robust": RobustVotingClassifier(),
 }
 for model in models.values():
     model.fit(X, observed)
@@ -55,12 +55,12 @@ for axis, (name, model) in zip(axes, models.items(), strict=True):
     axis.set(title=f"{name}\n{1 - model.score(X_test, y_test):.1%} error on true labels", xticks=[], yticks=[])
 
 # %%
-# What the robust model thinks of the labels: how they flip, and which of them are probably wrong. The second picture is
+# What the last model thinks of the labels: how they flip, and which of them are probably wrong. The second picture is
 # about rows the model has not seen.
 
 X_new, y_new = make_moons(500, noise=0.25, random_state=2)
 figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
-robust = models["robust Gaussian process"]
+robust = models["Gaussian process and Fisher, both robust"]
 FlipMatrixDisplay.from_estimator(robust, ax=axes[0])
 LabelQualityDisplay.from_estimator(robust, X_new, noise.corrupt(y_new, rng=2), ax=axes[1])
 plt.show()
