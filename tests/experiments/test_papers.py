@@ -76,6 +76,15 @@ def test_the_command_lists_and_runs_and_writes(tmp_path):
     assert sorted(path.name for path in (tmp_path / "pages").iterdir()) == ["cesa_bianchi.html", "cesa_bianchi.md"]
 
 
+def test_folders_are_tried_before_anything_is_run(tmp_path):
+    (tmp_path / "file").write_text("")
+    rows, out = ["--rows", str(tmp_path / "rows")], ["--write", "--out", str(tmp_path / "file" / "pages")]
+    for options in (["--rows", str(tmp_path / "file" / "rows")], [*rows, *out]):
+        result = CliRunner().invoke(app, ["reproduce", "cesa-bianchi", "gradients", *options])
+        assert isinstance(result.exception, OSError)
+    assert not list((tmp_path / "rows").iterdir())
+
+
 def test_the_command_refuses_what_it_does_not_know():
     for words in (["goa"], ["all", "table-2"], ["gao", "table-9"]):
         result = CliRunner().invoke(app, ["reproduce", *words])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -58,8 +60,10 @@ def reproduce(
         raise ValueError(f"name the paper of {table!r}; all papers have tables of their own")
     papers = [library.find_paper(name) for name in names]
     wanted = {key: one for each in papers for key, one in library.keyed(each, table).items()}
-    store = library.RowStore(rows or _default_rows())
-    with _progress() as on_row:
+    store = library.RowStore(_ready(rows or _default_rows()))
+    if write:
+        _ready(out)
+    with _kept_when_stopped(), _progress() as on_row:
         ran = library.run(wanted, store, quick, engine, jobs or cpu_count(), scheduler, minutes, fresh, on_row)
     _tell(ran)
     found = {}
@@ -103,6 +107,23 @@ def _default_rows() -> Path:
     from sklearn.datasets import get_data_home
 
     return Path(get_data_home()) / "noisewise" / "rows"
+
+
+def _ready(folder: Path) -> Path:
+    """A folder that can be written to, made if need be: better refused now than after the first cells."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if not os.access(folder, os.W_OK):
+        raise PermissionError(errno.EACCES, "can't be written to", str(folder))
+    return folder
+
+
+@contextmanager
+def _kept_when_stopped() -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        say("stopped; finished cells are kept, and the same command goes on from there")
+        raise
 
 
 @contextmanager

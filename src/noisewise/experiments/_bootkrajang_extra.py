@@ -76,7 +76,7 @@ def mislabelled(rows: Rows, printed: Printed) -> list[Block]:
     places = [(noise, kind) for noise in (0.1, 0.3) for kind in ("symmetric", "asymmetric")]
     lines = [
         [method, *("" if area is None else f"{area:.3f}" for area in areas)]
-        for method in ("rgp", "rmklr", "rkfd", "svm")
+        for method in ("rgp", "voting", "rmklr", "rkfd", "svm")
         for areas in [[mean(method, noise=noise, kind=kind) for noise, kind in places]]
     ]
     return [

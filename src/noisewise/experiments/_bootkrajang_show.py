@@ -16,6 +16,7 @@ NAMES |= {"Splice": "splice", "Thyroid": "thyroid", "Titanic": "titanic", "Twono
 NINE = ["Banana", "Diabetes", "German", "Heart", "Ringnorm", "Thyroid", "Titanic", "Twonorm", "Waveform"]
 OWN = {"KLR": "klr", "rKLR": "rklr", "rMKLR": "rmklr", "rKFD": "rkfd", "SVM": "svm"}
 ROBUST = ("rmklr", "rgp")
+OURS = {"rgp": "robust GP", "voting": "voting"}
 Printed = Mapping[str, Any]
 
 
@@ -122,11 +123,11 @@ def table_4(rows: Rows, printed: Printed) -> list[Block]:
 
 
 def table_5(rows: Rows, printed: Printed) -> list[Block]:
-    """rKFD, SVM and rMKLR, then the robust Gaussian process on the same cells, then means over nine sets."""
+    """rKFD, SVM and rMKLR, then this library's own on the same cells, then means over nine sets."""
     entries = compared(rows, printed["table-5"]["rows"], ["rKFD", "SVM", "rMKLR"], targets(printed))
     ours = [
         Entry(
-            (name, f"{noise:.0%}", "robust GP"),
+            (name, f"{noise:.0%}", title),
             ours=chosen.mean("error"),
             error=chosen.spread("error"),
             verified=check["error"],
@@ -136,7 +137,8 @@ def table_5(rows: Rows, printed: Printed) -> list[Block]:
         )
         for (name, noise), check in targets(printed).items()
         if noise
-        for chosen in [rows.where(dataset=NAMES[name], noise=noise, method="rgp")]
+        for method, title in OURS.items()
+        for chosen in [rows.where(dataset=NAMES[name], noise=noise, method=method)]
     ]
     means = []
     for check in printed["verified"]["means over nine sets"]:
@@ -155,7 +157,7 @@ def table_5(rows: Rows, printed: Printed) -> list[Block]:
     labels = ["set", "noise", "method"]
     return [
         Comparison("Test error in per cent", labels, entries, 2),
-        Comparison("The robust Gaussian process, ours, beside what it should reach", labels, ours, 2),
+        Comparison("Classifiers of this library beside what a robust one should reach", labels, ours, 2),
         Comparison("Mean over nine sets", ["method", "noise"], means, 2),
         _claims(rows),
     ]
@@ -178,6 +180,7 @@ def _claims(rows: Rows) -> Table:
         ["SVM strong at 10 %", "yes", f"against rMKLR {holds('svm', 'rmklr', 0.1)}"],
         ["SVM loses at 30 %", "yes", f"rMKLR better: {holds('rmklr', 'svm', 0.3)}"],
         ["the robust GP better than SVM at 30 % (ours)", "yes", holds("rgp", "svm", 0.3)],
+        ["the vote better than SVM at 30 % (ours)", "yes", holds("voting", "svm", 0.3)],
         ["rMKLR beats rKFD at 10 %", "only partly", holds("rmklr", "rkfd", 0.1)],
         ["rMKLR beats rKFD at 30 %", "only partly", holds("rmklr", "rkfd", 0.3)],
     ]

@@ -138,7 +138,7 @@ def selected(method: str, data: Split) -> Any:
 
 
 SELECTED = ("rklr-noisy", "rklr-trusted")
-JUDGES = ("rklr", "rmklr", "rgp", "rkfd", "svm")
+JUDGES = ("rklr", "rmklr", "rgp", "voting", "rkfd", "svm")
 
 
 def classifier(method: str, n_kernels: int | None = None) -> Any:
@@ -170,5 +170,6 @@ CLASSIFIERS: dict[str, tuple[str, dict[str, Any]]] = {
     "printed, 10 passes": ("RobustMultiKernelLogisticRegression", {"algorithm": "printed", "max_iter": 10}),
     "printed, 200 passes": ("RobustMultiKernelLogisticRegression", {"algorithm": "printed", "max_iter": 200}),
     "rgp": ("RobustGaussianProcessClassifier", {}),
+    "voting": ("RobustVotingClassifier", {}),
     "rkfd": ("RobustKernelFisherClassifier", {}),
 }
