@@ -3,6 +3,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.svm import LinearSVC
 
 from noisewise.noise import FlipMatrix
 from noisewise.online._nrest import NREst
@@ -113,6 +114,10 @@ def test_printed_network_names_its_extra(monkeypatch):
 def test_misuse_is_refused_and_one_sided_feedback_explained():
     with pytest.raises(ValueError, match="quantile"):
         NREst(3, quantile=1.5)
+    with pytest.raises(ValueError, match="predict_proba"):
+        NREst(3, LinearSVC())
+    with pytest.raises(ValueError, match="2 or more"):
+        NREst(1)
     nrest = NREst(3)
     with pytest.raises(ValueError, match="no rounds"):
         nrest.estimate()

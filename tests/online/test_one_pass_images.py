@@ -23,7 +23,7 @@ RATES = {
     ("mnist", "arow"): (0.096, 0.137, 0.177, 0.236),
 }
 STEPS = {
-    "ucwl": [(2.4, 0.125), (1.6, 0.125), (1.6, 0.125), (1.6, 0.125)],
+    "ucwl": [(2.4, 0.125), (2.4, 0.125), (1.6, 0.125), (1.6, 0.125)],
     "mscw": [(0.95, 0.125), (0.85, 2**-5), (0.95, 2**-5), (0.95, 2**-5)],
 }
 MAKE = {
@@ -35,8 +35,20 @@ MAKE = {
     "mcw": lambda place: recipes.mcw(0.95),
     "arow": lambda place: recipes.arow(100.0),
 }
-FEEDBACK = {"usps": 0.02, "mnist": 0.012}  # what learners from feedback vary by: a mean of five orders, and one order
-LABELS = 0.008  # the same for learners from labels
+# what the means of five orders (USPS) or two (MNIST) were said to vary by, for each noise
+WITHIN = {
+    ("usps", "ucwl"): (0.006, 0.008, 0.010, 0.012),
+    ("usps", "confidit"): (0.012, 0.012, 0.012, 0.035),  # at 30 % single orders lie between .28 and .41
+    ("usps", "mscw"): (0.004,) * 4,
+    ("usps", "mcw"): (0.006, 0.008, 0.006, 0.006),
+    ("usps", "arow"): (0.006,) * 4,
+    ("mnist", "ucwl"): (0.006,) * 4,
+    ("mnist", "confidit"): (0.006, 0.006, 0.006, 0.012),
+    ("mnist", "mscw"): (0.006, 0.004, 0.004, 0.004),
+    ("mnist", "mcw"): (0.006,) * 4,
+    ("mnist", "arow"): (0.006,) * 4,
+}
+ORDERS = {"usps": 15, "mnist": 2}
 
 
 class Watched(OnlineClassifier):
@@ -80,19 +92,16 @@ def test_ucwl_makes_the_same_updates_on_usps_in_its_own_order():
 @pytest.mark.parametrize("name", ["usps", "mnist"])
 def test_one_pass_makes_the_mistakes_of_an_independent_implementation(name):
     X, y = pixels(name, np.float64 if name == "usps" else np.float32)
-    seeds = range(2, 7) if name == "usps" else range(1)
     for place, noise in enumerate((0.0, 0.1, 0.2, 0.3)):
         found = {method: [] for method in MAKE}
-        for seed in seeds:
+        for seed in range(ORDERS[name]):
             stream = shuffled(X, y, noise, seed)
             for method, make in MAKE.items():
                 found[method].append(mistake_rate(make(place), *stream))
         means = {method: float(np.mean(rates)) for method, rates in found.items()}
         for method, mean in means.items():
-            tolerance = FEEDBACK[name] if method in ("ucwl", "confidit") else LABELS
-            if (name, method, noise) == ("usps", "confidit", 0.3):
-                tolerance = 0.06  # half of the orders are lost there: .28 to .40
-            assert abs(mean - RATES[name, method][place]) < tolerance, (method, noise, mean)
+            target, within = RATES[name, method][place], WITHIN[name, method][place]
+            assert abs(mean - target) <= within, (method, noise, mean)
         assert means["mscw"] < means["ucwl"] < means["confidit"]
         if noise >= 0.2:
             assert means["ucwl"] < min(means["mcw"], means["arow"])

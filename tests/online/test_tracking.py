@@ -84,6 +84,12 @@ def test_share_falls_after_the_first_rounds():
 def test_misuse_is_refused():
     with pytest.raises(ValueError, match="between 0 and 1"):
         RateTracker(10, exploration=2.0)
+    with pytest.raises(ValueError, match="2 or more"):
+        RateTracker(1)
+    with pytest.raises(ValueError, match="n_kept"):
+        RateTracker(10, n_kept=0)
+    with pytest.raises(ValueError, match="table of numbers"):
+        RateTracker(2).observe(["a", "b"], [0, 1], [0.5, 0.5], [1, 0])
     with pytest.raises(ValueError, match="no rounds"):
         RateTracker(10).estimate()
     tracker = RateTracker(2)

@@ -171,3 +171,11 @@ def test_what_cannot_be_weighed_is_refused(act, sentence, digits):
 
 def named(learner, x, person):
     return learner.learn(learner.decide(x[0]), 1, person=person)
+
+
+def test_a_person_who_can_change_is_refused_and_the_decision_stays_open():
+    learner = linucb(3)
+    decision = learner.decide(np.eye(3)[0])
+    with pytest.raises(ValueError, match="person"):
+        learner.learn(decision, 1, person=["ann"])
+    learner.learn(decision, 1, person="ann")

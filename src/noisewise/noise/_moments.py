@@ -77,6 +77,8 @@ def rates_from_moments(
     >>> estimate.identified, abs(estimate.false_positive - 0.1) < 0.02, abs(estimate.false_negative - 0.3) < 0.03
     (True, True, True)
     """
+    if not ridge > 0:
+        raise ValueError(f"ridge is {ridge}; it must be positive")
     rows, played, seen, chances = check_log(X, actions, feedback, probabilities, n_classes)
     scores = held_out_scores(narrow(rows), played, seen, n_classes, ridge)
     terms, weights = exploration_terms(scores, played, seen, chances)

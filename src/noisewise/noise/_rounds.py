@@ -47,11 +47,20 @@ def narrow(X: Any) -> NDArray[Any]:
     return np.ascontiguousarray(dense, dtype=np.float32)
 
 
+def check_n_classes(n_classes: Any) -> None:
+    """Refuse a number of actions that leaves nothing to choose from."""
+    if not isinstance(n_classes, int | np.integer) or n_classes < 2:
+        raise ValueError(f"n_classes is {n_classes!r}; it is a number of actions, 2 or more")
+
+
 def check_log(
     X: Any, actions: ArrayLike, feedback: ArrayLike, probabilities: ArrayLike, n_classes: int
 ) -> tuple[Any, Codes, Floats, Floats]:
     """Refuse a log that can't be right; otherwise arrays of one length."""
+    check_n_classes(n_classes)
     rows = X.tocsr() if sparse.issparse(X) else np.asarray(X)
+    if rows.ndim != 2 or rows.dtype.kind not in "fiub":
+        raise ValueError(f"X must be a table of numbers, one row a round; it has shape {rows.shape} and {rows.dtype}")
     played, seen, chances = np.asarray(actions), np.asarray(feedback, float), np.asarray(probabilities, float)
     n_rounds = rows.shape[0]
     if n_rounds == 0 or {played.shape, seen.shape, chances.shape} != {(n_rounds,)}:

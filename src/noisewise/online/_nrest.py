@@ -14,7 +14,7 @@ from sklearn.neural_network import MLPClassifier
 from noisewise._inputs import Floats
 from noisewise.noise import anchor_scores
 from noisewise.noise._moments import RateEstimate, clipped_estimate
-from noisewise.noise._rounds import check_log
+from noisewise.noise._rounds import check_log, check_n_classes
 from noisewise.online._refits import PlainState
 
 PRINTED_QUANTILE = 0.89
@@ -66,6 +66,9 @@ class NREst(PlainState):
         counterfactual: bool = True,
         random_state: int | None = 0,
     ) -> None:
+        check_n_classes(n_classes)
+        if classifier is not None and not (hasattr(classifier, "get_params") and hasattr(classifier, "predict_proba")):
+            raise ValueError(f"{classifier!r} has no predict_proba; a classifier that gives probabilities is needed")
         if quantile is not None and not 0 < quantile <= 1:
             raise ValueError(f"the quantile is {quantile}; it must lie above 0 and at most at 1")
         self.n_classes = n_classes

@@ -13,7 +13,7 @@ from noisewise._inputs import Codes, Floats
 N_WAVES = 300  # random features of the rows, of a Gaussian kernel as wide as rows lie apart
 MOST_ROWS = 10_000  # rows to learn from: more bring nothing
 PENALTY = 1.0
-LEAST_GAP = 0.4  # in shares of votes: played actions this far behind the best one are candidates
+LEAST_GAP = 0.5  # in shares of votes: played actions this far behind the best one are candidates
 
 
 def surely_wrong(rows: NDArray[Any], scores: Floats, actions: Codes, sample: Codes) -> Codes:

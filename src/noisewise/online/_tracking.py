@@ -9,11 +9,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from noisewise._inputs import Floats
 from noisewise.noise._moments import ExplorationMoment, RateEstimate, combine, exploration_terms, plateau
-from noisewise.noise._rounds import RIDGE, check_log, leave_one_out, narrow
+from noisewise.noise._rounds import RIDGE, check_log, check_n_classes, leave_one_out, narrow
 from noisewise.online._refits import PlainState
 from noisewise.online._second_look import surely_wrong
 
 BLOCK = 500  # rounds between two looks at the regression: each block is scored by the blocks before it
+NUMBERS_KEPT = 20_000_000  # of float32, in the rounds of a kind
 HINDSIGHT_DOUBT = 0.002  # bias allowed for in rounds that were wrong as hindsight has it
 HINDSIGHT_SURPRISE = 4.0  # standard errors: narrower means chance, not doubtful rounds, in one of a hundred runs
 
@@ -34,7 +35,8 @@ class RateTracker(PlainState):
         Share of rounds whose action should be drawn uniformly; see `share`.
     first_exploration : float, default=0.05
         The same for the first ``first_rounds`` rounds.
-    n_kept : int, default=40000
+    n_kept : int, optional
+        Default: as many as fit into 80 megabytes a kind, 300,000 rounds of 65 features.
 
     Attributes
     ----------
@@ -62,8 +64,11 @@ class RateTracker(PlainState):
         exploration: float = 0.01,
         first_exploration: float = 0.05,
         first_rounds: int = 10_000,
-        n_kept: int = 40_000,
+        n_kept: int | None = None,
     ) -> None:
+        check_n_classes(n_classes)
+        if n_kept is not None and n_kept < 1:
+            raise ValueError(f"n_kept is {n_kept}; it is a number of rounds, 1 or more")
         for name, share in (("exploration", exploration), ("first_exploration", first_exploration)):
             if not 0 <= share <= 1:
                 raise ValueError(f"{name} is {share}; a share of the rounds lies between 0 and 1")
@@ -71,7 +76,7 @@ class RateTracker(PlainState):
         self.exploration = exploration
         self.first_exploration = first_exploration
         self.first_rounds = first_rounds
-        self.n_kept = n_kept
+        self.n_kept = 0 if n_kept is None else n_kept
         self.n_rounds = 0
         self.moment_sums = np.zeros(4)
         self.squared_length = 0.0
@@ -127,6 +132,7 @@ class RateTracker(PlainState):
         return mean, float(np.hypot(error, HINDSIGHT_DOUBT)), count
 
     def _start(self, width: int) -> None:
+        self.n_kept = self.n_kept or NUMBERS_KEPT // width
         self.gram = np.zeros((self.n_classes, width, width))
         self.moments = np.zeros((self.n_classes, width))
         self.weights = np.zeros((self.n_classes, width))

@@ -48,6 +48,8 @@ def read_answers(feedback: Any, missing: str) -> NDArray[np.int8]:
 def learn_weighed(learner: Any, row: Any, code: int, answer: int, person: Hashable | None) -> None:
     """Learn one answer with the target and weight that are believed of it; now and then judge all rounds again."""
     x = _dense(row, learner.n_features_in_)
+    if not isinstance(person, Hashable):
+        raise ValueError(f"person is {person!r}; a name, a number or another value that does not change is needed")
     tracker = _tracker(learner, person)
     if isinstance(tracker, PeopleTracker):
         if answer == NONE:
