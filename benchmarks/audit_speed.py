@@ -2,6 +2,7 @@
 
 python benchmarks/audit_speed.py                      100,000 rows of 50 columns in 10 classes; memory of 1,000,000
 python benchmarks/audit_speed.py --classes 100 --rows 20000 --no-memory
+python benchmarks/audit_speed.py --classes 300 --rows 30000 --alone       one audit, nothing beside it
 """
 
 from __future__ import annotations
@@ -40,6 +41,14 @@ def speed(n_rows, n_classes, repeats=3):
     print(f"twice the rows take {double['CPU s'] / mine['CPU s']:.2f} of the time")
 
 
+def alone(n_rows, n_classes):
+    """Scores, CPU seconds and peak memory of one audit."""
+    row = ours(*big(n_rows, n_classes))
+    keys = (*SCORES, "count error", "covers", "CPU s")
+    print_table(f"{n_rows} rows, 50 columns, {n_classes} classes", [row], keys)
+    print(f"{resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000:.0f} MB at the peak")
+
+
 def memory(n_rows, n_classes):
     """Peak of a process of its own that makes the rows and audits them, beside the size of the rows."""
     command = [sys.executable, __file__, "--peak", "--rows", str(n_rows), "--classes", str(n_classes)]
@@ -63,10 +72,14 @@ def main():
     parser.add_argument("--classes", type=int, default=10)
     parser.add_argument("--memory-rows", type=int, default=1_000_000)
     parser.add_argument("--no-memory", action="store_true")
+    parser.add_argument("--alone", action="store_true", help="one audit, nothing beside it")
     parser.add_argument("--peak", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.peak:
         peak(options.rows, options.classes)
+        return
+    if options.alone:
+        alone(options.rows, options.classes)
         return
     speed(options.rows, options.classes)
     if not options.no_memory:
