@@ -140,11 +140,15 @@ class RobustKernelFisherClassifier(NoisyLabelClassifier):
         targets = labels - labels.mean(axis=0)
         self.low_rank_ = min(self.low_rank or LANDMARKS, n) if self.low_rank or n > EXACT_ROWS else None
         some = np.sort(order[:CHOICE_ROWS])
-        self.kernel_ = self.kernel or choose_width(rows[some], targets[some] - targets[some].mean(axis=0))
-        if self.low_rank_ is None:
-            basis = decompose(self.kernel_, rows)
+        if self.kernel is None:
+            basis = choose_width(rows[some], targets[some] - targets[some].mean(axis=0))
+            self.kernel_ = basis.of_others.kernel
         else:
+            self.kernel_ = self.kernel
+        if self.low_rank_ is not None:
             basis = decompose_low_rank(self.kernel_, rows, np.sort(order[: self.low_rank_]))
+        elif self.kernel is not None or len(some) < n:
+            basis = decompose(self.kernel_, rows)
         self.penalty_ = choose_penalty(basis, targets)[0]
         return basis
 

@@ -7,7 +7,6 @@ U diag(w / (w + penalty)) U' R at these rows; what it says at row i without row 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -100,23 +99,21 @@ def choose_penalty(basis: Basis, targets: Floats) -> tuple[float, float]:
     features, values = basis.features, basis.values
     shrinkage = values[:, None] / (values[:, None] + PENALTIES)
     leverages = np.square(features) @ shrinkage + 1 / len(features)
-    moments = features.T @ targets
+    shrunk = shrinkage[:, :, None] * (features.T @ targets)[:, None]  # (rank, penalties, columns of targets)
+    fitted = np.tensordot(features, shrunk, 1)
     errors = [
-        np.square(targets - left_out(features @ (shrunk[:, None] * moments), leverage, targets)).sum()
-        for shrunk, leverage in zip(shrinkage.T, leverages.T)
+        np.square(targets - left_out(fitted[:, place], leverage, targets)).sum()
+        for place, leverage in enumerate(leverages.T)
     ]
     best = int(np.argmin(errors))
     return float(PENALTIES[best]), float(errors[best])
 
 
-def choose_width(X: Any, targets: Floats) -> Gaussian:
-    """The Gaussian kernel whose ridge fit, at its best penalty, has the least leave-one-out squared error."""
+def choose_width(X: Any, targets: Floats) -> Basis:
+    """Basis of the Gaussian kernel whose ridge fit, at its best penalty, has the least leave-one-out squared error."""
     squared = squared_distances(X)
     apart = squared[squared > 0]
     scale = float(np.median(apart)) if apart.size else 1.0
-    tried = []
-    for factor in WIDTHS:
-        kernel = Gaussian(float(np.sqrt(scale * factor)))
-        basis = decompose(kernel, X, kernel.of_squared_distance(squared))
-        tried.append((choose_penalty(basis, targets)[1], kernel))
-    return min(tried, key=itemgetter(0))[1]
+    kernels = [Gaussian(float(width)) for width in np.sqrt(scale * WIDTHS)]
+    bases = (decompose(kernel, X, kernel.of_squared_distance(squared)) for kernel in kernels)
+    return min(bases, key=lambda basis: choose_penalty(basis, targets)[1])
