@@ -13,6 +13,7 @@ MISSING = ["", "NA", "NaN", "nan", "null", "NULL"]
 UNDERSTOOD = "CSV, TSV, Parquet, JSON and JSON lines (also .gz) are understood"
 PARQUET = (".parquet", ".pq")
 HEAD = 2**16
+MARKS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 
 
 def is_parquet(data: str) -> bool:
@@ -98,18 +99,12 @@ def _parsed(data: str, say: Callable[[str], None]) -> Any:
 def _delimited(source: Any, head: bytes, tabs: bool, say: Callable[[str], None]) -> Any:
     """CSV with whatever separator its header has."""
     header = re.sub(rb'"[^"]*"', b"", head.split(b"\n", 1)[0])  # what is quoted separates nothing
-    separator = "\t" if tabs else ","
+    usual = separator = "\t" if tabs else ","
     if separator.encode() not in header:
-        counts = {mark: header.count(mark.encode()) for mark in (",", ";", "\t", "|")}
-        best = max(counts, key=lambda mark: counts[mark])
-        if counts[best] and best != separator:
-            separator = best
-            say(
-                "has no commas in its header: read with "
-                + {";": "semicolons", "\t": "tabs", "|": "bars", ",": "commas"}[best]
-            )
+        counts = {mark: header.count(mark.encode()) for mark in MARKS}
+        separator = max(counts, key=lambda mark: counts[mark]) if any(counts.values()) else usual
     comma = separator == ";" and bool(re.search(rb"\d,\d", head)) and not re.search(rb"\d\.\d", head)
-    return _polars().read_csv(
+    frame = _polars().read_csv(
         source,
         separator=separator,
         infer_schema_length=None,
@@ -117,6 +112,9 @@ def _delimited(source: Any, head: bytes, tabs: bool, say: Callable[[str], None])
         try_parse_dates=True,
         decimal_comma=comma,
     )
+    if separator != usual:
+        say(f"has no {MARKS[usual]} in its header: read with {MARKS[separator]}")
+    return frame
 
 
 def _spreadsheet(data: str) -> Any:
@@ -166,6 +164,8 @@ def _check_there(data: str) -> None:
 
 def _unreadable(data: str, error: Exception) -> ValueError:
     reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+    if "more fields than defined" in reason:
+        reason = "a row has more fields than the header; are texts with commas in quotes?"
     return ValueError(f"{data} can't be read as a table ({reason}); {UNDERSTOOD}")
 
 
