@@ -133,3 +133,11 @@ def test_rows_are_not_copied(kind):
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         assert peak < 0.1 * X.nbytes
+
+
+@pytest.mark.parametrize("column", [-1, 4])
+def test_sparse_rows_with_columns_that_do_not_exist_are_refused(column):
+    X = sp.csr_array(np.eye(4))
+    X.indices[2] = column
+    with pytest.raises(ValueError, match="column numbers outside 0 to 3"):
+        recipes.perceptron().fit(X, [0, 1, 0, 1])

@@ -53,14 +53,13 @@ def fill_corrected(integers: Any, reals: Any, work: Any) -> None:
 
 @inlined
 def highest(scores: Any, n: int, allowed: Any) -> Any:
-    """The first allowed class of those with the highest score."""
-    top = -np.inf
+    """The first allowed class of those with the highest score; without jumps, which could not be foreseen."""
+    top, best = -np.inf, -1
     for k in range(n):
         top = max(top, scores[k] if allowed[k] else -np.inf)
-    for k in range(n):
-        if allowed[k] and scores[k] == top:
-            return k
-    return nth_allowed(allowed, 0)
+    for k in range(n - 1, -1, -1):
+        best = k if allowed[k] & (scores[k] == top) else best
+    return best if best >= 0 else nth_allowed(allowed, 0)
 
 
 @inlined

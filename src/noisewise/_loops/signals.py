@@ -71,13 +71,12 @@ def plan(
 @inlined
 def best_other(means: Any, n: int, k: int) -> int:
     """The first of those classes with the highest mean score, k left out."""
-    top = -np.inf
+    top, best = -np.inf, -1
     for j in range(n):
         top = max(top, means[j] if j != k else -np.inf)
-    for j in range(n):
-        if j != k and means[j] == top:
-            return j
-    return 0 if k else 1
+    for j in range(n - 1, -1, -1):
+        best = j if (j != k) & (means[j] == top) else best
+    return best if best >= 0 else int(k == 0)
 
 
 @bare

@@ -45,7 +45,9 @@ def check_csr(X: Any) -> Any:
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
-    if X.indices.size and csr_parts(X)[1].max() >= X.shape[1]:
+    starts, stops = X.indptr[:-1], X.indptr[1:]
+    filled = stops > starts
+    if (X.indices[starts[filled]] < 0).any() or (X.indices[stops[filled] - 1] >= X.shape[1]).any():  # they are sorted
         raise ValueError(f"X has column numbers outside 0 to {X.shape[1] - 1}")
     return X
 
