@@ -104,8 +104,8 @@ def figure_3(rows: Rows, printed: Printed) -> list[Block]:
         kinds = (chosen.where(noise=0.0), *(chosen.where(noise=0.3, kind=kind) for kind in ("symmetric", "asymmetric")))
         found = [one.values("log2_gamma") for one in kinds]
         lines.append([name, *(f"{np.median(values):.0f}" if len(values) else "" for values in found)])
-    means = {way: np.mean([group[way] for group in groups.values() if way in group]) for way in ways}
-    said = ", ".join(f"{way} {mean:.2f}" for way, mean in means.items() if np.isfinite(mean))
+    errors = {way: [group[way] for group in groups.values() if way in group] for way in ways}
+    said = ", ".join(f"{way} {np.mean(found):.2f}" for way, found in errors.items() if found)
     header = ["set", "clean", "30 % symmetric", "30 % asymmetric"]
     return [
         Text(f"Mean error in per cent at 30 % over the sets shown: {said}."),

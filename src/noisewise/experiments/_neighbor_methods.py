@@ -74,7 +74,7 @@ def _ir_llog(data: Split) -> Any:
 
     from noisewise.labels import ImportanceReweightedClassifier
 
-    return ImportanceReweightedClassifier(LogisticRegression(max_iter=1000), data.noise)
+    return ImportanceReweightedClassifier(LogisticRegression(solver="newton-cholesky"), data.noise)
 
 
 def _ue_llog(data: Split) -> Any:

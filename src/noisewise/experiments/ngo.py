@@ -23,7 +23,7 @@ def figure_2(rows: Rows, printed: Printed) -> list[Block]:
         for place, rate in enumerate(NOISES):
             for grid in rows.unique("grid"):
                 chosen = rows.where(dataset=check["dataset"], method=check["method"], noise=rate, grid=grid)
-                narrow = grid == "paper" and check["method"] in OUTSIDE
+                narrow = grid == "paper" and check["method"] in OUTSIDE  # no better than over a wider one
                 entries.append(
                     Entry(
                         (check["dataset"], check["method"], f"{rate:.0%}", grid),
@@ -31,10 +31,8 @@ def figure_2(rows: Rows, printed: Printed) -> list[Block]:
                         error=chosen.mean("error_std"),
                         verified=check["values"][place],
                         tolerance=check["tolerance"][place],
-                        side=check.get("side", "near"),
-                        reason="the best parameter lies outside the paper's grid"
-                        if narrow
-                        else "another grid and seeds",
+                        side="least" if narrow else check.get("side", "near"),
+                        reason="another grid and seeds" if len(chosen) else "not in this run",
                     )
                 )
     blocks: list[Block] = [_table(rows)]
@@ -54,15 +52,6 @@ def figure_2(rows: Rows, printed: Printed) -> list[Block]:
         drawing = _draw.panels(curves, "label noise", "mistake rate", limits=(0.0, 0.9))
         blocks.append(Figure("figure-2", "Online mistake rate against the true labels", drawing))
     return [*blocks, _claims(rows)]
-
-
-def grids(rows: Rows, printed: Printed) -> list[Block]:
-    """The same figure, one panel for each grid."""
-    if not len(rows):
-        return [Text("Not run.")]
-    known = [check for check in printed["verified"]["mistake rates"] if check["dataset"] in rows.unique("dataset")]
-    blocks = figure_2(rows, {"verified": {"mistake rates": known}})
-    return [Figure("grids", block.caption, block.svg) if isinstance(block, Figure) else block for block in blocks]
 
 
 def covariance(rows: Rows, printed: Printed) -> list[Block]:
@@ -160,38 +149,31 @@ AXES: dict[str, list[Any]] = {
     "dataset": ["digits", "usps", "mnist"],
     "noise": NOISES,
     "method": [method for method in WANTS if method != "ucwl, full"],
-    "grid": ["paper", "wide"],
-    "runs": [20],
+    "grid": ["paper", "wide", "short"],
+    "runs": [5],
 }
-QUICK: dict[str, list[Any]] = {"grid": ["short"], "runs": [5]}
+SHORT: dict[str, list[Any]] = {"grid": ["short"]}
 
 PAPER = Paper(
     "ngo",
     "upper confidence weighted learning (Ngo, Luciw, Vien, Schmidhuber)",
     [
-        Experiment("figure-2", "Figure 2: mistake rates", one_pass, AXES, figure_2, quick=QUICK),
-        Experiment(
-            "grids",
-            "Figure 2 on the paper's grids and on wider ones",
-            one_pass,
-            {**AXES, "runs": [5]},
-            grids,
-            quick={"dataset": ["digits"], "method": ["mpa", "mcw", "mscw-I", "marow"]},
-        ),
+        Experiment("figure-2", "Figure 2: mistake rates", one_pass, AXES, figure_2, quick=SHORT),
         Experiment(
             "covariance",
             "Diagonal and full covariance",
             one_pass,
-            {**AXES, **QUICK, "dataset": ["digits"], "noise": [0.0, 0.2], "method": ["ucwl", "ucwl, full"]},
+            {**AXES, **SHORT, "dataset": ["digits"], "noise": [0.0, 0.2], "method": ["ucwl", "ucwl, full"]},
             covariance,
         ),
-        Experiment("figure-3", "Figure 3: updates", one_pass, AXES, figure_3, quick=QUICK),
-        Experiment("figure-4", "Figure 4: time", one_pass, AXES, figure_4, quick=QUICK),
+        Experiment("figure-3", "Figure 3: updates", one_pass, {**AXES, **SHORT}, figure_3),
+        Experiment("figure-4", "Figure 4: time", one_pass, {**AXES, **SHORT}, figure_4),
     ],
     notes="""One pass over shuffled rows with features in [0, 1]; the shown label is another class with the given
 probability, and mistakes are counted against the true one. Parameters are chosen on one run of at most 6,000 rows for
 each noise level. The figures print no numbers, so ours stand beside those of an independent implementation. The
 GESTURE set is not public and is not run; the 8x8 digits, which come with scikit-learn, are not in the paper. The grid
 "paper" is the paper's, "wide" goes on where the best value lies at its edge, "short" is a coarse one over the wide
-range. Tolerances set here, because the check gives none: the projected Confidit, and 0.08 for shares of updates.""",
+range. AROW and PA have their best parameters outside the paper's grid: with it they must not be better than verified.
+Tolerances set here, because the check gives none: the projected Confidit, and 0.08 for shares of updates.""",
 )
