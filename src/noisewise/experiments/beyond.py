@@ -33,6 +33,7 @@ def feedback(rows: Rows, printed: Printed) -> list[Block]:
                     verified=check["values"][place],
                     tolerance=check["tolerance"] if noise != (0.4, 0.4) else max(0.02, check["tolerance"]),
                     side=check["side"],
+                    reason=f"{len(chosen)} streams of our own" if len(chosen) else "not in this run",
                 )
             )
     drawn = [curves(rows, "feedback", name) for name in rows.unique("dataset")]

@@ -32,7 +32,7 @@ def figure_2(rows: Rows, printed: Printed) -> list[Block]:
                         verified=check["values"][place],
                         tolerance=check["tolerance"][place],
                         side="least" if narrow else check.get("side", "near"),
-                        reason="another grid and seeds" if len(chosen) else "not in this run",
+                        reason=_why(chosen, check["values"][place]),
                     )
                 )
     blocks: list[Block] = [_table(rows)]
@@ -52,6 +52,14 @@ def figure_2(rows: Rows, printed: Printed) -> list[Block]:
         drawing = _draw.panels(curves, "label noise", "mistake rate", limits=(0.0, 0.9))
         blocks.append(Figure("figure-2", "Online mistake rate against the true labels", drawing))
     return [*blocks, _claims(rows)]
+
+
+def _why(rows: Rows, verified: float) -> str:
+    """Which parameters were chosen, and whether they are better than those of the check."""
+    if not len(rows):
+        return "not in this run"
+    chosen = ", ".join(f"{name} = {value:g}" for name, value in rows.records[0]["chosen"].items())
+    return f"{'better' if (rows.mean('error') or 0.0) < verified else 'worse'} with {chosen}"
 
 
 def covariance(rows: Rows, printed: Printed) -> list[Block]:
