@@ -1,11 +1,11 @@
 """How near the flip rates of right/wrong feedback are found, on 8x8 digits (and SynSep) at six noise settings.
 
-    python benchmarks/feedback_rates.py [--online 20] [--moments 32] [--network 1] [--first-seed 1000]
+    python benchmarks/feedback_rates.py [--online 20] [--moments 32] [--synsep 4] [--network 1] [--first-seed 1000]
 
 --online: `corrected_ucwl` plays 100,000 rounds with 1 % of exploration (5 % in the first tenth) and finds the rates
 itself. Beside its errors: those of the mean feedback of all wrong rounds if the truth were known, and their standard
 deviation in theory, the least an estimate of rho0 can have (Cramer-Rao).
---moments: `rates_from_moments` on logs of 50,000 rounds of a player who is right in six of ten.
+--moments, --synsep: `rates_from_moments` on logs of 50,000 rounds of a player who is right in six of ten.
 --network: `NREst` with the paper's network of 70 epochs (extra torch), on the same logs of digits.
 Each number says over how many seeds; 0 leaves a part out.
 """
@@ -85,6 +85,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--online", type=int, default=20)
     parser.add_argument("--moments", type=int, default=32)
+    parser.add_argument("--synsep", type=int, default=4)
     parser.add_argument("--network", type=int, default=0)
     parser.add_argument("--first-seed", type=int, default=1000)
     chosen = parser.parse_args()
@@ -94,6 +95,8 @@ def main():
     if chosen.moments:
         seeds = range(first, first + chosen.moments)
         report("moments, digits", rates_from_moments, lambda seed: unit_digits(), seeds)
+    if chosen.synsep:
+        seeds = range(first, first + chosen.synsep)
         report("moments, SynSep", rates_from_moments, lambda seed: make_synsep(20_000, random_state=seed), seeds)
     if chosen.network:
         seeds = range(first, first + chosen.network)
