@@ -31,7 +31,8 @@ def test_the_posterior_and_the_noise_are_means_of_what_each_says():
     model = RobustVotingClassifier().fit(X, seen)
     each = [kind().fit(X, seen) for kind in (RobustGaussianProcessClassifier, RobustKernelFisherClassifier)]
     np.testing.assert_allclose(model.predict_proba(X), np.mean([one.predict_proba(X) for one in each], axis=0))
-    np.testing.assert_allclose(model.noise_.matrix, np.mean([one.noise_.matrix for one in each], axis=0))
+    products = np.prod([np.sqrt(one.noise_.matrix) for one in each], axis=0)
+    np.testing.assert_allclose(model.noise_.matrix, products / products.sum(axis=1, keepdims=True), atol=1e-6)
     explained = model.noise_.explain(model.predict_proba(X), seen)
     np.testing.assert_allclose(model.label_quality(X, seen), explained[np.arange(len(seen)), seen])
 

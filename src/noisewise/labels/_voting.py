@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
+from scipy.special import softmax
 from sklearn.base import clone
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -15,6 +16,8 @@ from noisewise.labels._base import NoisyLabelClassifier
 from noisewise.labels._fisher import RobustKernelFisherClassifier
 from noisewise.labels._gaussian_process import RobustGaussianProcessClassifier
 from noisewise.noise import FlipMatrix
+
+SMALLEST = 1e-6  # rate of a flip that is held impossible
 
 
 class RobustVotingClassifier(NoisyLabelClassifier):
@@ -35,7 +38,8 @@ class RobustVotingClassifier(NoisyLabelClassifier):
     ----------
     classes_ : array of shape (n_classes,)
     noise_ : FlipMatrix
-        The noise, given or the mean of what the classifiers found.
+        The noise, given or the geometric mean of what the classifiers found: a flip that one of them holds nearly
+        impossible stays unlikely.
     estimators_ : list of fitted classifiers
 
     Examples
@@ -64,7 +68,7 @@ class RobustVotingClassifier(NoisyLabelClassifier):
             if known is not None:
                 voter.set_params(noise=known)
             voter.fit(X, y)
-        found = np.mean([voter.noise_.matrix for voter in self.estimators_], axis=0)
+        found = geometric_mean([voter.noise_.matrix for voter in self.estimators_])
         self.noise_ = FlipMatrix.estimated(found) if known is None else known
         return self
 
@@ -88,3 +92,13 @@ class RobustVotingClassifier(NoisyLabelClassifier):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = all(get_tags(voter).input_tags.sparse for voter in self._voters())
         return tags
+
+
+def geometric_mean(matrices: Sequence[Floats]) -> Floats:
+    """Flip matrices averaged in their logarithms, row by row.
+
+    >>> geometric_mean([np.array([[0.9, 0.1], [0.5, 0.5]]), np.array([[0.9, 0.1], [0.8, 0.2]])]).round(3)
+    array([[0.9  , 0.1  ],
+           [0.667, 0.333]])
+    """
+    return np.asarray(softmax(np.mean(np.log(np.maximum(matrices, SMALLEST)), axis=0), axis=1))
