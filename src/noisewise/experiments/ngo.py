@@ -47,6 +47,7 @@ def figure_2(rows: Rows, printed: Printed) -> list[Block]:
         }
         for name in rows.unique("dataset")
         for grid in rows.unique("grid")
+        if len(rows.where(dataset=name, grid=grid)) > 2 * len(NOISES)  # a few cells make no picture
     }
     if curves:
         drawing = _draw.panels(curves, "label noise", "mistake rate", limits=(0.0, 0.9))
@@ -85,23 +86,33 @@ def _table(rows: Rows) -> Table:
 
 
 def _claims(rows: Rows) -> Table:
-    places = [(name, grid, p) for name in rows.unique("dataset") for grid in rows.unique("grid") for p in NOISES]
-    lines = []
-    for other, said in (
-        ("banditron", "yes, everywhere"),
-        ("confidit", "yes, everywhere"),
-        ("confidit-projected", "yes, everywhere"),
-        ("mcw", "yes, under any noise"),
-        ("marow", "yes, from 10 % (MNIST) or 20 % (USPS)"),
-        ("mscw-I", "no: mSCW-I stays ahead"),
-    ):
+    """In how many of the settings for which a claim was verified it holds here."""
+
+    def holds(other: str, least: Mapping[str, float]) -> str:
         pairs = [
             [rows.where(dataset=name, grid=grid, noise=p, method=one).mean("error") for one in ("ucwl", other)]
-            for name, grid, p in places
+            for name, lowest in least.items()
+            for grid in rows.unique("grid")
+            for p in NOISES
+            if p >= lowest
         ]
         known = [first < second for first, second in pairs if first is not None and second is not None]
-        lines.append([f"UCWL better than {other}", said, f"{sum(known)} of {len(known)}"])
-    return Table("Claims", ["claim", "verified", "settings in which it holds here"], lines)
+        return f"{sum(known)} of {len(known)}" if known else "not run"
+
+    everywhere = {"usps": 0.0, "mnist": 0.0}
+    said: list[tuple[str, str, dict[str, float]]] = [
+        ("banditron", "yes, everywhere", everywhere),
+        ("confidit", "yes, everywhere", everywhere),
+        ("confidit-projected", "yes, everywhere", everywhere),
+        ("mcw", "yes, under any noise", {"usps": 0.1, "mnist": 0.1}),
+        ("marow", "yes, from 10 % (MNIST) or 20 % (USPS)", {"usps": 0.2, "mnist": 0.1}),
+        ("mscw-I", "no: mSCW-I stays ahead", everywhere),
+    ]
+    lines = [
+        [f"UCWL better than {other}", verdict, holds(other, least), holds(other, {"digits": 0.0})]
+        for other, verdict, least in said
+    ]
+    return Table("Claims", ["claim", "verified", "settings in which it holds here", "on the 1,797 digits"], lines)
 
 
 def figure_3(rows: Rows, printed: Printed) -> list[Block]:
