@@ -20,6 +20,7 @@ from noisewise.noise._flip import FlipMatrix
 from noisewise.noise._variational import HIGH_START, Explanation, Start, explain_noise
 
 NOISE_ODDS = 2.0  # log odds of each kind of noise before a label is seen: one audits labels one doubts
+OWN_ODDS = -3.0  # log odds of slopes that differ: of few rows they could explain flips away
 CLOSE = 6.0  # accounts this far below the best, in log evidence, no longer count
 TEMPER = 0.5  # trust in the profile of the amount: half its log-likelihood
 PROOF = 3.0  # noise is proven if it makes the labels twenty times likelier: the difference in log evidence
@@ -65,16 +66,18 @@ def calibrate(
         trials = [t.weighted(w) for t, w in zip(trials, _shares([t.value for t in trials]))]
         return Calibration(_significant([trial.account for trial in trials]), noise), trials
     structures = [(l, found) for l, rows in linked.items() for found in _explanations(rows)]
-    values = np.array([found.bound + NOISE_ODDS for _, found in structures])
+    values = np.array([found.bound + _odds(found.end.curve) for _, found in structures])
     evidence, silent = _without_noise(linked)
-    best = max(values.max(), evidence)
+    best = max(values.max(), evidence - NOISE_ODDS)
     trials = []
     for value, (logarithmic, found) in zip(values, structures):
         if value > values.max() - CLOSE:
             trials += _amounts(linked[logarithmic], found, logarithmic, float(np.exp(value - best)))
-    kept = _significant([silent.weighted(np.exp(evidence - best)).account, *(trial.account for trial in trials)])
+    kept = _significant(
+        [silent.weighted(np.exp(evidence - NOISE_ODDS - best)).account, *(trial.account for trial in trials)]
+    )
     mean = FlipMatrix.estimated(sum_over(account.weight * account.matrix for account in kept))
-    return Calibration(kept, mean, proven=values.max() - NOISE_ODDS - evidence > PROOF), trials
+    return Calibration(kept, mean, proven=values.max() - evidence > PROOF), trials
 
 
 def _explanations(rows: Labelled) -> list[Explanation]:
@@ -95,6 +98,10 @@ def _explanations(rows: Labelled) -> list[Explanation]:
     return found
 
 
+def _odds(curve: Curve) -> float:
+    return OWN_ODDS if curve.own_slopes else 0.0
+
+
 def _apart(first: float, second: float) -> bool:
     return abs(first - second) > SAME_AMOUNT * max(first, second)
 
@@ -109,7 +116,9 @@ def _without_noise(linked: dict[bool, Labelled]) -> tuple[float, Trial]:
         if rows.n_classes <= MOST_SLOPES:
             trials.append(Trial.of(rows, logarithmic, 1.0, one.account.curve.with_own_slopes(), identity, 50))
         log_flips = np.log(np.maximum(identity, 1e-12))
-        found += [(trial.value + log_room(rows, log_flips, trial.account.curve), trial) for trial in trials]
+        for trial in trials:
+            curve = trial.account.curve
+            found.append((trial.value + log_room(rows, log_flips, curve) + _odds(curve), trial))
     return max(found, key=itemgetter(0))
 
 
