@@ -141,12 +141,6 @@ def muladd(typing: Any, x: Any, x2: Any, lanes: Any, total: Any) -> Any:
 
 @intrinsic
 def prefetch(typing: Any, table: Any, row: Any, column: Any) -> Any:
-    def nothing(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return context.get_dummy_value()
-
-    if isinstance(table, types.NoneType):
-        return types.void(table, types.intp, types.intp), nothing
-
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         byte = ir.IntType(8)
         pointer = _address(context, builder, table, arguments[0], list(arguments[1:]), byte)

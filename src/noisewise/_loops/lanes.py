@@ -66,7 +66,7 @@ def muladd(x: Any, x2: Any, lanes: Any, total: Any) -> Any:
 
 @meaning(intrinsics.prefetch)
 def prefetch(table: Any, row: int, column: int) -> None:
-    """Ask for a line of the table that will be needed soon; changes nothing, and asks for nothing of None."""
+    """Ask for a line of the table that will be needed soon; changes nothing."""
 
 
 @meaning(intrinsics.nonzero_bits)

@@ -75,8 +75,10 @@ def new_table(n_features: int, n_columns: int, covariance: int, dtype: Any, vari
     width = -(-n_columns // block) * block
     if covariance != DIAGONAL:
         return aligned((n_features, width), dtype)
+    record = np.zeros(2 * width, dtype=dtype)
+    record.reshape(-1, 2, block)[:, 1] = variance
     table = aligned((n_features, 2 * width), dtype)
-    table.reshape(n_features, -1, 2, block)[:, :, 1] = variance
+    table[...] = record
     return table
 
 
