@@ -68,7 +68,7 @@ def _reason(name: str, method: str, n_rows: int) -> str:
     if name in KNOWN_GAPS:
         return KNOWN_GAPS[name]
     if not n_rows:
-        return "not in this run"
+        return "not in this run, a slow method on a large set" if name in BIG else "not in this run"
     if name in BIG:
         return "at most 3,000 training rows here"
     if method == "rnn":
