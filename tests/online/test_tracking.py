@@ -1,3 +1,5 @@
+import copy
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
@@ -47,19 +49,22 @@ def test_kept_rounds_are_bounded_and_spread_over_time():
     log = stream(6_000, (0.1, 0.1), np.full(6_000, 0.5), np.random.default_rng(2))
     tracker = RateTracker(10, n_kept=500)
     tracker.observe(*log)
-    for rows in (tracker.guessed_rows, tracker.other_rows):
+    for rows, _ in map(tracker.kept_rounds, (0, 1)):
         assert 250 <= len(rows) <= 500
     assert tracker.strides.min() > 1
-    whereabouts = [int(np.flatnonzero((log[0].astype(np.float32) == row).all(axis=1))[0]) for row in tracker.other_rows]
+    others, _ = tracker.kept_rounds(1)
+    whereabouts = [int(np.flatnonzero((log[0].astype(np.float32) == row).all(axis=1))[0]) for row in others]
     assert max(whereabouts) > 1_000
 
 
-def test_state_is_arrays_and_numbers():
+def test_state_is_arrays_numbers_and_a_few_parts():
     tracker = RateTracker(10)
     tracker.observe(*stream(1_200, (0.1, 0.1), np.full(1_200, 0.5), np.random.default_rng(3)))
-    assert all(isinstance(value, np.ndarray | int | float) for value in vars(tracker).values())
+    parts = tracker.kept
+    assert all(isinstance(value, np.ndarray | int | float) for value in vars(tracker).values() if value is not parts)
+    assert max(map(len, parts)) < 10
     twin = RateTracker(10)
-    vars(twin).update({name: np.copy(value) if np.ndim(value) else value for name, value in vars(tracker).items()})
+    vars(twin).update(copy.deepcopy(vars(tracker)))
     more = stream(1_000, (0.1, 0.1), np.full(1_000, 0.5), np.random.default_rng(4))
     tracker.observe(*more)
     twin.observe(*more)

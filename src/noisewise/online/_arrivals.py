@@ -71,6 +71,8 @@ class FeedbackLearner(RoundLearner):
 
         Returned is what will mark it as learnt: a place among the bytes of `learnt_`, and the byte with its bit.
         """
+        if not isinstance(decision, Decision):
+            raise ValueError(f"learn takes the Decision that decide returned, not {decision!r:.60}")
         action, probability, number, row, code, _, _ = decision
         if "table_" not in self.__dict__ or not 0 <= number < self.n_decisions_:
             raise ValueError(f"decision {number!r} was not made by this learner")

@@ -104,8 +104,8 @@ class RateTracker(PlainState):
         """The rates now, with intervals, or the reason why one of them can't be found."""
         if self.gram is None:
             raise ValueError("no rounds observed yet; call `observe` first")
-        rows = np.concatenate([self.guessed_rows, self.other_rows])
-        labels = np.concatenate([self.guessed_played, self.other_played])
+        guessed = self.kept_rounds(0)
+        rows, labels = _joined([guessed, self.kept_rounds(1)])
         played, seen = labels[:, 0].astype(np.intp), labels[:, 1].astype(np.float64)
         inverses = self._inverses()
         scores = np.asarray(rows @ self._weights(inverses).T)
@@ -115,13 +115,17 @@ class RateTracker(PlainState):
             leverage[played == action] = np.einsum("ij,ij->i", mine @ inverse, mine)
         leave_one_out(scores, played, seen, leverage)
         moment = ExplorationMoment(self.n_rounds, *self.moment_sums.tolist())
-        return combine(scores, played, seen, moment, self._known_wrong(rows, scores, played, seen))
+        return combine(scores, played, seen, moment, self._known_wrong(rows, scores, played, seen, len(guessed[0])))
+
+    def kept_rounds(self, kind: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+        """Rows, and played action and feedback, of the kept rounds that played the best guess [0] or did not [1]."""
+        return _joined(self.kept[kind])
 
     def _known_wrong(
-        self, rows: NDArray[Any], scores: Floats, played: NDArray[np.intp], seen: Floats
+        self, rows: NDArray[Any], scores: Floats, played: NDArray[np.intp], seen: Floats, first: int
     ) -> tuple[float, float, int]:
         """Mean feedback of the rounds that were wrong as hindsight has it, its error, and their count."""
-        coarsest, first = self.strides.max(), len(self.guessed_rows)
+        coarsest = self.strides.max()
         even = np.concatenate(  # as many of a kind as were played
             [
                 np.arange(0, first, coarsest // self.strides[0]),
@@ -136,8 +140,8 @@ class RateTracker(PlainState):
         self.gram = np.zeros((self.n_classes, width, width))
         self.moments = np.zeros((self.n_classes, width))
         self.weights = np.zeros((self.n_classes, width))
-        self.guessed_rows, self.other_rows = np.zeros((0, width), np.float32), np.zeros((0, width), np.float32)
-        self.guessed_played, self.other_played = np.zeros((0, 2), np.int64), np.zeros((0, 2), np.int64)
+        nothing = np.zeros((0, width), np.float32), np.zeros((0, 2), np.int64)
+        self.kept = [[nothing], [nothing]]  # by kind, in parts, older ones longer
         self.next_solve = BLOCK
 
     def _observe_block(self, rows: NDArray[Any], played: NDArray[np.intp], seen: Floats, chances: Floats) -> None:
@@ -146,12 +150,8 @@ class RateTracker(PlainState):
         self.moment_sums += [terms.sum(), terms @ terms, weights.sum(), weights @ weights]
         self.n_rounds += len(rows)
         guessed = scores.argmax(axis=1) == played
-        self.guessed_rows, self.guessed_played = self._keep(
-            0, self.guessed_rows, self.guessed_played, rows[guessed], played[guessed], seen[guessed]
-        )
-        self.other_rows, self.other_played = self._keep(
-            1, self.other_rows, self.other_played, rows[~guessed], played[~guessed], seen[~guessed]
-        )
+        for kind, of_kind in enumerate((guessed, ~guessed)):
+            self._keep(kind, rows[of_kind], played[of_kind], seen[of_kind])
         self.squared_length += float(np.einsum("ij,ij->", rows, rows))
         assert self.gram is not None
         for action in np.unique(played):
@@ -162,24 +162,18 @@ class RateTracker(PlainState):
             self.weights = self._weights(self._inverses())
             self.next_solve = int(1.2 * self.n_rounds)
 
-    def _keep(
-        self,
-        kind: int,
-        kept: NDArray[Any],
-        kept_played: NDArray[Any],
-        rows: NDArray[Any],
-        played: NDArray[Any],
-        seen: Floats,
-    ) -> tuple[NDArray[Any], NDArray[Any]]:
-        numbers = self.offered[kind] + np.arange(len(rows))
+    def _keep(self, kind: int, rows: NDArray[Any], played: NDArray[Any], seen: Floats) -> None:
+        taken = (self.offered[kind] + np.arange(len(rows))) % self.strides[kind] == 0
         self.offered[kind] += len(rows)
-        taken = numbers % self.strides[kind] == 0
-        kept = np.concatenate([kept, rows[taken]])
-        kept_played = np.concatenate([kept_played, np.stack([played, seen.astype(np.int64)], axis=1)[taken]])
-        while len(kept) > self.n_kept:
-            kept, kept_played = kept[::2], kept_played[::2]
+        labels = np.stack([played, seen.astype(np.int64)], axis=1)
+        parts = self.kept[kind]
+        parts.append((rows[taken], labels[taken]))
+        while len(parts) > 1 and len(parts[-2][0]) <= len(parts[-1][0]):  # few parts, and few copies of a round
+            parts[-2:] = [_joined(parts[-2:])]
+        while sum(len(part) for part, _ in parts) > self.n_kept:
+            every_row, every_label = _joined(parts)
+            parts[:] = [(every_row[::2].copy(), every_label[::2].copy())]
             self.strides[kind] *= 2
-        return kept, kept_played
 
     def _inverses(self) -> Floats:
         assert self.gram is not None
@@ -188,3 +182,7 @@ class RateTracker(PlainState):
 
     def _weights(self, inverses: Floats) -> Floats:
         return np.asarray(np.einsum("kij,kj->ki", inverses, self.moments))
+
+
+def _joined(parts: list[tuple[NDArray[Any], NDArray[Any]]]) -> tuple[NDArray[Any], NDArray[Any]]:
+    return np.concatenate([rows for rows, _ in parts]), np.concatenate([labels for _, labels in parts])
