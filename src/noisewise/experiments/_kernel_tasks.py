@@ -167,8 +167,14 @@ CLASSIFIERS: dict[str, tuple[str, dict[str, Any]]] = {
     "klr": ("RobustKernelLogisticRegression", {"noise": FlipMatrix.none(2)}),
     "rklr": ("RobustKernelLogisticRegression", {}),
     "rmklr": ("RobustMultiKernelLogisticRegression", {}),
-    "printed, 10 passes": ("RobustMultiKernelLogisticRegression", {"algorithm": "printed", "max_iter": 10}),
-    "printed, 200 passes": ("RobustMultiKernelLogisticRegression", {"algorithm": "printed", "max_iter": 200}),
+    "Algorithm 2, 10 passes": (
+        "RobustMultiKernelLogisticRegression",
+        {"algorithm": "printed", "noise": None, "max_iter": 10},
+    ),
+    "Algorithm 2, 200 passes": (
+        "RobustMultiKernelLogisticRegression",
+        {"algorithm": "printed", "noise": None, "max_iter": 200},
+    ),
     "rgp": ("RobustGaussianProcessClassifier", {}),
     "voting": ("RobustVotingClassifier", {}),
     "rkfd": ("RobustKernelFisherClassifier", {}),

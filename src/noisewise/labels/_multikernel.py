@@ -50,7 +50,8 @@ class RobustMultiKernelLogisticRegression(KernelMachine):
         What is kept small, as for RobustKernelLogisticRegression.
     algorithm : {"left_out", "printed"}, default="left_out"
         "printed" is Algorithm 2 of the paper with its equations put right and `max_iter` passes, for 3,000 rows at
-        most: no intercept, no `penalty`, and no end but the last pass. More passes are not better.
+        most: no intercept, no `penalty`, and no end but the last pass. More passes are not better. With ``noise=None``
+        it learns the flip matrix as the paper does.
     fit_intercept : bool, default=True
     low_rank : int, optional
         Rows that stand for all (Nystroem). By default 300 beyond 3,000 rows. Weights of kernels are chosen on 400 rows
