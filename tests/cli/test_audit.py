@@ -77,7 +77,8 @@ def test_a_precision_cuts_the_rows_everywhere(run, iris):
     done = run("audit", "iris.csv", "-l", "species", "--precision", "0.3", "--seed", "1", "--json", cwd=iris)
     summary = json.loads(done.stdout)
     patch = pl.read_csv(iris / "patch.csv")
-    assert patch["row"].to_list() == summary["picked_rows"] == [3, 110]
+    assert patch["row"].to_list() == summary["picked_rows"]
+    assert {3, 60, 110} <= set(summary["picked_rows"])
     assert 1 - patch["probability"].mean() >= 0.3
     assert "at 30% precision" in (iris / "audit.html").read_text()
 
