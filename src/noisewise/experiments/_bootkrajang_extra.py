@@ -50,7 +50,7 @@ def algorithm_2(rows: Rows, printed: Printed) -> list[Block]:
                         error=chosen.spread("error"),
                         verified=None if check is None else check[0],
                         tolerance=0.0 if check is None else check[1],
-                        reason="a split that ends in one class weighs on the mean" if len(chosen) else "not in this run",
+                        reason="a split that ends in one class weighs much" if len(chosen) else "not in this run",
                     )
                 )
     return [Comparison("Test error in per cent", ["set", "noise", "method"], entries, 2)]
