@@ -14,7 +14,7 @@ from noisewise._inputs import Chance, Floats, generator
 from noisewise._loops import state as codes
 from noisewise._loops.state import Log
 from noisewise.noise import FlipMatrix
-from noisewise.online import _blocks
+from noisewise.online import _blocks, _tracking, _weighing
 from noisewise.online._answers import NONE
 from noisewise.online._arrivals import FeedbackLearner
 from noisewise.online._core import blank_log, chance_state, loops
@@ -195,8 +195,7 @@ class BanditClassifier(FeedbackLearner):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The label with the highest score, without exploration."""
-        best = self._scores(X).argmax(axis=1)
-        return np.asarray(self.classes_[best])
+        return np.asarray(self.classes_[self._scores(X).argmax(axis=1)])
 
     def decision_function(self, X: Any) -> Floats:
         """Score of each class, of shape (n_rows, n_classes), corrected for the noise in force."""
@@ -221,19 +220,22 @@ class BanditClassifier(FeedbackLearner):
 
     def _start(self, n_features: int, dtype: Any) -> None:
         """Arrays for the first row; nothing is kept if a parameter is wrong."""
-        classes = known_classes(self.n_classes, self.classes)
-        policy = UpperConfidence() if self.policy is None else self.policy
-        rule = Confidence(0.75, C=0.125) if self.rule is None else self.rule
-        signal = signal_code(self.signal, FEEDBACK_SIGNALS)
-        check_missing(self.missing)
-        chance = chance_state(self.random_state)
-        self._begin(n_features, dtype, policy, rule, signal, self.covariance, flip_rates(self.noise, len(classes)))
-        self.reals_[codes.SCALED] = self.scale_step
-        self.classes_, self.chance_, self.n_features_in_ = classes, chance, n_features
-        self.n_decisions_ = 0
-        self.learnt_ = np.zeros(0, dtype=np.uint8)
-        if self.tracker is not None:
-            _blocks.start(self, policy)
+        with self._all_or_nothing():
+            classes = known_classes(self.n_classes, self.classes)
+            policy = UpperConfidence() if self.policy is None else self.policy
+            rule = Confidence(0.75, C=0.125) if self.rule is None else self.rule
+            signal = signal_code(self.signal, FEEDBACK_SIGNALS)
+            check_missing(self.missing)
+            chance = chance_state(self.random_state)
+            self._begin(n_features, dtype, policy, rule, signal, self.covariance, flip_rates(self.noise, len(classes)))
+            self.reals_[codes.SCALED] = self.scale_step
+            self.classes_, self.chance_, self.n_features_in_ = classes, chance, n_features
+            self.n_decisions_, self.learnt_ = 0, np.zeros(0, dtype=np.uint8)
+            if self.missing == "auto":
+                _weighing._check_regression(self)
+            if self.tracker is not None:
+                _tracking.check_tracker(self.tracker, len(classes))
+                _blocks.start(self, policy)
 
     def _go(self, rows: Any, log: Log) -> None:
         if self.missing == "auto":

@@ -184,5 +184,21 @@ class RateTracker(PlainState):
         return np.asarray(np.einsum("kij,kj->ki", inverses, self.moments))
 
 
+def check_tracker(tracker: Any, n_classes: int) -> None:
+    """Refuse what can't follow the rates of a learner with that many actions.
+
+    >>> check_tracker(RateTracker(3), n_classes=3)
+    """
+    able = all(callable(getattr(tracker, name, None)) for name in ("observe", "estimate"))
+    if not able or isinstance(tracker, type):
+        raise ValueError(
+            f"tracker is {tracker!r:.60}; an object with observe(X, actions, probabilities, feedback) and estimate() "
+            "is needed, as a RateTracker is"
+        )
+    own = getattr(tracker, "n_classes", n_classes)
+    if own != n_classes:
+        raise ValueError(f"the tracker is for {own} actions; the learner has {n_classes}")
+
+
 def _joined(parts: list[tuple[NDArray[Any], NDArray[Any]]]) -> tuple[NDArray[Any], NDArray[Any]]:
     return np.concatenate([rows for rows, _ in parts]), np.concatenate([labels for _, labels in parts])

@@ -1,0 +1,170 @@
+"""What can't be right is refused with a sentence by every way in, and the learner is as it was before."""
+
+import copy
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from noisewise import FlipMatrix
+from noisewise.online import BanditClassifier, RateTracker, recipes
+
+K, D = 4, 6
+LEARNERS = {
+    "banditron": lambda: recipes.banditron(K, random_state=0),
+    "rcnbf": lambda: recipes.rcnbf(K, noise=FlipMatrix.binary(0.1, 0.1), random_state=0),
+    "rcine": lambda: recipes.rcine(K, block=25, random_state=0),
+    "soba": lambda: recipes.soba(K, random_state=0),
+    "ucwl": lambda: recipes.ucwl(K, random_state=0),
+    "corrected_ucwl": lambda: recipes.corrected_ucwl(K, random_state=0),
+    "linucb": lambda: recipes.linucb(K, random_state=0),
+    "linucb by action": lambda: recipes.linucb(K, rates="action", random_state=0),
+    "linucb by silence": lambda: recipes.linucb(K, missing="auto", random_state=0),
+    "linucb by person": lambda: recipes.linucb(K, random_state=0),
+}
+WAYS = {"dense": np.asarray, "sparse": lambda rows: sp.csr_array(np.atleast_2d(rows))}
+
+
+def rounds(n=60):
+    rng = np.random.default_rng(3)
+    y = np.arange(n) % K
+    return np.eye(K, D)[y] + rng.normal(scale=0.3, size=(n, D)), y
+
+
+def state_of(model):
+    """All that a model keeps, apart from room to work in."""
+    return copy.deepcopy({name: value for name, value in vars(model).items() if name not in model._not_saved_})
+
+
+def same(one, other):
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(same(one[name], other[name]) for name in one)
+    if isinstance(one, list | tuple):
+        return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, np.ndarray):
+        return one.dtype == other.dtype and np.array_equal(one, other)
+    if hasattr(one, "__dict__") and not isinstance(one, type):
+        return same(vars(one), vars(other))
+    return one == other
+
+
+def assert_refused(model, call, sentence):
+    before = state_of(model)
+    with pytest.raises(ValueError, match=sentence):
+        call()
+    assert same(before, state_of(model)), f"the model has changed: {sentence}"
+
+
+def calls(learner, decision, person, shape):
+    """Every way in, with what it must refuse."""
+    X, y = rounds(8)
+    ones, hole, endless = np.ones(8), X.copy(), X.copy()
+    hole[5, 2], endless[5, 1] = np.nan, np.inf
+    named = {"person": person} if person else {}
+    for feedback in (2, -1, 0.5, np.nan, "yes", "1", [1]):
+        yield lambda f=feedback: learner.learn(decision, f, **named), "feedback is"
+    for probability in (0.0, -0.1, 1.5, np.nan):
+        yield lambda p=probability: learner.learn(decision._replace(probability=p), 1, **named), "a probability is"
+    for code in (-1, K, 99):
+        yield lambda c=code: learner.learn(decision._replace(code=c, action=c), 1, **named), "not one of the classes"
+    yield lambda: learner.learn(decision, 1, person=["ann"]), "person|linucb"
+    in_stream = "weighs answers by who gave them" if person else "NaN or infinity in row 5"
+    for rows in (hole, endless):
+        yield lambda r=rows: learner.decide(shape(r[5])), "NaN or infinity"
+        yield lambda r=rows: learner.play(shape(r), y), in_stream
+        yield lambda r=rows: learner.learn_logged(shape(r), y, ones, ones), in_stream
+    for actions, sentence in (([9], "label 9"), ([], "at least one"), (["a", 0], "label 'a'"), ([np.nan], "missing")):
+        yield lambda a=actions: learner.decide(shape(X[0]), actions=a), sentence
+    yield lambda: learner.play(shape(X), np.full(8, 11)), "label 11"
+    yield lambda: learner.play(shape(X), y, noise=FlipMatrix.binary(0.6, 0.5)), "sum to 1.10"
+    yield lambda: learner.play(shape(X), y, noise=FlipMatrix([[0.5, 0.5], [0.5, 0.5]])), "sum to 1.00"
+    yield lambda: learner.use_noise(FlipMatrix([[0.3, 0.7], [0.6, 0.4]])), "sum to 1.30"
+    yield lambda: learner.use_noise([FlipMatrix.none(2)]), "1 noises"
+    yield lambda: learner.learn_logged(shape(X), y + 1, ones, ones), "label 4"
+    for feedback in (2 * ones, 0.5 * ones, ["1"] * 8):
+        yield lambda f=feedback: learner.learn_logged(shape(X), y, f, ones), "feedback is"
+    for probabilities in (0 * ones, 2 * ones, np.nan * ones):
+        yield lambda p=probabilities: learner.learn_logged(shape(X), y, ones, p), "a probability is"
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", LEARNERS)
+def test_in_mid_stream(name, way):
+    learner, shape, person = LEARNERS[name](), WAYS[way], "ann" if "person" in name else None
+    X, y = rounds()
+    for x, label in zip(X, y):
+        decision = learner.decide(shape(x))
+        learner.learn(decision, decision.action == label, person=person)
+    decision = learner.decide(shape(X[0]))
+    n_calls = 0
+    for call, sentence in calls(learner, decision, person, shape):
+        assert_refused(learner, call, sentence)
+        n_calls += 1
+    assert n_calls > 35
+    learner.learn(decision, True, person=person)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", LEARNERS)
+def test_before_anything_is_learnt(name, way):
+    shape, (X, y) = WAYS[way], rounds(8)
+    hole, ones = X.copy(), np.ones(8)
+    hole[5, 2] = np.nan
+    learner = LEARNERS[name]()
+    for call, sentence in [
+        (lambda: learner.decide(shape(hole[5])), "NaN or infinity"),
+        (lambda: learner.play(shape(hole), y), "row 5"),
+        (lambda: learner.play(shape(X), y + 1), "label 4"),
+        (lambda: learner.learn_logged(shape(hole), y, ones, ones), "row 5"),
+        (lambda: learner.learn_logged(shape(X), y + 1, ones, ones), "label 4"),
+        (lambda: learner.learn_logged(shape(X), y, 2 * ones, ones), "feedback is 2"),
+        (lambda: learner.learn_logged(shape(X), y, ones, 0 * ones), "a probability is 0"),
+        (lambda: learner.use_noise([FlipMatrix.none(2)]), "1 noises"),
+    ]:
+        assert_refused(learner, call, sentence)
+    assert not [attribute for attribute in vars(learner) if attribute.endswith("_")]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", ["perceptron", "arow", "mscw"])
+def test_labels_and_rows_of_partial_fit(name, way):
+    shape, (X, y) = WAYS[way], rounds()
+    model = getattr(recipes, name)().partial_fit(shape(X), y, classes=range(K))
+    hole = X.copy()
+    hole[5, 2] = np.nan
+    assert_refused(model, lambda: model.partial_fit(shape(hole), y), "NaN or infinity in row 5")
+    assert_refused(model, lambda: model.partial_fit(shape(X), y + 1), "label 4")
+    assert_refused(model, lambda: model.partial_fit(shape(X[:, :3]), y), "3 features")
+
+
+class OnlyEstimates:
+    def estimate(self):
+        return FlipMatrix.none(2)
+
+
+NOT_READ = "by linucb with a full covariance, without noise= and rates="
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: BanditClassifier(n_classes=3, missing="auto"), NOT_READ),
+        (lambda: recipes.linucb(3, missing="auto", covariance="diagonal"), NOT_READ),
+        (lambda: recipes.linucb(3, missing="auto", rates="action"), NOT_READ),
+        (lambda: recipes.linucb(3, missing="auto", noise=FlipMatrix.binary(0.1, 0.1)), NOT_READ),
+        (lambda: BanditClassifier(n_classes=3, missing="perhaps"), "'auto', 'drop' or 'no'"),
+        (lambda: BanditClassifier(n_classes=3, tracker=OnlyEstimates()), r"needed, as a RateTracker is"),
+        (lambda: recipes.rcine(3, tracker=RateTracker), r"needed, as a RateTracker is"),
+        (lambda: recipes.corrected_ucwl(3, tracker=RateTracker(4)), "for 4 actions; the learner has 3"),
+        (lambda: recipes.rcine(3, block=0), "block is 0"),
+    ],
+)
+def test_parameters_that_cannot_work_are_refused_before_the_first_round(make, sentence):
+    X = np.eye(3)
+    model = make()
+    assert_refused(model, lambda: model.decide(X[0]), sentence)
+    assert_refused(model, lambda: model.decide(sp.csr_array(X[:1])), sentence)
+    assert_refused(model, lambda: model.play(X, [0, 1, 2]), sentence)
+    assert_refused(model, lambda: model.learn_logged(X, [0, 1, 2], [1, 0, 1], 1 / 3), sentence)
