@@ -1,13 +1,16 @@
 """How near the flip rates of right/wrong feedback are found, on 8x8 digits (and SynSep) at six noise settings.
 
     python benchmarks/feedback_rates.py [--online 20] [--moments 32] [--synsep 4] [--network 1] [--first-seed 1000]
+    python benchmarks/feedback_rates.py --only coverage [--coverage 40]
 
 --online: `corrected_ucwl` plays 100,000 rounds with 1 % of exploration (5 % in the first tenth) and finds the rates
 itself. Beside its errors: those of the mean feedback of all wrong rounds if the truth were known, and their standard
 deviation in theory, the least an estimate of rho0 can have (Cramer-Rao).
 --moments, --synsep: `rates_from_moments` on logs of 50,000 rounds of a player who is right in six of ten.
 --network: `NREst` with the paper's network of 70 epochs (extra torch), on the same logs of digits.
-Each number says over how many seeds; 0 leaves a part out.
+--coverage: how often the stated 95 % intervals hold the true rates, how wide they are, and the deviation of the
+estimates as a share of what the intervals allow for (1: as wide as needed).
+Each number says over how many seeds; 0 leaves a part out, and --only all parts but one.
 """
 
 import argparse
@@ -20,9 +23,11 @@ from noisewise import FlipMatrix
 from noisewise.datasets import make_synsep
 from noisewise.noise import rates_from_moments
 from noisewise.online import NREst, PrintedNetwork
-from noisewise.online.recipes import corrected_ucwl
+from noisewise.online.recipes import corrected_ucwl, rcine
 
 ROUNDS = 100_000
+PARTS = {"online": 20, "moments": 32, "synsep": 4, "network": 0, "coverage": 4}  # and their seeds
+COVERED = [(0.0, 0.0), (0.1, 0.1), (0.1, 0.3), (0.25, 0.25), (0.3, 0.1), (0.4, 0.2)]
 
 
 def online(seeds):
@@ -81,15 +86,64 @@ def by_network(X, actions, feedback, probabilities, n_classes):
     return nrest.estimate()
 
 
+def coverage(seeds):
+    """Share of intervals that hold the truth: of logs, and of learners that find the rates themselves."""
+    logs = range(seeds.start, seeds.stop + len(seeds) // 2)
+    print("rho0, rho1: share of intervals that hold the truth, mean width, deviation / what it allows, largest error")
+    for name, find, chosen in [
+        ("moments, 50,000 logged rounds", logged_estimate, logs),
+        ("corrected_ucwl, 100,000 rounds", lambda *run: played_estimate(corrected_ucwl, *run), seeds),
+        ("rcine, 100,000 rounds", lambda *run: played_estimate(rcine, *run), seeds),
+    ]:
+        print(f"{name}, {len(chosen)} seeds", flush=True)
+        held = []
+        for rates in COVERED:
+            found = [find(rates, seed) for seed in chosen]
+            cells = [_interval_cell([one[i] for one in found], rates[i]) for i in (0, 1)]
+            held += [cell[0] for cell in cells]
+            print(f"  {rates!s:14}" + "".join(f"{share:>9.3f} {rest}" for share, rest in cells), flush=True)
+        print(f"  {'all':14}{np.mean(held):>9.3f}, least {min(held):.3f}", flush=True)
+
+
+def logged_estimate(rates, seed):
+    """Both rates of one log, each with its interval."""
+    rng = np.random.default_rng([seed, *(round(100 * rate) for rate in rates)])
+    return _both(rates_from_moments(*logged(*unit_digits(), 10, rates, rng), 10))
+
+
+def played_estimate(recipe, rates, seed):
+    """The same as a learner has found them in the end."""
+    learner = recipe(10, random_state=seed)
+    learner.play(*digits(ROUNDS, seed), noise=FlipMatrix.binary(*rates), rng=seed + 10_000)
+    return _both(learner.tracker_.estimate())
+
+
+def _both(found):
+    rates = found.false_positive, found.false_negative
+    intervals = found.false_positive_interval, found.false_negative_interval
+    return [(rate, *interval) for rate, interval in zip(rates, intervals)]
+
+
+def _interval_cell(found, truth):
+    values, low, high = np.transpose(found)
+    errors, allowed = values - truth, (high - low) / (2 * 1.96)
+    ratio = np.sqrt(np.mean(np.square(errors / np.maximum(allowed, 1e-9))))
+    held = np.mean((low <= truth) & (truth <= high))
+    return held, f"{np.mean(high - low):.4f} {ratio:.2f} {np.abs(errors).max():.4f}"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--online", type=int, default=20)
-    parser.add_argument("--moments", type=int, default=32)
-    parser.add_argument("--synsep", type=int, default=4)
-    parser.add_argument("--network", type=int, default=0)
+    for part, seeds in PARTS.items():
+        parser.add_argument(f"--{part}", type=int, default=seeds)
     parser.add_argument("--first-seed", type=int, default=1000)
+    parser.add_argument("--only", choices=PARTS)
     chosen = parser.parse_args()
     first = chosen.first_seed
+    if chosen.only:
+        vars(chosen).update({part: 0 for part in PARTS if part != chosen.only})
+    if chosen.coverage:
+        coverage(range(first, first + chosen.coverage))
     if chosen.online:
         online(range(first, first + chosen.online))
     if chosen.moments:

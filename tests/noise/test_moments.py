@@ -8,11 +8,13 @@ from sklearn.linear_model import Ridge
 
 from noisewise.noise import FlipMatrix
 from noisewise.noise._moments import (
+    CHOICE,
     ExplorationMoment,
     exploration_terms,
     plateau,
     rates_from_moments,
     sure_rounds,
+    with_known_wrong,
 )
 from noisewise.noise._rounds import held_out_scores
 
@@ -179,6 +181,32 @@ def test_plateau_stops_before_doubtful_values():
     assert count <= 4_000
     assert abs(mean - 0.1) < 5 * error
     assert plateau(values[:4_000])[2] == 4_000
+
+
+@pytest.mark.parametrize(("surprise", "low", "high"), [(2.0, 0.05, 0.15), (3.0, 0.003, 0.03), (4.0, 0.0, 0.005)])
+def test_chance_alone_seldom_narrows(surprise, low, high):
+    rng = np.random.default_rng(11)
+    counts = [plateau((rng.random(3_500) < 0.1).astype(float), surprise=surprise)[2] for _ in range(2_000)]
+    assert low <= np.mean(np.array(counts) < 3_500) <= high
+
+
+def test_a_narrowed_plateau_is_less_sure():
+    values = np.concatenate([np.tile([0.0, 0.0, 0.0, 1.0], 500), np.ones(1_000)])
+    mean, error, count = plateau(values)
+    assert count < 3_000
+    assert plateau(values, narrowed=1.5) == (mean, pytest.approx(error * np.hypot(CHOICE, 1.5) / CHOICE), count)
+    assert plateau(values[:2_000], narrowed=1.5) == plateau(values[:2_000])
+
+
+def test_rounds_that_both_parts_hear_are_not_counted_twice():
+    rng, rate, n_explored, n_known = np.random.default_rng(12), 0.25, 500, 1_500
+    known = rng.random((4_000, n_known)) < rate
+    both = known[:, :n_explored].mean(axis=1), known.mean(axis=1)  # the first rounds explored, all are known wrong
+    spreads = [np.sqrt(rate * (1 - rate) / n) for n in (n_explored, n_known)]
+    found = [with_known_wrong(explored, spreads[0], mean, spreads[1], n_known) for explored, mean in zip(*both)]
+    rates, stated = np.transpose(found)
+    assert abs(rates.std() / stated.mean() - 1) < 5 / np.sqrt(2 * 4_000)
+    assert stated.mean() > 1.05 * np.prod(spreads) / np.hypot(*spreads)  # as if they were heard twice
 
 
 @pytest.mark.parametrize(

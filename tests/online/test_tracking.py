@@ -6,7 +6,8 @@ from sklearn.datasets import load_digits
 
 from noisewise.noise import FlipMatrix
 from noisewise.noise._moments import rates_from_moments
-from noisewise.online._tracking import RateTracker
+from noisewise.online._tracking import RateTracker, check_tracker
+from noisewise.online.recipes import corrected_ucwl
 
 
 def stream(n_rounds, rates, shares, rng):
@@ -32,6 +33,36 @@ def test_rates_are_within_two_hundredths_after_a_hundred_thousand_rounds(rates):
     assert found.identified
     assert abs(found.false_positive - rates[0]) <= 0.02
     assert abs(found.false_negative - rates[1]) <= 0.02
+
+
+def found_in_play(n_rounds, rates, seeds):
+    """Errors of both rates as a learner has found them in the end, and half the widths of their intervals, by seed."""
+    X, y = load_digits(return_X_y=True)
+    X = np.column_stack([X / np.linalg.norm(X, axis=1, keepdims=True), np.full(len(X), 0.3)])
+    errors, halves = [], []
+    for seed in seeds:
+        rows = np.random.default_rng(seed).integers(len(X), size=n_rounds)
+        learner = corrected_ucwl(10, random_state=seed)
+        learner.play(X[rows], y[rows], noise=FlipMatrix.binary(*rates), rng=seed + 10_000)
+        found = learner.tracker_.estimate()
+        errors.append([found.false_positive - rates[0], found.false_negative - rates[1]])
+        halves.append(np.ptp([found.false_positive_interval, found.false_negative_interval], axis=1) / 2)
+    return np.abs(errors), np.array(halves)
+
+
+def test_intervals_of_a_playing_learner_hold_the_truth_and_would_not_at_half_the_width():
+    errors, halves = found_in_play(20_000, (0.25, 0.25), range(16))
+    assert np.mean(errors <= halves) >= 0.88
+    assert np.mean(errors <= halves / 2) < 0.88
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rates", [(0.1, 0.1), (0.1, 0.3), (0.25, 0.25), (0.3, 0.1), (0.4, 0.2)])
+def test_intervals_after_a_hundred_thousand_rounds_hold_the_truth(rates):
+    errors, halves = found_in_play(100_000, rates, range(1000, 1040))
+    assert np.all(np.mean(errors <= halves, axis=0) >= 0.88)
+    assert np.mean(errors <= halves) >= 0.93
+    assert np.mean(errors <= halves / 2) < 0.88
 
 
 def test_tracker_agrees_with_the_whole_log():
@@ -84,6 +115,15 @@ def test_share_falls_after_the_first_rounds():
     assert tracker.share() == 0.1
     tracker.observe(*stream(1_000, (0.1, 0.1), np.full(1_000, 0.1), np.random.default_rng(6)))
     assert tracker.share() == 0.02
+
+
+def test_what_cannot_track_is_refused():
+    check_tracker(RateTracker(3), 3)
+    for tracker, sentence in [(object(), "as a RateTracker is"), (RateTracker, "as a RateTracker is")]:
+        with pytest.raises(ValueError, match=sentence):
+            check_tracker(tracker, 3)
+    with pytest.raises(ValueError, match="for 4 actions; the learner has 3"):
+        check_tracker(RateTracker(4), 3)
 
 
 def test_misuse_is_refused():

@@ -18,7 +18,10 @@ LEAST_ROUNDS = 400  # fewer sure rounds than this say too little to narrow furth
 SURPRISE = 3.0  # standard errors by which a head must exceed a surer one; at two, chance alone would narrow one in ten
 DOUBT = 0.008  # bias allowed for in "surely wrong" rounds: the learner chose them, and may have known better
 CHOICE = 1.15  # the standard error is this much larger because the head was chosen by looking at the values
+NARROWED = 1.5  # standard errors: half of what makes a head look too low to be chance
 Z = 1.959963984540054  # 95 %
+
+Share = tuple[float, float, int]  # mean, its standard error, and of how many rounds
 
 
 @dataclass(frozen=True)
@@ -139,15 +142,18 @@ def combine(
     actions: Codes,
     feedback: Floats,
     moment: ExplorationMoment,
-    known_wrong: tuple[float, float, int] | None = None,
+    known_wrong: Share | None = None,
+    doubt: float = 1.0,
 ) -> RateEstimate:
     """Both rates from held-out scores of every action, and the exploration moment.
 
     `known_wrong`: mean feedback, its error and the count of rounds that are better known to be wrong than by scores.
+    `doubt`: how much larger the error of rho1 is than its rounds alone would make it.
     """
     n_classes = scores.shape[1]
     sure_right, sure_wrong = sure_rounds(scores, actions)
-    rho1, error1, count = plateau(1.0 - feedback[sure_right], largest=0.5)
+    rho1, error1, count = plateau(1.0 - feedback[sure_right], largest=0.5, narrowed=NARROWED)
+    error1 *= doubt
     if count < 20:
         reason = "rho1 is not identified: fewer than 20 rounds played the regression's own best guess"
         return clipped_estimate((0.0, 0.0), ((0.0, 1.0), (0.0, 1.0)), moment.effective_rounds, count, reason)
@@ -160,7 +166,7 @@ def combine(
         return clipped_estimate((0.0, rho1), ((0.0, 1 - rho1), near1), moment.effective_rounds, count, reason)
     rho0 = (moment.mean - (1 - rho1) / n_classes) * n_classes / (n_classes - 1)
     error0 = float(np.hypot(moment.error * n_classes, error1) / (n_classes - 1))
-    rho0, error0 = _with_known_wrong(rho0, error0, *(known_wrong or _by_scores(feedback[sure_wrong])))
+    rho0, error0 = with_known_wrong(rho0, error0, *(known_wrong or _by_scores(feedback[sure_wrong])))
     near0 = (min(max(rho0 - Z * error0, 0.0), 1.0), max(min(rho0 + Z * error0, 1.0), 0.0))
     return clipped_estimate((min(max(rho0, 0.0), 1.0), rho1), (near0, near1), moment.effective_rounds, count)
 
@@ -187,11 +193,12 @@ def sure_rounds(scores: Floats, actions: Codes) -> tuple[Codes, Codes]:
     )
 
 
-def plateau(values: Floats, largest: float = 1.0, surprise: float = SURPRISE) -> tuple[float, float, int]:
+def plateau(values: Floats, largest: float = 1.0, surprise: float = SURPRISE, narrowed: float = 0.0) -> Share:
     """Mean of the surest values, standard error and count: as many as agree with all that are surer still.
 
     Doubtful rounds push the mean up, so the largest head that is not above the smaller ones, by more than `surprise`
-    standard errors, is taken, and none larger than the share `largest`.
+    standard errors, is taken, and none larger than the share `largest`. A smaller head than the largest may have been
+    taken by chance, for being low: `narrowed` standard errors are added for that.
     """
     if len(values) == 0:
         return 0.0, 1.0, 0
@@ -205,21 +212,24 @@ def plateau(values: Floats, largest: float = 1.0, surprise: float = SURPRISE) ->
         spread = np.sqrt(variances[j + 1 :] * (1 / sizes[j + 1 :] - 1 / sizes[j]))
         if np.all(means[j] - means[j + 1 :] <= surprise * spread):
             break
-    return float(means[j]), float(CHOICE * np.sqrt(variances[j] / sizes[j])), int(sizes[j])
+    doubt = np.hypot(CHOICE, narrowed if j else 0.0)
+    return float(means[j]), float(doubt * np.sqrt(variances[j] / sizes[j])), int(sizes[j])
 
 
-def _by_scores(feedback: Floats) -> tuple[float, float, int]:
+def _by_scores(feedback: Floats) -> Share:
     """Mean feedback of the surest seven tenths of the rounds that score as wrong, with some doubt."""
     mean, error, count = plateau(feedback, largest=0.7) if len(feedback) > 1 else (0.0, 1.0, 0)
     return mean, float(np.hypot(error, DOUBT)), count
 
 
-def _with_known_wrong(rho0: float, error: float, mean: float, spread: float, count: int) -> tuple[float, float]:
+def with_known_wrong(rho0: float, error: float, mean: float, spread: float, count: int) -> tuple[float, float]:
     """Sharpen rho0 by the rounds whose action is surely wrong, unless they contradict the exploration."""
     if count < 20 or abs(mean - rho0) > 3 * np.hypot(spread, error):
         return rho0, error
     weight = error**2 / (error**2 + spread**2)
-    return weight * mean + (1 - weight) * rho0, float(error * spread / np.hypot(error, spread))
+    shared = min(mean * (1 - mean) / count, error**2)  # covariance: exploring rounds, mostly wrong, stand in both
+    variance = (weight * spread) ** 2 + ((1 - weight) * error) ** 2 + 2 * weight * (1 - weight) * shared
+    return weight * mean + (1 - weight) * rho0, float(np.sqrt(variance))
 
 
 def clipped_estimate(

@@ -16,7 +16,8 @@ from noisewise.online._second_look import surely_wrong
 BLOCK = 500  # rounds between two looks at the regression: each block is scored by the blocks before it
 NUMBERS_KEPT = 20_000_000  # of float32, in the rounds of a kind
 HINDSIGHT_DOUBT = 0.002  # bias allowed for in rounds that were wrong as hindsight has it
-HINDSIGHT_SURPRISE = 4.0  # standard errors: narrower means chance, not doubtful rounds, in one of a hundred runs
+HINDSIGHT_SURPRISE = 4.0  # standard errors: chance alone would narrow fewer than one of two hundred runs
+OWN_ROUNDS = 1.1  # the error of rho1 is this much larger where answers to a row also chose what it was shown next
 
 
 class RateTracker(PlainState):
@@ -115,7 +116,8 @@ class RateTracker(PlainState):
             leverage[played == action] = np.einsum("ij,ij->i", mine @ inverse, mine)
         leave_one_out(scores, played, seen, leverage)
         moment = ExplorationMoment(self.n_rounds, *self.moment_sums.tolist())
-        return combine(scores, played, seen, moment, self._known_wrong(rows, scores, played, seen, len(guessed[0])))
+        wrong = self._known_wrong(rows, scores, played, seen, len(guessed[0]))
+        return combine(scores, played, seen, moment, wrong, OWN_ROUNDS)
 
     def kept_rounds(self, kind: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
         """Rows, and played action and feedback, of the kept rounds that played the best guess [0] or did not [1]."""
