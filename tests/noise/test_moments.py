@@ -9,7 +9,10 @@ from sklearn.linear_model import Ridge
 from noisewise.noise import FlipMatrix
 from noisewise.noise._moments import (
     CHOICE,
+    NARROWED,
     ExplorationMoment,
+    Z,
+    combine,
     exploration_terms,
     plateau,
     rates_from_moments,
@@ -190,12 +193,18 @@ def test_chance_alone_seldom_narrows(surprise, low, high):
     assert low <= np.mean(np.array(counts) < 3_500) <= high
 
 
-def test_a_narrowed_plateau_is_less_sure():
-    values = np.concatenate([np.tile([0.0, 0.0, 0.0, 1.0], 500), np.ones(1_000)])
-    mean, error, count = plateau(values)
-    assert count < 3_000
-    assert plateau(values, narrowed=1.5) == (mean, pytest.approx(error * np.hypot(CHOICE, 1.5) / CHOICE), count)
-    assert plateau(values[:2_000], narrowed=1.5) == plateau(values[:2_000])
+def test_a_narrowed_head_and_a_learners_own_rounds_widen_the_interval_but_not_the_rate():
+    scores = np.tile([0.1, 0.0], (10_000, 1)) * (10_000 - np.arange(10_000))[:, None]  # surest first
+    moment = ExplorationMoment(100, 30.0, 20.0, 100.0, 110.0)
+    plain = (np.arange(10_000) % 5 != 0).astype(float)
+    doubtful = np.where(np.arange(10_000) % 5 == 0, 0.0, np.arange(10_000) < 3_500)  # all blame from then on
+    for feedback, factor in ((plain, 1.0), (doubtful, NARROWED)):
+        found, own = (combine(scores, np.zeros(10_000, int), feedback, moment, doubt=d) for d in (1.0, 1.1))
+        assert found.noise == own.noise
+        error = CHOICE * np.sqrt(0.2 * 0.8 / found.confident_rounds)
+        assert found.false_negative == pytest.approx(0.2, abs=1e-3)
+        assert np.ptp(found.false_negative_interval) == pytest.approx(2 * Z * factor * error, rel=0.01)
+        assert np.ptp(own.false_negative_interval) == pytest.approx(1.1 * np.ptp(found.false_negative_interval))
 
 
 def test_rounds_that_both_parts_hear_are_not_counted_twice():

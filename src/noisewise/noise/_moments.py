@@ -18,7 +18,8 @@ LEAST_ROUNDS = 400  # fewer sure rounds than this say too little to narrow furth
 SURPRISE = 3.0  # standard errors by which a head must exceed a surer one; at two, chance alone would narrow one in ten
 DOUBT = 0.008  # bias allowed for in "surely wrong" rounds: the learner chose them, and may have known better
 CHOICE = 1.15  # the standard error is this much larger because the head was chosen by looking at the values
-NARROWED = 1.5  # standard errors: half of what makes a head look too low to be chance
+SUREST = 0.5  # share of the rounds that played the best guess; the others are not sure enough
+NARROWED = 1.65  # an interval is this much wider where a smaller head was taken, for being low, perhaps by chance
 Z = 1.959963984540054  # 95 %
 
 Share = tuple[float, float, int]  # mean, its standard error, and of how many rounds
@@ -148,16 +149,16 @@ def combine(
     """Both rates from held-out scores of every action, and the exploration moment.
 
     `known_wrong`: mean feedback, its error and the count of rounds that are better known to be wrong than by scores.
-    `doubt`: how much larger the error of rho1 is than its rounds alone would make it.
+    `doubt`: how much wider the interval of rho1 is than its rounds alone would make it.
     """
     n_classes = scores.shape[1]
     sure_right, sure_wrong = sure_rounds(scores, actions)
-    rho1, error1, count = plateau(1.0 - feedback[sure_right], largest=0.5, narrowed=NARROWED)
-    error1 *= doubt
+    rho1, error1, count = plateau(1.0 - feedback[sure_right], largest=SUREST)
     if count < 20:
         reason = "rho1 is not identified: fewer than 20 rounds played the regression's own best guess"
         return clipped_estimate((0.0, 0.0), ((0.0, 1.0), (0.0, 1.0)), moment.effective_rounds, count, reason)
-    near1 = (max(rho1 - Z * error1, 0.0), min(rho1 + Z * error1, 1.0))
+    reach = Z * error1 * doubt * (NARROWED if count < int(SUREST * len(sure_right)) else 1.0)
+    near1 = (max(rho1 - reach, 0.0), min(rho1 + reach, 1.0))
     if not moment.covers_all_actions:
         reason = (
             "rho0 is not identified: the log has hardly any rounds whose action was drawn by chance; "
@@ -193,12 +194,11 @@ def sure_rounds(scores: Floats, actions: Codes) -> tuple[Codes, Codes]:
     )
 
 
-def plateau(values: Floats, largest: float = 1.0, surprise: float = SURPRISE, narrowed: float = 0.0) -> Share:
+def plateau(values: Floats, largest: float = 1.0, surprise: float = SURPRISE) -> Share:
     """Mean of the surest values, standard error and count: as many as agree with all that are surer still.
 
     Doubtful rounds push the mean up, so the largest head that is not above the smaller ones, by more than `surprise`
-    standard errors, is taken, and none larger than the share `largest`. A smaller head than the largest may have been
-    taken by chance, for being low: `narrowed` standard errors are added for that.
+    standard errors, is taken, and none larger than the share `largest`.
     """
     if len(values) == 0:
         return 0.0, 1.0, 0
@@ -212,8 +212,7 @@ def plateau(values: Floats, largest: float = 1.0, surprise: float = SURPRISE, na
         spread = np.sqrt(variances[j + 1 :] * (1 / sizes[j + 1 :] - 1 / sizes[j]))
         if np.all(means[j] - means[j + 1 :] <= surprise * spread):
             break
-    doubt = np.hypot(CHOICE, narrowed if j else 0.0)
-    return float(means[j]), float(doubt * np.sqrt(variances[j] / sizes[j])), int(sizes[j])
+    return float(means[j]), float(CHOICE * np.sqrt(variances[j] / sizes[j])), int(sizes[j])
 
 
 def _by_scores(feedback: Floats) -> Share:

@@ -17,7 +17,7 @@ BLOCK = 500  # rounds between two looks at the regression: each block is scored 
 NUMBERS_KEPT = 20_000_000  # of float32, in the rounds of a kind
 HINDSIGHT_DOUBT = 0.002  # bias allowed for in rounds that were wrong as hindsight has it
 HINDSIGHT_SURPRISE = 4.0  # standard errors: chance alone would narrow fewer than one of two hundred runs
-OWN_ROUNDS = 1.1  # the error of rho1 is this much larger where answers to a row also chose what it was shown next
+OWN_ROUNDS = 1.1  # the interval of rho1 is this much wider where answers to a row also chose what it was shown next
 
 
 class RateTracker(PlainState):
