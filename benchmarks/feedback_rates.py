@@ -96,13 +96,15 @@ def coverage(seeds):
         ("rcine, 100,000 rounds", lambda *run: played_estimate(rcine, *run), seeds),
     ]:
         print(f"{name}, {len(chosen)} seeds", flush=True)
-        held = []
+        held, far = [], 0
         for rates in COVERED:
             found = [find(rates, seed) for seed in chosen]
             cells = [_interval_cell([one[i] for one in found], rates[i]) for i in (0, 1)]
             held += [cell[0] for cell in cells]
+            far += sum(max(abs(one[i][0] - rates[i]) for i in (0, 1)) > 0.02 for one in found)
             print(f"  {rates!s:14}" + "".join(f"{share:>9.3f} {rest}" for share, rest in cells), flush=True)
-        print(f"  {'all':14}{np.mean(held):>9.3f}, least {min(held):.3f}", flush=True)
+        share = f"{np.mean(held):>9.3f}, least {min(held):.3f}"
+        print(f"  {'all':14}{share}; off by more than .02: {far} of {len(chosen) * len(COVERED)}", flush=True)
 
 
 def logged_estimate(rates, seed):
