@@ -69,7 +69,16 @@ def calls(learner, decision, person, shape):
         yield lambda p=probability: learner.learn(decision._replace(probability=p), 1, **named), "a probability is"
     for code in (-1, K, 99):
         yield lambda c=code: learner.learn(decision._replace(code=c, action=c), 1, **named), "not one of the classes"
+    for best in (-1, K, 99):
+        yield lambda b=best: learner.learn(decision._replace(best=b), 1, **named), "the best action"
+    kept = decision.features
+    broken = kept * np.nan if isinstance(kept, np.ndarray) else (kept[0], kept[1] * np.nan)
+    yield lambda: learner.learn(decision._replace(features=broken), 1, **named), "NaN or infinity"
+    yield lambda: learner.learn(None, 1, **named), "the Decision that decide returned"
     yield lambda: learner.learn(decision, 1, person=["ann"]), "person|linucb"
+    yield lambda: learner.learn(decision, 1, person=(1, ["ann"])), "person|linucb"
+    yield lambda: learner.learn(decision, 1, person=None if person else "bob"), "name|linucb|who answers"
+    yield lambda: learner.play(shape(X), y, noise=0.3), "FlipMatrix of two classes"
     in_stream = "weighs answers by who gave them" if person else "NaN or infinity in row 5"
     for rows in (hole, endless):
         yield lambda r=rows: learner.decide(shape(r[5])), "NaN or infinity"
@@ -115,6 +124,8 @@ def test_before_anything_is_learnt(name, way):
     learner = LEARNERS[name]()
     for call, sentence in [
         (lambda: learner.decide(shape(hole[5])), "NaN or infinity"),
+        (lambda: learner.decide(shape(X[0]), actions=[9]), "label 9"),
+        (lambda: learner.decide(shape(X[0]), actions=[]), "at least one"),
         (lambda: learner.play(shape(hole), y), "row 5"),
         (lambda: learner.play(shape(X), y + 1), "label 4"),
         (lambda: learner.learn_logged(shape(hole), y, ones, ones), "row 5"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -13,12 +13,15 @@ from numpy.typing import NDArray
 from noisewise._inputs import Codes, find_labels
 from noisewise.online._core import RoundLearner
 from noisewise.online._decision import Decision, check_probabilities
+from noisewise.online._rates import known_classes
 from noisewise.online._rows import NOT_FINITE, check_kept_row, check_rows, one_row
 
 
 class FeedbackLearner(RoundLearner):
     """A learner that starts with the first row it is shown, and numbers the decisions it makes."""
 
+    n_classes: int | None
+    classes: Sequence[Any] | None
     n_decisions_: int
     learnt_: NDArray[np.uint8]
 
@@ -60,8 +63,9 @@ class FeedbackLearner(RoundLearner):
         return find_labels(labels, self.classes_).astype(np.int64, copy=False)
 
     def _allowed(self, actions: Iterable[Any]) -> NDArray[np.bool_]:
-        allowed = np.zeros(len(self.classes_), dtype=np.bool_)
-        allowed[find_labels(list(actions), self.classes_)] = True
+        classes = self.classes_ if "classes_" in self.__dict__ else known_classes(self.n_classes, self.classes)
+        allowed = np.zeros(len(classes), dtype=np.bool_)
+        allowed[find_labels(list(actions), classes)] = True
         if not allowed.any():
             raise ValueError("actions is empty; at least one label must be allowed")
         return allowed
@@ -73,11 +77,13 @@ class FeedbackLearner(RoundLearner):
         """
         if not isinstance(decision, Decision):
             raise ValueError(f"learn takes the Decision that decide returned, not {decision!r:.60}")
-        action, probability, number, row, code, _, _ = decision
+        action, probability, number, row, code, best, _ = decision
         if "table_" not in self.__dict__ or not 0 <= number < self.n_decisions_:
             raise ValueError(f"decision {number!r} was not made by this learner")
         if not 0 <= code < len(self.classes_) or self.classes_.item(code) != action:
             raise ValueError(f"the action {action!r} is not one of the classes")
+        if not 0 <= best < len(self.classes_):  # the loops would write where it points
+            raise ValueError(f"the best action {best!r} is not the place of a class; keep decisions as they are")
         if not 0 < probability <= 1:
             check_probabilities(probability)
         check_kept_row(row, self.n_features_in_)

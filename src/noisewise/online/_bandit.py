@@ -101,10 +101,10 @@ class BanditClassifier(FeedbackLearner):
 
     def decide(self, x: Any, actions: Iterable[Any] | None = None) -> Decision:
         """Play a label for one row, among `actions` if given; learns nothing yet."""
+        some = None if actions is None else self._allowed(actions)  # first, as a learner starts with the first row
         row = self._one_row(x)
-        state, (scratch, allowed) = self._state(), self._room()
-        if actions is not None:
-            allowed = self._allowed(actions)
+        state, (scratch, everything) = self._state(), self._room()
+        allowed = everything if some is None else some
         if type(row) is tuple:
             code, best, probability = loops().decide_sparse(*state, *row, scratch, allowed)
         else:
@@ -126,7 +126,7 @@ class BanditClassifier(FeedbackLearner):
         and counts each answer by what it tells.
         """
         answer = read_answer(feedback, self.missing)
-        held = decision is self._held  # as it left this learner: nothing else in it needs a check
+        held = decision is not None and decision is self._held  # as it left this learner: no more checks are needed
         mark = self._check_unlearnt(decision.id) if held else self._check_decision(decision)
         _, probability, _, row, code, best, _ = decision
         if person is not None or self.missing == "auto" or "weigher_" in self.__dict__:
@@ -232,7 +232,7 @@ class BanditClassifier(FeedbackLearner):
             self.classes_, self.chance_, self.n_features_in_ = classes, chance, n_features
             self.n_decisions_, self.learnt_ = 0, np.zeros(0, dtype=np.uint8)
             if self.missing == "auto":
-                _weighing._check_regression(self)
+                _weighing.check_regression(self)
             if self.tracker is not None:
                 _tracking.check_tracker(self.tracker, len(classes))
                 _blocks.start(self, policy)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ def flip_rates(noise: Noise, n_classes: int) -> Floats:
     """
     if noise is None:
         return np.zeros((n_classes, 2))
-    each = [noise] * n_classes if isinstance(noise, FlipMatrix) else list(noise)
+    each = list(noise) if isinstance(noise, Iterable) else [noise] * n_classes
     if len(each) != n_classes:
         raise ValueError(
             f"{len(each)} noises were given; one for all, or one for each of {n_classes} actions, is needed"

@@ -17,6 +17,7 @@ from noisewise.online._decision import check_feedback, check_feedbacks
 from noisewise.online._missing import MissingTracker
 from noisewise.online._people import PeopleTracker
 from noisewise.online._refits import load_fit, weighted_step
+from noisewise.online._rows import NOT_FINITE
 
 WAYS = ("drop", "no", "auto")
 
@@ -48,8 +49,13 @@ def read_answers(feedback: Any, missing: str) -> NDArray[np.int8]:
 def learn_weighed(learner: Any, row: Any, code: int, answer: int, person: Hashable | None) -> None:
     """Learn one answer with the target and weight that are believed of it; now and then judge all rounds again."""
     x = _dense(row, learner.n_features_in_)
-    if not isinstance(person, Hashable):
-        raise ValueError(f"person is {person!r}; a name, a number or another value that does not change is needed")
+    if not np.isfinite(x).all():
+        raise ValueError(NOT_FINITE.format(row=0))
+    try:
+        hash(person)
+    except TypeError:
+        sentence = f"person is {person!r}; a name, a number or another value that does not change is needed"
+        raise ValueError(sentence) from None
     tracker = _tracker(learner, person)
     if isinstance(tracker, PeopleTracker):
         if answer == NONE:
@@ -85,17 +91,17 @@ def run_weighed(learner: Any, rows: Any, log: Log) -> None:
 def _tracker(learner: Any, person: Hashable | None) -> Any:
     tracker = getattr(learner, "weigher_", None)
     if tracker is None:
-        _check_regression(learner)
+        check_regression(learner)
+        if person is not None and learner.integers_[codes.ROUNDS]:
+            raise ValueError("say who answers from the first answer on: earlier ones can't be told apart any more")
         kind = MissingTracker if person is None else PeopleTracker
         tracker = learner.weigher_ = kind(len(learner.classes_), float(learner.reals_[codes.RIDGE]))
-        if isinstance(tracker, PeopleTracker) and learner.integers_[codes.ROUNDS]:
-            raise ValueError("say who answers from the first answer on: earlier ones can't be told apart any more")
     if isinstance(tracker, PeopleTracker) == (person is None):
         raise ValueError("some answers name a person and some do not; name all of them or none")
     return tracker
 
 
-def _check_regression(learner: Any) -> None:
+def check_regression(learner: Any) -> None:
     """Weights make sense where feedback is regressed: linucb with a full covariance and no other correction."""
     regresses = learner.integers_[codes.SIGNAL] == codes.VALUE and learner.integers_[codes.COVARIANCE] == codes.FULL
     if not regresses or learner.tracker is not None or learner.noise is not None:
