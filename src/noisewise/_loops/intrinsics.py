@@ -9,34 +9,43 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, models, register_model
 
+from noisewise._loops.state import QUAD
+
 
 class Lanes(types.Type):
-    """Blocks of 32 bytes; LLVM makes bad code of one long vector, so each block is one of its own."""
+    """Quads in registers of 32 bytes; LLVM makes bad code of one long vector, so each register is one of its own."""
 
-    def __init__(self, dtype: Any, n_blocks: int) -> None:
-        self.dtype, self.n_blocks = dtype, n_blocks
-        super().__init__(name=f"Lanes({dtype}, {n_blocks})")
+    def __init__(self, dtype: Any, n_quads: int) -> None:
+        self.dtype, self.n_quads = dtype, n_quads
+        super().__init__(name=f"Lanes({dtype}, {n_quads})")
+
+    @property
+    def registers(self) -> list[tuple[int, Any]]:
+        """Where each register starts, in numbers, and its type."""
+        size = 256 // self.dtype.bitwidth
+        return [(i, ir.VectorType(_scalar(self.dtype), size)) for i in range(0, QUAD * self.n_quads, size)]
 
 
 @register_model(Lanes)
 class _LanesModel(models.PrimitiveModel):
     def __init__(self, manager: Any, lanes: Lanes) -> None:
-        blocks = ir.LiteralStructType([_block(lanes.dtype)] * lanes.n_blocks)
-        super().__init__(manager, lanes, blocks)  # type: ignore[no-untyped-call]
+        registers = ir.LiteralStructType([kind for _, kind in lanes.registers])
+        super().__init__(manager, lanes, registers)  # type: ignore[no-untyped-call]
 
 
 def _scalar(dtype: Any) -> Any:
     return ir.DoubleType() if dtype == types.float64 else ir.FloatType()
 
 
-def _block(dtype: Any) -> Any:
-    return ir.VectorType(_scalar(dtype), 256 // dtype.bitwidth)
+def _shuffle(builder: Any, first: Any, second: Any, places: list[int]) -> Any:
+    mask = ir.Constant(ir.VectorType(ir.IntType(32), len(places)), places)
+    return builder.shuffle_vector(first, second, mask)
 
 
-def _splat(builder: Any, x: Any, block: Any) -> Any:
-    first = builder.insert_element(ir.Constant(block, ir.Undefined), x, ir.Constant(ir.IntType(32), 0))
-    mask = ir.Constant(ir.VectorType(ir.IntType(32), block.count), [0] * block.count)
-    return builder.shuffle_vector(first, ir.Constant(block, ir.Undefined), mask)
+def _splat(builder: Any, x: Any, kind: Any) -> Any:
+    nothing = ir.Constant(kind, ir.Undefined)
+    first = builder.insert_element(nothing, x, ir.Constant(ir.IntType(32), 0))
+    return _shuffle(builder, first, nothing, [0] * kind.count)
 
 
 def _address(context: Any, builder: Any, kind: Any, array: Any, places: list[Any], of: Any) -> Any:
@@ -47,43 +56,65 @@ def _address(context: Any, builder: Any, kind: Any, array: Any, places: list[Any
     return builder.bitcast(pointer, of.as_pointer())
 
 
-def _blocks_of(builder: Any, pointer: Any, lanes: Lanes) -> list[Any]:
-    """Pointers to the blocks from a pointer on."""
-    offsets = [ir.Constant(ir.IntType(64), i) for i in range(lanes.n_blocks)]
-    return [builder.gep(pointer, [offset], source_etype=_block(lanes.dtype)) for offset in offsets]
+def _load(builder: Any, pointer: Any, offset: int, kind: Any, dtype: Any) -> Any:
+    """A vector that starts some numbers after a pointer to one."""
+    place = builder.gep(pointer, [ir.Constant(ir.IntType(64), offset)], source_etype=_scalar(dtype))
+    loaded = builder.load(builder.bitcast(place, kind.as_pointer()), typ=kind)
+    loaded.align = dtype.bitwidth // 8
+    return loaded
+
+
+def _store(builder: Any, vector: Any, pointer: Any, offset: int, dtype: Any) -> None:
+    """The same to store, with numbers made wider if need be."""
+    kind = ir.VectorType(_scalar(dtype), vector.type.count)
+    wide = vector if vector.type.element == kind.element else builder.fpext(vector, kind)
+    place = builder.gep(pointer, [ir.Constant(ir.IntType(64), offset)], source_etype=_scalar(dtype))
+    stored = builder.store(wide, builder.bitcast(place, kind.as_pointer()))
+    stored.align = dtype.bitwidth // 8
 
 
 @intrinsic
-def block(typing: Any, table: Any) -> Any:
+def per_line(typing: Any, table: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return ir.Constant(ir.IntType(64), 256 // table.dtype.bitwidth)
+        return ir.Constant(ir.IntType(64), 512 // table.dtype.bitwidth)
 
     return types.int64(table), generate
 
 
-@intrinsic(prefer_literal=True)
-def zeros(typing: Any, like: Any, n_blocks: Any) -> Any:
-    if not isinstance(n_blocks, types.IntegerLiteral):
-        return None
-    lanes = Lanes(like.dtype, n_blocks.literal_value)
+def _zeros(quads: Any) -> Any:
+    @intrinsic(prefer_literal=True)
+    def zeros(typing: Any, like: Any, n: Any) -> Any:
+        if not isinstance(n, types.IntegerLiteral):
+            return None
+        lanes = Lanes(like.dtype, quads(like.dtype) * n.literal_value)
 
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return ir.Constant(context.get_value_type(lanes), None)
+
+        return lanes(like, n), generate
+
+    return zeros
+
+
+zero_quads, zero_registers = _zeros(lambda dtype: 1), _zeros(lambda dtype: 64 // dtype.bitwidth)
+
+
+@intrinsic
+def length(typing: Any, lanes: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return ir.Constant(context.get_value_type(lanes), None)
+        return ir.Constant(ir.IntType(64), QUAD * lanes.n_quads)
 
-    return lanes(like, n_blocks), generate
+    return types.int64(lanes), generate
 
 
 @intrinsic
 def load(typing: Any, table: Any, row: Any, column: Any, like: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array, i, j, _ = arguments
-        block = _block(like.dtype)
-        pointer = _address(context, builder, table, array, [i, j], block)
+        pointer = _address(context, builder, table, array, [i, j], _scalar(like.dtype))
         joined = ir.Constant(context.get_value_type(like), ir.Undefined)
-        for place, part in enumerate(_blocks_of(builder, pointer, like)):
-            loaded = builder.load(part, typ=block)
-            loaded.align = like.dtype.bitwidth // 8
-            joined = builder.insert_value(joined, loaded, place)
+        for place, (offset, kind) in enumerate(like.registers):
+            joined = builder.insert_value(joined, _load(builder, pointer, offset, kind, like.dtype), place)
         return joined
 
     return like(table, types.intp, types.intp, like), generate
@@ -93,45 +124,50 @@ def load(typing: Any, table: Any, row: Any, column: Any, like: Any) -> Any:
 def store(typing: Any, sums: Any, place: Any, lanes: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array, j, joined = arguments
-        block = ir.VectorType(_scalar(sums.dtype), _block(lanes.dtype).count)
-        pointer = _address(context, builder, sums, array, [j], block)
-        for place in range(lanes.n_blocks):
-            part = builder.extract_value(joined, place)
-            wide = part if sums.dtype == lanes.dtype else builder.fpext(part, block)
-            stored = builder.store(wide, builder.gep(pointer, [ir.Constant(ir.IntType(64), place)], source_etype=block))
-            stored.align = sums.dtype.bitwidth // 8
+        pointer = _address(context, builder, sums, array, [j], _scalar(sums.dtype))
+        for place, (offset, _) in enumerate(lanes.registers):
+            _store(builder, builder.extract_value(joined, place), pointer, offset, sums.dtype)
         return context.get_dummy_value()
 
     return types.void(sums, types.intp, lanes), generate
 
 
-def _every_other(first: int) -> Any:
+def _store_every_other(first: int) -> Any:
     @intrinsic
-    def every_other(typing: Any, lanes: Any) -> Any:
-        half = Lanes(lanes.dtype, lanes.n_blocks // 2)
-
+    def every_other(typing: Any, sums: Any, place: Any, lanes: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            joined = ir.Constant(context.get_value_type(half), ir.Undefined)
-            for place in range(half.n_blocks):
-                joined = builder.insert_value(joined, builder.extract_value(arguments[0], 2 * place + first), place)
-            return joined
+            array, j, joined = arguments
+            pointer = _address(context, builder, sums, array, [j], _scalar(sums.dtype))
+            for quad in range(first, lanes.n_quads, 2):
+                register, within = divmod(QUAD * quad, 256 // lanes.dtype.bitwidth)
+                vector = builder.extract_value(joined, register)
+                part = _shuffle(builder, vector, vector, list(range(within, within + QUAD)))
+                _store(builder, part, pointer, QUAD * (quad // 2), sums.dtype)
+            return context.get_dummy_value()
 
-        return half(lanes), generate
+        return types.void(sums, types.intp, lanes), generate
 
     return every_other
 
 
-even_blocks, odd_blocks = _every_other(0), _every_other(1)
+store_even, store_odd = _store_every_other(0), _store_every_other(1)
+
+
+def _by_quad(builder: Any, even: Any, odd: Any, kind: Any, offset: int) -> Any:
+    """A register of one number in even quads and another in odd ones, from an offset on."""
+    first, second = _splat(builder, even, kind), _splat(builder, odd, kind)
+    if kind.count == QUAD:
+        return second if offset // QUAD % 2 else first
+    return _shuffle(builder, first, second, [*range(QUAD), *range(kind.count + QUAD, 2 * kind.count)])
 
 
 @intrinsic
 def muladd(typing: Any, x: Any, x2: Any, lanes: Any, total: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        block = _block(lanes.dtype)
-        factors = [_splat(builder, arguments[0], block), _splat(builder, arguments[1], block)]
-        joined = arguments[3]
-        for place in range(lanes.n_blocks):
-            product = builder.fmul(factors[place % 2], builder.extract_value(arguments[2], place))
+        even, odd, taken, joined = arguments
+        for place, (offset, kind) in enumerate(lanes.registers):
+            factor = _by_quad(builder, even, odd, kind, offset)
+            product = builder.fmul(factor, builder.extract_value(taken, place))
             added = builder.fadd(builder.extract_value(arguments[3], place), product)
             joined = builder.insert_value(joined, added, place)
         return joined
@@ -139,17 +175,27 @@ def muladd(typing: Any, x: Any, x2: Any, lanes: Any, total: Any) -> Any:
     return total(lanes.dtype, lanes.dtype, lanes, total), generate
 
 
+def _prefetch(context: Any, builder: Any, kind: Any, array: Any, places: list[Any]) -> Any:
+    byte, i32 = ir.IntType(8), ir.IntType(32)
+    pointer = _address(context, builder, kind, array, places, byte)
+    asks = ir.FunctionType(ir.VoidType(), [byte.as_pointer(), i32, i32, i32])
+    declare: Any = cgutils.get_or_insert_function
+    builder.call(declare(builder.module, asks, "llvm.prefetch.p0"), [pointer, i32(0), i32(3), i32(1)])
+    return context.get_dummy_value()
+
+
 @intrinsic
-def prefetch(typing: Any, table: Any, row: Any, column: Any) -> Any:
+def prefetch(typing: Any, array: Any, place: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        byte = ir.IntType(8)
-        pointer = _address(context, builder, table, arguments[0], list(arguments[1:]), byte)
-        i32 = ir.IntType(32)
-        kind = ir.FunctionType(ir.VoidType(), [byte.as_pointer(), i32, i32, i32])
-        declare: Any = cgutils.get_or_insert_function
-        function = declare(builder.module, kind, "llvm.prefetch.p0")
-        builder.call(function, [pointer, i32(0), i32(3), i32(1)])
-        return context.get_dummy_value()
+        return _prefetch(context, builder, array, arguments[0], [arguments[1]])
+
+    return types.void(array, types.intp), generate
+
+
+@intrinsic
+def prefetch_row(typing: Any, table: Any, row: Any, column: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return _prefetch(context, builder, table, arguments[0], list(arguments[1:]))
 
     return types.void(table, types.intp, types.intp), generate
 
@@ -170,11 +216,11 @@ def nonzero_bits(typing: Any, row: Any, j: Any) -> Any:
 def put8(typing: Any, positions: Any, byte: Any, j: Any, index: Any, n: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         table, bits, first, array, place = arguments
-        eight = ir.VectorType(ir.IntType(32), 8)
+        eight, small = ir.VectorType(ir.IntType(32), 8), ir.VectorType(ir.IntType(8), 8)
         zero = ir.Constant(ir.IntType(64), 0)
-        found = builder.load(_address(context, builder, positions, table, [bits, zero], eight), typ=eight)
-        found.align = 4
-        moved = builder.add(found, _splat(builder, builder.trunc(first, ir.IntType(32)), eight))
+        found = builder.load(_address(context, builder, positions, table, [bits, zero], small), typ=small)
+        found.align = 1
+        moved = builder.add(builder.zext(found, eight), _splat(builder, builder.trunc(first, ir.IntType(32)), eight))
         stored = builder.store(moved, _address(context, builder, index, array, [place], eight))
         stored.align = 4
         return context.get_dummy_value()

@@ -1,4 +1,4 @@
-"""Vectors written by hand: a few blocks of 32 bytes that the processor multiplies and adds at once.
+"""Vectors written by hand: a few quads (four numbers) that the processor multiplies and adds at once.
 
 Here is what each operation means, and runs when compilation is off; `intrinsics` has what LLVM is told to do instead.
 Lanes run over columns, never over features, and nothing is fused: every sum is added up in the order of a plain loop,
@@ -13,24 +13,36 @@ import numpy as np
 
 from noisewise._loops import intrinsics
 from noisewise._loops.compiled import meaning
-from noisewise._loops.state import block_size
+from noisewise._loops.state import QUAD, per_register
 
-POSITIONS = np.zeros((256, 8), np.uint32)  # the bits that are set in each byte, first to last
+POSITIONS = np.zeros((256, 8), np.uint8)  # the bits that are set in each byte, first to last
 for _byte in range(256):
     _set = [bit for bit in range(8) if _byte >> bit & 1]
     POSITIONS[_byte, : len(_set)] = _set
 
 
-@meaning(intrinsics.block)
-def block(table: Any) -> int:
-    """How many numbers of a table make a block: known to the compiler, as an array's itemsize is not."""
-    return block_size(table.dtype)
+@meaning(intrinsics.per_line)
+def per_line(table: Any) -> int:
+    """How many numbers of a table make a line of 64 bytes: known to the compiler, as an array's itemsize is not."""
+    return 64 // int(table.itemsize)
 
 
-@meaning(intrinsics.zeros)
-def zeros(like: Any, n_blocks: int) -> Any:
-    """Lanes of `n_blocks` blocks of the numbers of an array, all zero; `n_blocks` must be a constant."""
-    return np.zeros(n_blocks * block_size(like.dtype), like.dtype)
+@meaning(intrinsics.zero_quads)
+def zero_quads(like: Any, n: int) -> Any:
+    """Lanes of n quads of the numbers of an array, all zero; n must be a constant."""
+    return np.zeros(n * QUAD, like.dtype)
+
+
+@meaning(intrinsics.zero_registers)
+def zero_registers(like: Any, n: int) -> Any:
+    """The same for n registers of 32 bytes."""
+    return np.zeros(n * per_register(like.dtype), like.dtype)
+
+
+@meaning(intrinsics.length)
+def length(lanes: Any) -> int:
+    """How many numbers there are."""
+    return len(lanes)
 
 
 @meaning(intrinsics.load)
@@ -45,28 +57,33 @@ def store(sums: Any, place: int, lanes: Any) -> None:
     sums[place : place + len(lanes)] = lanes
 
 
-@meaning(intrinsics.even_blocks)
-def even_blocks(lanes: Any) -> Any:
-    """The first block, the third, and so on."""
-    return lanes.reshape(-1, 2, block(lanes))[:, 0].ravel()
+@meaning(intrinsics.store_even)
+def store_even(sums: Any, place: int, lanes: Any) -> None:
+    """The same for the first quad, the third, and so on."""
+    sums[place : place + len(lanes) // 2] = lanes.reshape(-1, 2, QUAD)[:, 0].ravel()
 
 
-@meaning(intrinsics.odd_blocks)
-def odd_blocks(lanes: Any) -> Any:
-    """The second block, the fourth, and so on."""
-    return lanes.reshape(-1, 2, block(lanes))[:, 1].ravel()
+@meaning(intrinsics.store_odd)
+def store_odd(sums: Any, place: int, lanes: Any) -> None:
+    """The same for the second quad, the fourth, and so on."""
+    sums[place : place + len(lanes) // 2] = lanes.reshape(-1, 2, QUAD)[:, 1].ravel()
 
 
 @meaning(intrinsics.muladd)
 def muladd(x: Any, x2: Any, lanes: Any, total: Any) -> Any:
-    """``total + x * lanes`` in even blocks, ``total + x2 * lanes`` in odd ones."""
-    factors = np.where(np.arange(len(lanes)) // block(lanes) % 2 == 0, x, x2)
+    """``total + x * lanes`` in even quads, ``total + x2 * lanes`` in odd ones."""
+    factors = np.where(np.arange(len(lanes)) // QUAD % 2 == 0, x, x2)
     return total + factors * lanes
 
 
 @meaning(intrinsics.prefetch)
-def prefetch(table: Any, row: int, column: int) -> None:
-    """Ask for a line of the table that will be needed soon; changes nothing."""
+def prefetch(array: Any, place: int) -> None:
+    """Ask for a line of an array that will be needed soon; changes nothing."""
+
+
+@meaning(intrinsics.prefetch_row)
+def prefetch_row(table: Any, row: int, column: int) -> None:
+    """The same for a line of a table."""
 
 
 @meaning(intrinsics.nonzero_bits)
@@ -78,7 +95,7 @@ def nonzero_bits(row: Any, j: int) -> int:
 @meaning(intrinsics.put8)
 def put8(positions: Any, byte: int, j: int, index: Any, n: int) -> None:
     """Eight positions of a byte's bits, moved by j, into ``index[n:]``."""
-    index[n : n + 8] = positions[byte] + np.uint32(j)
+    index[n : n + 8] = positions[byte].astype(np.uint32) + np.uint32(j)
 
 
 @meaning(intrinsics.popcount)

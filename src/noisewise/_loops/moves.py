@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 
 from noisewise._loops.compiled import bare, inlined
-from noisewise._loops.lanes import block
 from noisewise._loops.rows import number
 from noisewise._loops.scores import column
-from noisewise._loops.state import ALONE, CLASSES, COVARIANCE, DIAGONAL, DROP, FULL, INVERSE, RIDGE, SHRINK
+from noisewise._loops.state import ALONE, CLASSES, COVARIANCE, DIAGONAL, DROP, FULL, INVERSE, QUAD, RIDGE, SHRINK
 
 
 @inlined
@@ -52,8 +51,7 @@ def move(state: Any, row: Any, moves: Any, gain: Any) -> int:
 @bare
 def move_diagonal(table: Any, shrink: int, r: float, row: Any, k: int, alpha: float, beta: float) -> None:
     """One column where its covariance is a diagonal kept beside the means."""
-    size = block(table)
-    mean = column(k, size)
+    mean = column(k)
     if shrink == ALONE:
         move_alone(table, r, row, mean, alpha, beta)
         return
@@ -63,58 +61,56 @@ def move_diagonal(table: Any, shrink: int, r: float, row: Any, k: int, alpha: fl
         while t > start:
             t -= np.uint64(1)
             j = row.features[t]
-            variance = table[j, mean + size]
+            variance = table[j, mean + QUAD]
             gain = variance * table.dtype.type(number(row, t))
             table[j, mean] += a * gain
-            table[j, mean + size] = max(zero, variance - b * (gain * gain))  # rounding must not make it negative
+            table[j, mean + QUAD] = max(zero, variance - b * (gain * gain))  # rounding must not make it negative
         return
     t, start = np.uint64(row.stop), np.uint64(row.start)
     while t > start:
         t -= np.uint64(1)
         j = row.features[t]
         x = np.float64(number(row, t))
-        variance = np.float64(table[j, mean + size])
+        variance = np.float64(table[j, mean + QUAD])
         gain = variance * x
         table[j, mean] += np.float64(alpha) * gain
         kept = 1.0 / (1.0 + np.float64(beta) * gain * x)
-        table[j, mean + size] = variance * kept if shrink == INVERSE else variance * kept * kept
+        table[j, mean + QUAD] = variance * kept if shrink == INVERSE else variance * kept * kept
 
 
 @bare
 def move_two(table: Any, row: Any, moves: Any) -> None:
     """Two columns at once, as `move_diagonal` would move them one after the other."""
     first, alpha, beta, second, alpha2, beta2 = moves
-    size = block(table)
-    mean, mean2, zero = column(first, size), column(second, size), table.dtype.type(0.0)
+    mean, mean2, zero = column(first), column(second), table.dtype.type(0.0)
     a, b, a2, b2 = table.dtype.type(alpha), table.dtype.type(beta), table.dtype.type(alpha2), table.dtype.type(beta2)
     t, start = np.uint64(row.stop), np.uint64(row.start)
     while t > start:
         t -= np.uint64(1)
         j = row.features[t]
         x = table.dtype.type(number(row, t))
-        variance, variance2 = table[j, mean + size], table[j, mean2 + size]
+        variance, variance2 = table[j, mean + QUAD], table[j, mean2 + QUAD]
         gain, gain2 = variance * x, variance2 * x
         table[j, mean] += a * gain
         table[j, mean2] += a2 * gain2
-        table[j, mean + size] = max(zero, variance - b * (gain * gain))
-        table[j, mean2 + size] = max(zero, variance2 - b2 * (gain2 * gain2))
+        table[j, mean + QUAD] = max(zero, variance - b * (gain * gain))
+        table[j, mean2 + QUAD] = max(zero, variance2 - b2 * (gain2 * gain2))
 
 
 @bare
 def move_alone(table: Any, r: float, row: Any, mean: int, alpha: float, target: float) -> None:
     """Least squares of each feature by itself: A += x^2 / r, A w += target x / r, after a shift by alpha Sigma x."""
-    size = block(table)
     t, start = np.uint64(row.stop), np.uint64(row.start)
     while t > start:
         t -= np.uint64(1)
         j = row.features[t]
         x = np.float64(number(row, t))
-        variance = np.float64(table[j, mean + size])
+        variance = np.float64(table[j, mean + QUAD])
         gain = variance * x
         moved = np.float64(table[j, mean]) + np.float64(alpha) * gain
         after = variance / (1.0 + gain * x / r)
         table[j, mean] = (moved / variance + np.float64(target) * x / r) * after
-        table[j, mean + size] = after
+        table[j, mean + QUAD] = after
 
 
 @bare

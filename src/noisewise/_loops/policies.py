@@ -12,20 +12,18 @@ from noisewise._loops.state import BETA, CLASSES, PER_ACTION, PROJECT, RATES, RH
 
 
 @inlined
-def fill_bounds(integers: Any, reals: Any, work: Any) -> None:
-    """The upper bound of each class: what is believed of it, and `width` standard deviations."""
-    n, width = integers[CLASSES], reals[WIDTH]
+def fill_bounds(integers: Any, reals: Any, work: Any) -> Any:
+    """The upper bound of each class, its mean and `width` standard deviations; false if the means are just that."""
+    width, project = reals[WIDTH], integers[PROJECT]
     if integers[SIGNAL] == VALUE:
         fill_corrected(integers, reals, work)
-        return
-    for k in range(n):
-        work.bounds[k] = work.means[k]
-    if integers[PROJECT]:
-        for k in range(n):
-            work.bounds[k] = min(1.0, max(-1.0, work.bounds[k]))
-    if width > 0.0:
-        for k in range(n):
-            work.bounds[k] += width * np.sqrt(max(0.0, work.variances[k]))
+        return True
+    if not (width > 0.0 or project):
+        return False
+    for k in range(np.uint64(integers[CLASSES])):  # unsigned: no test for places counted from the end
+        mean = min(1.0, max(-1.0, work.means[k])) if project else work.means[k]
+        work.bounds[k] = mean + width * np.sqrt(max(0.0, work.variances[k])) if width > 0.0 else mean
+    return True
 
 
 @bare
@@ -53,27 +51,25 @@ def fill_corrected(integers: Any, reals: Any, work: Any) -> None:
 
 @inlined
 def highest(scores: Any, n: int, allowed: Any) -> Any:
-    """The first allowed class of those with the highest score; without jumps, which could not be foreseen."""
-    top, best = -np.inf, -1
-    for k in range(n):
+    """The first allowed class of those with the highest score."""
+    top = -np.inf
+    for k in range(np.uint64(n)):  # unsigned: no test for places counted from the end
         top = max(top, scores[k] if allowed[k] else -np.inf)
-    for k in range(n - 1, -1, -1):
-        best = k if allowed[k] & (scores[k] == top) else best
-    return best if best >= 0 else nth_allowed(allowed, 0)
+    for k in range(np.uint64(n)):
+        if allowed[k] and scores[k] == top:
+            return np.int64(k)
+    return nth_allowed(allowed, 0)  # no score is a number
 
 
 @inlined
-def act(state: Any, work: Any, allowed: Any, decided: Any) -> tuple[int, int, float]:
+def act(state: Any, work: Any, allowed: Any, n_allowed: int, decided: Any) -> tuple[int, int, float]:
     """The action played, the best one, and the probability of the one played; steps the chance if it is needed."""
     integers, reals = state.integers, state.reals
-    fill_bounds(integers, reals, work)
-    best = highest(work.bounds, integers[CLASSES], allowed)
+    scores = work.bounds if fill_bounds(integers, reals, work) else work.means
+    best = highest(scores, integers[CLASSES], allowed)
     share = reals[SHARE]
     if share <= 0.0 or decided:
         return best, best, 1.0
-    n_allowed = 0
-    for k in range(allowed.shape[0]):
-        n_allowed += allowed[k]
     u = uniform(state.chance)
     action = best
     if u < share:
@@ -82,6 +78,15 @@ def act(state: Any, work: Any, allowed: Any, decided: Any) -> tuple[int, int, fl
     if action == best:
         probability += 1.0 - share
     return action, best, probability
+
+
+@bare
+def count_allowed(allowed: Any) -> int:
+    """How many classes are allowed."""
+    n = 0
+    for k in range(allowed.shape[0]):
+        n += allowed[k]
+    return n
 
 
 @bare

@@ -8,8 +8,8 @@ import numpy as np
 
 from noisewise._loops.compiled import bare, inlined
 from noisewise._loops.moves import move
-from noisewise._loops.policies import act
-from noisewise._loops.rows import DenseRow, Row, compact, look_at_rest
+from noisewise._loops.policies import act, count_allowed
+from noisewise._loops.rows import DenseRow, Row, compact, look_ahead_to_the_end, look_at_rest
 from noisewise._loops.scores import score
 from noisewise._loops.signals import plan
 from noisewise._loops.state import MISTAKES, ROUNDS, SPARE, UPDATES, State, Work
@@ -52,11 +52,11 @@ def learn(
 
 
 @inlined
-def one_round(state: Any, row: Any, work: Any, allowed: Any, i: int, log: Any) -> bool:
+def one_round(state: Any, row: Any, work: Any, allowed: Any, n_allowed: int, i: int, log: Any) -> bool:
     """Round i of a stream; fills row i of the log unless it is given, and learns. False if the row is not finite."""
     if not score(state, row, work):
         return False
-    action, best, probability = act(state, work, allowed, log.given)
+    action, best, probability = act(state, work, allowed, n_allowed, log.given)
     true = log.true[i]
     if log.given:
         action, probability, observed = log.actions[i], log.probabilities[i], np.int64(log.feedback[i])
@@ -72,19 +72,18 @@ def one_round(state: Any, row: Any, work: Any, allowed: Any, i: int, log: Any) -
 @bare
 def play_dense(state: Any, X: Any, log: Any, scratch: Any, allowed: Any) -> int:
     """Play (or, if the log is given, relive) a dense X up to the first row that is not finite: its number, or -1."""
-    work = divide(state, scratch)
+    work, n_allowed = divide(state, scratch), count_allowed(allowed)
     room = X.shape[1] + SPARE
     here, there = work.features[:room], work.features[room:]
     n, last = np.int64(0), X.shape[0] - 1
     if last >= 0:
         n = np.int64(look_at_rest(X[0], np.int64(0), here, np.uint64(0)))
     for i in range(X.shape[0]):
-        following = min(i + 1, last)
         work.ahead[:] = 0
-        row = DenseRow(here, X[i], 0, n, X, following, there)
-        if not one_round(state, row, work, allowed, i, log):
+        row = DenseRow(here, X[i], 0, n, X[min(i + 1, last)], there)
+        if not one_round(state, row, work, allowed, n_allowed, i, log):
             return i
-        n = np.int64(look_at_rest(X[following], work.ahead[0], there, np.uint64(work.ahead[1])))
+        n = np.int64(look_ahead_to_the_end(row, work.ahead[0], np.uint64(work.ahead[1])))
         here, there = there, here
     return -1
 
@@ -92,10 +91,10 @@ def play_dense(state: Any, X: Any, log: Any, scratch: Any, allowed: Any) -> int:
 @bare
 def play_sparse(state: Any, indptr: Any, indices: Any, data: Any, log: Any, scratch: Any, allowed: Any) -> int:
     """The same for the rows of a CSR matrix."""
-    work = divide(state, scratch)
+    work, n_allowed = divide(state, scratch), count_allowed(allowed)
     for i in range(indptr.shape[0] - 1):
         row = Row(indices, data, int(indptr[i]), int(indptr[i + 1]))
-        if not one_round(state, row, work, allowed, i, log):
+        if not one_round(state, row, work, allowed, n_allowed, i, log):
             return i
     return -1
 
@@ -105,7 +104,7 @@ def decide_row(state: Any, row: Any, work: Any, allowed: Any) -> Any:
     """Action, best action and the action's probability for one row, -1 if it is not finite; changes the chance only."""
     if not score(state, row, work):
         return -1, -1, 0.0
-    return act(state, work, allowed, np.bool_(False))
+    return act(state, work, allowed, count_allowed(allowed), np.bool_(False))
 
 
 @inlined

@@ -9,7 +9,7 @@ from numba.extending import overload
 from numpy.typing import NDArray
 
 from noisewise._loops.compiled import INLINED, inlined
-from noisewise._loops.lanes import POSITIONS, block, nonzero_bits, popcount, prefetch, put8
+from noisewise._loops.lanes import POSITIONS, nonzero_bits, per_line, popcount, prefetch, put8
 
 LINES_AHEAD = 32  # of the next row, asked of memory before they are looked at
 
@@ -26,15 +26,14 @@ class Row(NamedTuple):
 class DenseRow(NamedTuple):
     """Row i of a dense X: the ``features[start:stop]`` that are not zero, and the ``values`` of all features.
 
-    ``found`` takes the non-zeros of row ``following``.
+    ``found`` takes the non-zeros of the ``following`` row.
     """
 
     features: NDArray[Any]
     values: NDArray[Any]
     start: int
     stop: Any
-    X: NDArray[Any]
-    following: int
+    following: NDArray[Any]
     found: NDArray[Any]
 
 
@@ -83,11 +82,19 @@ def look_ahead(row: Any, seen: int, n: Any) -> Any:
 
 @inlined
 def _look_ahead(row: Any, seen: int, n: Any) -> Any:
-    if seen + 8 <= row.X.shape[1]:
-        prefetch(row.X, row.following, seen + LINES_AHEAD * 2 * block(row.X))
-        n = look_at_eight(row.X[row.following], seen, row.found, n)
+    if seen + 8 <= row.following.shape[0]:
+        prefetch(row.following, seen + LINES_AHEAD * per_line(row.following))
+        n = look_at_eight(row.following, seen, row.found, n)
         seen += 8
     return seen, n
+
+
+@inlined
+def look_ahead_to_the_end(row: Any, seen: Any, n: Any) -> Any:
+    """Look at what is left of the next dense row; how many non-zeros it has."""
+    while seen + 8 <= row.following.shape[0]:
+        seen, n = _look_ahead(row, seen, n)
+    return look_at_rest(row.following, seen, row.found, n)
 
 
 # Which kind of row it is, is settled when the loop is compiled.

@@ -7,55 +7,74 @@ from typing import Any
 import numpy as np
 
 from noisewise._loops.compiled import bare, inlined
-from noisewise._loops.lanes import block, even_blocks, load, muladd, odd_blocks, prefetch, store, zeros
+from noisewise._loops.lanes import (
+    length,
+    load,
+    muladd,
+    per_line,
+    prefetch_row,
+    store,
+    store_even,
+    store_odd,
+    zero_quads,
+    zero_registers,
+)
 from noisewise._loops.rows import look_ahead, number
-from noisewise._loops.state import CLASSES, COVARIANCE, DIAGONAL, FULL, PASSIVE_AGGRESSIVE, RULE
+from noisewise._loops.state import CLASSES, COVARIANCE, DIAGONAL, FULL, PASSIVE_AGGRESSIVE, QUAD, RULE
 
-AHEAD = np.uint64(16)  # rows of the table asked for before they are needed
+AHEAD = 2  # times the numbers in a line of memory: rows of the table asked for before they are needed
 IN_CACHE = 1 << 19  # bytes: a smaller table stays near by itself
 
 
-def _sum_blocks(n_blocks: int, record: bool) -> Any:
+@inlined
+def add_term(table: Any, row: Any, t: Any, column: int, squared: bool, total: Any) -> Any:
+    """Add x times the table's row for the t-th non-zero; where asked for, odd quads take x squared."""
+    x = table.dtype.type(number(row, t))
+    return muladd(x, x * x if squared else x, load(table, row.features[t], column, total), total)
+
+
+def _sums(n: int, record: bool) -> Any:
     @bare
-    def sum_blocks(table: Any, row: Any, column: int, means: Any, variances: Any, ahead: Any) -> None:
+    def sums(table: Any, row: Any, column: int, means: Any, variances: Any, ahead: Any) -> None:
         """Sums of x times the table's row from a column on, feature by feature; variances take x squared."""
         features = row.features
-        total = zeros(table, n_blocks)
+        total = zero_quads(table, n) if record else zero_registers(table, n)
         seen, found = ahead[0], np.uint64(ahead[1])
+        one, two, far = np.uint64(1), np.uint64(2), np.uint64(AHEAD * per_line(table))
         t, stop = np.uint64(row.start), np.uint64(row.stop)  # unsigned: no test for places counted from the end
         if table.nbytes > IN_CACHE:
-            while t < stop and t + AHEAD < np.uint64(features.shape[0]):
-                for place in range(0, n_blocks, 2):
-                    prefetch(table, features[t + AHEAD], column + place * block(table))
+            while t < stop and t + far < np.uint64(features.shape[0]):
+                for place in range(0, length(total), per_line(table)):
+                    prefetch_row(table, features[t + far], column + place)
                 seen, found = look_ahead(row, seen, found)
-                x = table.dtype.type(number(row, t))
-                total = muladd(x, x * x if record else x, load(table, features[t], column, total), total)
-                t += np.uint64(1)
-        while t < stop:
+                total = add_term(table, row, t, column, record, total)
+                t += one
+        while t + one < stop:
             seen, found = look_ahead(row, seen, found)
-            x = table.dtype.type(number(row, t))
-            total = muladd(x, x * x if record else x, load(table, features[t], column, total), total)
-            t += np.uint64(1)
+            total = add_term(table, row, t, column, record, total)
+            total = add_term(table, row, t + one, column, record, total)
+            t += two
+        if t < stop:
+            total = add_term(table, row, t, column, record, total)
         ahead[0], ahead[1] = seen, found
         if record:
-            store(means, column // 2, even_blocks(total))
-            store(variances, column // 2, odd_blocks(total))
+            store_even(means, column // 2, total)
+            store_odd(variances, column // 2, total)
         else:
             store(means, column, total)
 
-    return sum_blocks
+    return sums
 
 
-# made for these widths, others are put together from them; records are means and variances in turn
-_means1, _means2, _means3 = _sum_blocks(1, False), _sum_blocks(2, False), _sum_blocks(3, False)
-_means4, _means5 = _sum_blocks(4, False), _sum_blocks(5, False)
-_record2, _record4, _record6, _record10 = (_sum_blocks(n, True) for n in (2, 4, 6, 10))
+# made for these widths, others are put together from them: registers of means, quads of means and variances in turn
+_means1, _means2, _means3, _means4, _means5 = (_sums(n, False) for n in (1, 2, 3, 4, 5))
+_record2, _record4, _record6, _record10 = (_sums(n, True) for n in (2, 4, 6, 10))
 
 
 @inlined
 def sum_means(table: Any, row: Any, work: Any) -> None:
     """Fill the means with the row's sums over its features."""
-    size = block(table)
+    size = per_line(table) // 2
     column = np.int64(0)  # a literal would be compiled for by itself
     while column < table.shape[1]:
         left = (table.shape[1] - column) // size
@@ -79,28 +98,27 @@ def sum_means(table: Any, row: Any, work: Any) -> None:
 @inlined
 def sum_records(table: Any, row: Any, work: Any) -> None:
     """The same for means and variances."""
-    size = block(table)
     column = np.int64(0)
     while column < table.shape[1]:
-        left = (table.shape[1] - column) // size
+        left = (table.shape[1] - column) // QUAD
         if left >= 10:
             _record10(table, row, column, work.means, work.variances, work.ahead)
-            column += 10 * size
+            column += 10 * QUAD
         elif left >= 6:
             _record6(table, row, column, work.means, work.variances, work.ahead)
-            column += 6 * size
+            column += 6 * QUAD
         elif left >= 4:
             _record4(table, row, column, work.means, work.variances, work.ahead)
-            column += 4 * size
+            column += 4 * QUAD
         else:
             _record2(table, row, column, work.means, work.variances, work.ahead)
-            column += 2 * size
+            column += 2 * QUAD
 
 
 @inlined
-def column(k: int, size: int) -> int:
-    """Where the mean of column k lies in a row of means and variances; its variance is a block further on."""
-    return k // size * 2 * size + k % size
+def column(k: int) -> int:
+    """Where the mean of column k lies in a row of means and variances; its variance is a quad further on."""
+    return k // QUAD * 2 * QUAD + k % QUAD
 
 
 @inlined

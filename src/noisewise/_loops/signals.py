@@ -69,14 +69,15 @@ def plan(
 
 
 @inlined
-def best_other(means: Any, n: int, k: int) -> int:
+def best_other(means: Any, n: int, k: int) -> Any:
     """The first of those classes with the highest mean score, k left out."""
-    top, best = -np.inf, -1
-    for j in range(n):
-        top = max(top, means[j] if j != k else -np.inf)
-    for j in range(n - 1, -1, -1):
-        best = j if (j != k) & (means[j] == top) else best
-    return best if best >= 0 else int(k == 0)
+    top = -np.inf
+    for j in range(np.uint64(n)):
+        top = max(top, means[j] if np.int64(j) != k else -np.inf)
+    for j in range(np.uint64(n)):
+        if means[j] == top and np.int64(j) != k:
+            return np.int64(j)
+    return np.int64(k == 0)
 
 
 @bare

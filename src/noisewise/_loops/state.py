@@ -14,6 +14,8 @@ CLASSES, COLUMNS, SIGNAL, RULE, VARIANT, COVARIANCE, SHRINK, PROJECT, ROUNDS, UP
 WIDTH, SHARE, STEP, PHI, RIDGE, SCALED, RUNNING, RATES = range(8)
 H0, H1, RHO0, BETA, USELESS = range(5)
 PER_ACTION = 5
+HUGE_PAGE = 1 << 21  # bytes
+QUAD = 4  # means, or variances, that stand together
 SPARE = 8  # non-zeros of a row are written eight at a time, so that many places more than are read
 
 # signals
@@ -31,8 +33,8 @@ DROP, INVERSE, EXACT, ALONE = range(4)
 class State(NamedTuple):
     """A learner between two rounds: few arrays, because each costs a call from Python a tenth of a microsecond.
 
-    ``table`` has a row for each feature. With a diagonal covariance a row holds blocks of 32 bytes, means and variances
-    in turn; otherwise means only. ``sigma`` holds a full covariance for each class, or nothing.
+    ``table`` has a row for each feature. With a diagonal covariance these are means and variances, a quad in turn;
+    otherwise means only. ``sigma`` holds a full covariance for each class, or nothing.
     """
 
     table: NDArray[Any]
@@ -71,14 +73,13 @@ class Log(NamedTuple):
 
 def new_table(n_features: int, n_columns: int, covariance: int, dtype: Any, variance: float = 1.0) -> NDArray[Any]:
     """Means of zero and, if the covariance is diagonal, equal variances, in the layout of `State`."""
-    block = block_size(dtype)
-    width = -(-n_columns // block) * block
     if covariance != DIAGONAL:
-        return aligned((n_features, width), dtype)
-    record = np.zeros(2 * width, dtype=dtype)
-    record.reshape(-1, 2, block)[:, 1] = variance
-    table = aligned((n_features, 2 * width), dtype)
-    table[...] = record
+        size = per_register(dtype)
+        return aligned((n_features, -(-n_columns // size) * size), dtype)
+    record = np.zeros((-(-n_columns // QUAD), 2, QUAD), dtype=dtype)
+    record[:, 1] = variance
+    table = aligned((n_features, record.size), dtype)
+    table[...] = record.ravel()
     return table
 
 
@@ -104,17 +105,20 @@ def scored(table: NDArray[Any], scratch: NDArray[np.float64]) -> tuple[NDArray[n
     return scratch[start : start + width], scratch[start + width : start + 2 * width]
 
 
-def block_size(dtype: Any) -> int:
-    """How many numbers make a block of 32 bytes."""
+def per_register(dtype: Any) -> int:
+    """How many numbers fill a register of 32 bytes."""
     return 32 // int(np.dtype(dtype).itemsize)
 
 
 def aligned(shape: tuple[int, int], dtype: Any) -> NDArray[Any]:
-    """Zeros whose first byte lies on a 64-byte boundary, so that a record does not straddle cache lines."""
-    itemsize = np.dtype(dtype).itemsize
-    size = shape[0] * shape[1]
-    room = np.zeros(size + 64 // itemsize, dtype=dtype)
-    skip = (-room.ctypes.data % 64) // itemsize
+    """Zeros from a 64-byte boundary on, so that a record does not straddle cache lines; large ones from a huge page on.
+
+    Memory that fills huge pages is found with one look-up for 2 MiB of it, not one for every 4 KiB.
+    """
+    itemsize, size = np.dtype(dtype).itemsize, shape[0] * shape[1]
+    boundary = HUGE_PAGE if size * itemsize >= HUGE_PAGE else 64
+    room = np.zeros((-(-size * itemsize // boundary) + 1) * boundary // itemsize, dtype=dtype)
+    skip = (-room.ctypes.data % boundary) // itemsize
     return room[skip : skip + size].reshape(shape)
 
 
@@ -131,5 +135,5 @@ def variances(table: NDArray[Any], n_columns: int) -> NDArray[Any]:
 
 
 def _part(table: NDArray[Any], part: int) -> NDArray[Any]:
-    blocks = table.reshape(len(table), -1, 2, block_size(table.dtype))
-    return np.ascontiguousarray(blocks[:, :, part]).reshape(len(table), -1)
+    quads = table.reshape(len(table), -1, 2, QUAD)
+    return np.ascontiguousarray(quads[:, :, part]).reshape(len(table), -1)

@@ -231,11 +231,11 @@ def _grown(learner: OnlineClassifier, n_features: int, n_classes: int) -> Online
     if not hasattr(learner, "table_"):
         return larger
     old_width, old_classes = learner.n_features_in_, len(learner.classes_)
-    block = codes.block_size(learner.table_.dtype)
-    parts = 2 if learner.kinds_[codes.COVARIANCE] == codes.DIAGONAL else 1  # means and variances, block by block
-    old, new = (one.table_.reshape(len(one.table_), -1, parts, block) for one in (learner, larger))
+    parts = 2 if learner.kinds_[codes.COVARIANCE] == codes.DIAGONAL else 1  # means and variances, four by four
+    old, new = (one.table_.reshape(len(one.table_), -1, parts, codes.QUAD) for one in (learner, larger))
     for column in range(old_classes):
-        new[:old_width, column // block, :, column % block] = old[:, column // block, :, column % block]
+        quad, place = divmod(column, codes.QUAD)
+        new[:old_width, quad, :, place] = old[:, quad, :, place]
     larger.sigma_[:old_classes, :old_width, :old_width] = learner.sigma_
     larger.sums_[...], larger.counts_[...] = learner.sums_, learner.counts_
     return larger
