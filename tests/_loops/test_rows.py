@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from noisewise._loops import state
 from noisewise._loops.compiled import bare
-from noisewise._loops.lanes import even_blocks, load, odd_blocks, store, zeros
+from noisewise._loops.lanes import load, store_even, store_odd, zero_quads
 from noisewise._loops.policies import highest
 from noisewise._loops.rows import compact
 from noisewise._loops.signals import best_other
@@ -16,9 +17,9 @@ WIDTHS = [1, 7, 8, 9, 16, 37]
 
 @bare
 def parts_of_record(table, means, variances):
-    record = load(table, 0, 0, zeros(table, 4))
-    store(means, 0, even_blocks(record))
-    store(variances, 0, odd_blocks(record))
+    record = load(table, 0, 0, zero_quads(table, 4))
+    store_even(means, 0, record)
+    store_odd(variances, 0, record)
 
 
 def some_zeros(rng, shape, dtype=np.float64):
@@ -40,13 +41,48 @@ def test_non_zeros_are_those_of_numpy_and_nan_is_one_of_them(width, dtype, rng):
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_records_are_taken_apart_and_widened(dtype, rng):
-    size = 32 // np.dtype(dtype).itemsize
-    table = rng.normal(size=(1, 4 * size)).astype(dtype)
-    means, variances = np.zeros(2 * size), np.zeros(2 * size)
+    table = rng.normal(size=(1, 16)).astype(dtype)
+    means, variances = np.zeros(8), np.zeros(8)
     parts_of_record(table, means, variances)
-    blocks = table.reshape(4, size)
-    assert np.array_equal(means, blocks[0::2].ravel())
-    assert np.array_equal(variances, blocks[1::2].ravel())
+    quads = table.reshape(4, 4)
+    assert np.array_equal(means, quads[0::2].ravel())
+    assert np.array_equal(variances, quads[1::2].ravel())
+
+
+def plain_arow(X, y, n_classes):
+    means, variances = np.zeros((X.shape[1], n_classes)), np.ones((X.shape[1], n_classes))
+    for x, true in zip(X.astype(float), y):
+        scores, spread = x @ means, x**2 @ variances
+        rival = np.where(np.arange(n_classes) == true, -np.inf, scores).argmax()
+        lack = 1 - scores[true] + scores[rival]
+        if lack > 0:
+            beta = 1 / (spread[true] + spread[rival] + 1)
+            for k, sign in ((true, 1), (rival, -1)):
+                gain = variances[:, k] * x
+                means[:, k] += sign * lack * beta * gain
+                variances[:, k] -= beta * gain**2
+    return means, variances
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("n_classes", [2, 4, 5, 9, 13, 20, 21, 26, 45])
+def test_any_number_of_classes_is_scored_and_moved_as_by_plain_loops(n_classes, dtype, rng):
+    X, y = some_zeros(rng, (90, 11), dtype), rng.integers(n_classes, size=90)
+    y[:n_classes] = range(n_classes)
+    weights = np.zeros((n_classes, 11), dtype)
+    for x, true in zip(X, y):
+        scores = np.zeros(n_classes, dtype)
+        for j in np.flatnonzero(x):
+            scores += x[j] * weights[:, j]
+        guess = scores.argmax()
+        if guess != true:
+            weights[true] += x
+            weights[guess] -= x
+    assert np.array_equal(recipes.perceptron().fit(X, y).coef_, weights)
+    means, variances = plain_arow(X, y, n_classes)
+    table, tolerance = recipes.arow().fit(X, y).table_, 1e-9 if dtype == np.float64 else 1e-4
+    np.testing.assert_allclose(state.means(table, n_classes, state.DIAGONAL), means, atol=tolerance)
+    np.testing.assert_allclose(state.variances(table, n_classes), variances, atol=tolerance)
 
 
 @pytest.mark.parametrize("make", [recipes.perceptron, recipes.arow, recipes.mpa])

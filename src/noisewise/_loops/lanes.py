@@ -102,3 +102,8 @@ def put8(positions: Any, byte: int, j: int, index: Any, n: int) -> None:
 def popcount(byte: int) -> int:
     """How many bits are set."""
     return int(byte).bit_count()
+
+
+@meaning(intrinsics.stay_apart)
+def stay_apart() -> None:
+    """Keep the function that says so apart from those that call it: its loop then has the registers for itself."""

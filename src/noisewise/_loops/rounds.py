@@ -16,11 +16,10 @@ from noisewise._loops.state import MISTAKES, ROUNDS, SPARE, UPDATES, State, Work
 
 
 @bare
-def observe(right: bool, action: int, noise: Any, u: float) -> int:
+def observe(right: bool, action: int, noise: Any, u: float) -> Any:
     """What is seen of right or wrong through the noise (rho0, rho1 of each action), decided by the uniform u."""
-    if right:
-        return 1 if u >= noise[action, 1] else 0
-    return 1 if u >= 1.0 - noise[action, 0] else 0
+    wrong = noise[action, 1] if right else 1.0 - noise[action, 0]  # the chance to be seen as wrong; no jump
+    return np.int64(u >= wrong)
 
 
 @bare
@@ -62,7 +61,7 @@ def one_round(state: Any, row: Any, work: Any, allowed: Any, n_allowed: int, i: 
         action, probability, observed = log.actions[i], log.probabilities[i], np.int64(log.feedback[i])
     else:
         u = log.uniforms[i] if log.uniforms.shape[0] else 0.5
-        observed = np.int64(observe(action == true, action, log.noise, u))
+        observed = observe(action == true, action, log.noise, u)
         log.actions[i], log.probabilities[i], log.feedback[i] = action, probability, observed
         state.integers[MISTAKES] += action != true
     learn(state, row, work, action, best, probability, observed, true)

@@ -13,6 +13,7 @@ from noisewise._loops.lanes import (
     muladd,
     per_line,
     prefetch_row,
+    stay_apart,
     store,
     store_even,
     store_odd,
@@ -37,6 +38,7 @@ def _sums(n: int, record: bool) -> Any:
     @bare
     def sums(table: Any, row: Any, column: int, means: Any, variances: Any, ahead: Any) -> None:
         """Sums of x times the table's row from a column on, feature by feature; variances take x squared."""
+        stay_apart()
         features = row.features
         total = zero_quads(table, n) if record else zero_registers(table, n)
         seen, found = ahead[0], np.uint64(ahead[1])
