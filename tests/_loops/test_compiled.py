@@ -1,15 +1,43 @@
-"""Compiled code that is older than what it was made from is not used."""
+"""Compiled code that is older than what it was made from, or was made for something else, is not used."""
 
 import os
+import pickle
 
-from noisewise._loops.compiled import forget_outdated
+import numpy as np
+import pytest
+
+from noisewise._loops.compiled import COMPILING, compiled, forget_outdated
 
 
 def test_compiled_code_older_than_any_source_is_removed(tmp_path):
     (tmp_path / "__pycache__").mkdir()
     times = {"a.py": 100, "b.py": 200, "__pycache__/a.old.nbi": 150, "__pycache__/b.new.nbi": 250}
+    times |= {"__pycache__/a.old.1.nbc": 150}
     for name, when in times.items():
         (tmp_path / name).write_text("")
         os.utime(tmp_path / name, (when, when))
     forget_outdated(tmp_path)
     assert [path.name for path in (tmp_path / "__pycache__").iterdir()] == ["b.new.nbi"]
+
+
+def double(x):
+    return x + x
+
+
+@pytest.mark.skipif(not COMPILING, reason="compilation is off")
+def test_processes_that_compile_at_once_do_not_take_each_others_code(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr("numba.config.CACHE_DIR", str(tmp_path))
+    ours, theirs = compiled(double), compiled(double)
+    monkeypatch.setattr(theirs._cache._cache_file, "_load_index", dict)  # as it was when both began
+    ours(1)
+    theirs(np.ones(2))
+    (index,) = tmp_path.rglob("*.nbi")
+    with index.open("rb") as file:
+        pickle.load(file)
+        kept = pickle.load(file)[1]
+    assert len(kept) == 1  # the last one wrote the index
+    assert len(list(tmp_path.rglob("*.nbc"))) == 2  # but not over the code of the other
+    afterwards = compiled(double)
+    assert afterwards(3) == 6
+    assert np.array_equal(afterwards(np.ones(2)), [2, 2])

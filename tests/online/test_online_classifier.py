@@ -136,8 +136,32 @@ def test_rows_are_not_copied(kind):
 
 
 @pytest.mark.parametrize("column", [-1, 4])
-def test_sparse_rows_with_columns_that_do_not_exist_are_refused(column):
+@pytest.mark.parametrize("kind", [np.int32, np.int64])
+def test_sparse_rows_with_columns_that_do_not_exist_are_refused_and_nothing_is_learnt(column, kind):
+    good, bad, y = sp.csr_array(np.eye(4)), sp.csr_array(np.eye(4)), [0, 1, 0, 1]
+    bad.indices = bad.indices.astype(kind)
+    bad.indices[2] = column
+    model, bandit = recipes.perceptron().fit(good, y), recipes.ucwl(2)
+    bandit.play(good, y)
+    before, played = model.table_.copy(), bandit.table_.copy()
+    refused = [
+        lambda: recipes.perceptron().fit(bad, y),
+        lambda: model.partial_fit(bad, y),
+        lambda: model.predict(bad),
+        lambda: bandit.play(bad, y),
+        lambda: bandit.learn_logged(bad, y, y, 0.5),
+        lambda: bandit.decide(bad[[2]]),
+        lambda: recipes.rcine(2).play(bad, y),
+    ]
+    for act in refused:
+        with pytest.raises(ValueError, match="column numbers outside 0 to 3"):
+            act()
+    assert np.array_equal(model.table_, before)
+    assert np.array_equal(bandit.table_, played)
+
+
+def test_sparse_rows_outside_their_numbers_are_refused():
     X = sp.csr_array(np.eye(4))
-    X.indices[2] = column
-    with pytest.raises(ValueError, match="column numbers outside 0 to 3"):
+    X.indptr[2] = 9
+    with pytest.raises(ValueError, match="do not lie within its numbers"):
         recipes.perceptron().fit(X, [0, 1, 0, 1])

@@ -4,31 +4,50 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+from uuid import uuid4
 
 from numba import njit
+
+Loop = TypeVar("Loop", bound=Callable[..., Any])
 
 
 def forget_outdated(folder: Path) -> None:
     """Remove compiled code older than any source file of a folder: numba looks at one file, but code is inlined."""
     newest = max(source.stat().st_mtime for source in folder.glob("*.py"))
-    for index in (folder / "__pycache__").glob("*.nbi"):
+    for kept in (folder / "__pycache__").glob("*.nb[ic]"):
         try:
-            if index.stat().st_mtime < newest:
-                index.unlink()
+            if kept.stat().st_mtime < newest:
+                kept.unlink()
         except OSError:  # another process was quicker, or the folder is not ours to change
             continue
 
 
-forget_outdated(Path(__file__).parent)
-compiled = njit(cache=True, nogil=True, error_model="numpy")
+def kept_on_disk(**options: Any) -> Callable[[Loop], Loop]:
+    """Compile when first called, and keep the code in files of names that are never given twice.
 
-# Loops that allocate nothing: without numba's counting of references (_nrt), a round takes half the time.
+    Numba numbers the files of a function, so processes that compile it at once, or after its source has changed, take
+    the same names, and one may be handed what was compiled for other arguments or from the old source.
+    """
+
+    def decorate(function: Loop) -> Loop:
+        made: Loop = _njit(cache=True, nogil=True, error_model="numpy", **options)(function)
+        files = getattr(getattr(made, "_cache", None), "_cache_file", None)  # None if compilation is off
+        if files is not None:
+            files._data_name = lambda number: f"{Path(files._index_name).stem}.{uuid4().hex}.nbc"
+        return made
+
+    return decorate
+
+
+forget_outdated(Path(__file__).parent)
 _njit: Any = njit
-bare = _njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+compiled = kept_on_disk()
+# Loops that allocate nothing: without numba's counting of references (_nrt), a round takes half the time.
+bare = kept_on_disk(_nrt=False)
 # Made part of whoever calls them: handing over arrays from one short loop to the next takes as long as their work.
+inlined = kept_on_disk(_nrt=False, forceinline=True)
 INLINED: Any = {"nogil": True, "error_model": "numpy", "_nrt": False, "forceinline": True}
-inlined = _njit(cache=True, **INLINED)
 
 
 def _nothing() -> None:

@@ -89,10 +89,13 @@ def play_dense(state: Any, X: Any, log: Any, scratch: Any, allowed: Any) -> int:
 
 @bare
 def play_sparse(state: Any, indptr: Any, indices: Any, data: Any, log: Any, scratch: Any, allowed: Any) -> int:
-    """The same for the rows of a CSR matrix."""
+    """The same for the rows of a CSR matrix, which also stops where a column does not exist."""
     work, n_allowed = divide(state, scratch), count_allowed(allowed)
+    n_features = state.table.shape[0]
     for i in range(indptr.shape[0] - 1):
         row = Row(indices, data, int(indptr[i]), int(indptr[i + 1]))
+        if row.start < row.stop and max(indices[row.start], indices[row.stop - 1]) >= n_features:  # they are sorted
+            return i
         if not one_round(state, row, work, allowed, n_allowed, i, log):
             return i
     return -1

@@ -46,7 +46,7 @@ def look_at_eight(row: Any, j: int, index: Any, n: Any) -> Any:
 
 
 @inlined
-def look_at_rest(row: Any, j: int, index: Any, n: Any) -> Any:
+def look_at_rest(row: Any, j: Any, index: Any, n: Any) -> Any:
     """All non-zeros from j on, into ``index[n:]``; how many there are then."""
     d = row.shape[0]
     while j + 8 <= d:

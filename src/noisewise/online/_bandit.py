@@ -21,7 +21,7 @@ from noisewise.online._core import blank_log, chance_state, loops
 from noisewise.online._decision import Decision, History, check_probabilities
 from noisewise.online._policies import Policy, UpperConfidence
 from noisewise.online._rates import Noise, flip_rates, known_classes, rates_as_noise
-from noisewise.online._rows import NOT_FINITE, refuse_not_finite
+from noisewise.online._rows import NOT_FINITE, refuse_unusable
 from noisewise.online._rules import Confidence, Rule
 from noisewise.online._signals import FEEDBACK_SIGNALS, signal_code
 from noisewise.online._weighing import check_missing, learn_weighed, read_answer, read_answers, run_weighed
@@ -239,12 +239,12 @@ class BanditClassifier(FeedbackLearner):
 
     def _go(self, rows: Any, log: Log) -> None:
         if self.missing == "auto":
-            refuse_not_finite(rows)
+            refuse_unusable(rows)
             run_weighed(self, rows, log)
         elif hasattr(self, "weigher_"):
             raise ValueError("this learner weighs answers by who gave them; learn from decisions, with person=")
         elif self.tracker is None:
             self._run(rows, log)
         else:
-            refuse_not_finite(rows)
+            refuse_unusable(rows)
             _blocks.run(self, rows, log)

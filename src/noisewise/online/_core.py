@@ -16,7 +16,7 @@ from noisewise._inputs import Chance, Codes, Floats, generator
 from noisewise._loops import state as codes
 from noisewise._loops.state import Log, State
 from noisewise.online._policies import Policy
-from noisewise.online._rows import check_rows, csr_parts, refuse_not_finite
+from noisewise.online._rows import check_rows, csr_parts, refuse_unusable
 from noisewise.online._rules import Rule
 
 COVARIANCES = {"diagonal": codes.DIAGONAL, "full": codes.FULL}
@@ -115,7 +115,7 @@ class RoundLearner(BaseEstimator):
         untouched = not self.integers_[codes.ROUNDS]  # every row of the table is then still as the first
         looked = not untouched and X.size < self.table_.size  # looking first is then cheaper than a copy to go back to
         if looked:
-            refuse_not_finite(X)
+            refuse_unusable(X)
         before = (
             [] if looked else [state.table[: 1 if untouched else None].copy(), *(part.copy() for part in state[1:])]
         )
@@ -126,7 +126,7 @@ class RoundLearner(BaseEstimator):
         if refused >= 0:
             for part, old in zip(state, before):
                 part[...] = old
-            refuse_not_finite(X)
+            refuse_unusable(X)
 
     def _weights(self) -> NDArray[Any]:
         """Mean weights, of shape (n_features, n_columns)."""
@@ -136,7 +136,7 @@ class RoundLearner(BaseEstimator):
         """Score of each class, corrected for the rates in force."""
         self._check_started()
         rows = check_rows(self, X, reset=False)
-        refuse_not_finite(rows)
+        refuse_unusable(rows)
         scores = np.asarray(rows @ self._weights(), dtype=np.float64)
         n_classes = int(self.integers_[codes.CLASSES])
         if self.integers_[codes.SIGNAL] == codes.VALUE:

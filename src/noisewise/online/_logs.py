@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from noisewise._inputs import Codes, Floats, check_binary_or_more, encode_labels, find_labels
 from noisewise.online._decision import check_feedbacks, check_probabilities
 from noisewise.online._rates import known_classes
-from noisewise.online._rows import check_csr, refuse_not_finite
+from noisewise.online._rows import check_csr, refuse_unusable
 
 Features = Mapping[str, float]
 NOTHING: Features = MappingProxyType({})
@@ -87,7 +87,7 @@ class FeedbackLog:
         if X.ndim != 2:
             raise ValueError(f"X has shape {X.shape}; a log needs one row of features for each round")
         X = check_csr(X) if sp.issparse(X) else X
-        refuse_not_finite(X)
+        refuse_unusable(X)
         classes = encode_labels(self.actions)[0] if self.classes is None else known_classes(None, self.classes)
         check_binary_or_more(classes)
         codes = _find_actions(self.actions, classes)

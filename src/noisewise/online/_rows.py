@@ -15,7 +15,7 @@ NOT_FINITE = "Input X contains NaN or infinity in row {row}; fill it in or drop 
 def check_rows(model: Any, X: Any, reset: bool, dtype: Any = None) -> Any:
     """X as a C-ordered array or a CSR matrix with sorted columns, float32 or float64; `dtype` asks for one of them.
 
-    Values are not looked at here: the loops find what is not finite.
+    Values and column numbers are not looked at here: the loops find those that will not do, or `refuse_unusable` does.
     """
     wanted = [np.float64, np.float32] if dtype is None else dtype
     checked = validate_data(
@@ -26,9 +26,10 @@ def check_rows(model: Any, X: Any, reset: bool, dtype: Any = None) -> Any:
     return checked
 
 
-def refuse_not_finite(X: Any) -> None:
-    """Refuse rows with NaN or infinity."""
+def refuse_unusable(X: Any) -> None:
+    """Refuse rows with NaN or infinity, or with columns that do not exist."""
     if sp.issparse(X):
+        _refuse_columns(X)
         if np.isfinite(X.data.sum()):  # the sum alone is cheaper
             return
         finite, last = np.isfinite(X.data), X.indptr[1:]
@@ -41,19 +42,24 @@ def refuse_not_finite(X: Any) -> None:
 
 
 def check_csr(X: Any) -> Any:
-    """A CSR matrix in canonical form, with column numbers that exist."""
+    """A CSR matrix in canonical form, whose rows lie within its numbers."""
+    if (np.diff(X.indptr) < 0).any() or X.indptr[-1] > min(len(X.indices), len(X.data)):
+        raise ValueError("X has rows that do not lie within its numbers (indptr); make the CSR matrix anew")
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
-    starts, stops = X.indptr[:-1], X.indptr[1:]
-    filled = stops > starts
-    if (X.indices[starts[filled]] < 0).any() or (X.indices[stops[filled] - 1] >= X.shape[1]).any():  # they are sorted
-        raise ValueError(f"X has column numbers outside 0 to {X.shape[1] - 1}")
     return X
+
+
+def _refuse_columns(X: Any) -> None:
+    if X.nnz and (X.indices.min() < 0 or X.indices.max() >= X.shape[1]):
+        raise ValueError(f"X has column numbers outside 0 to {X.shape[1] - 1}")
 
 
 def csr_parts(X: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Row starts, column numbers and values; without a copy where the numbers fit."""
+    if X.indices.itemsize > 4:
+        _refuse_columns(X)  # a number too large to narrow
     narrow = X.indices.astype(np.int32, copy=False)
     indices = narrow.view(np.uint32)  # the loops then need no test for negative numbers
     return X.indptr.astype(np.int64, copy=False), indices, X.data
@@ -69,6 +75,7 @@ def one_row(x: Any, n_features: int | None, dtype: Any) -> Any:
             raise ValueError(f"one row is needed, not {row.shape[0]}")
         _check_width(row.shape[1], n_features)
         row = check_csr(row)
+        _refuse_columns(row)
         return csr_parts(row)[1].copy(), row.data.astype(dtype)
     dense = np.array(x.to_numpy() if hasattr(x, "to_numpy") else x, dtype=dtype)
     if dense.ndim == 2 and len(dense) == 1:
