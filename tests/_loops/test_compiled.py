@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pytest
 
+from noisewise._loops import scores
 from noisewise._loops.compiled import COMPILING, compiled, forget_outdated
 
 
@@ -41,3 +42,10 @@ def test_processes_that_compile_at_once_do_not_take_each_others_code(tmp_path, m
     afterwards = compiled(double)
     assert afterwards(3) == 6
     assert np.array_equal(afterwards(np.ones(2)), [2, 2])
+
+
+@pytest.mark.skipif(not COMPILING, reason="compilation is off")
+def test_sums_of_different_widths_are_linked_under_different_names():
+    made = [loop for name, loop in vars(scores).items() if name.startswith(("_means", "_record"))]
+    assert len(made) == 9
+    assert len({loop.py_func.__qualname__ for loop in made}) == len(made)

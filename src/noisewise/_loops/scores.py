@@ -35,7 +35,6 @@ def add_term(table: Any, row: Any, t: Any, column: int, squared: bool, total: An
 
 
 def _sums(n: int, record: bool) -> Any:
-    @bare
     def sums(table: Any, row: Any, column: int, means: Any, variances: Any, ahead: Any) -> None:
         """Sums of x times the table's row from a column on, feature by feature; variances take x squared."""
         stay_apart()
@@ -65,7 +64,9 @@ def _sums(n: int, record: bool) -> Any:
         else:
             store(means, column, total)
 
-    return sums
+    # Code is linked by name, also code that other processes have compiled: one name for two widths would mix them up.
+    sums.__qualname__ = f"{'record' if record else 'means'}{n}"
+    return bare(sums)
 
 
 # made for these widths, others are put together from them: registers of means, quads of means and variances in turn
