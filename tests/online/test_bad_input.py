@@ -170,6 +170,8 @@ NOT_READ = "by linucb with a full covariance, without noise= and rates="
         (lambda: recipes.rcine(3, tracker=RateTracker), r"needed, as a RateTracker is"),
         (lambda: recipes.corrected_ucwl(3, tracker=RateTracker(4)), "for 4 actions; the learner has 3"),
         (lambda: recipes.rcine(3, block=0), "block is 0"),
+        (lambda: BanditClassifier(n_classes=3, policy=3), "policy is 3"),
+        (lambda: BanditClassifier(n_classes=3, rule="arow"), "rule is 'arow'"),
     ],
 )
 def test_parameters_that_cannot_work_are_refused_before_the_first_round(make, sentence):

@@ -42,6 +42,10 @@ class RoundLearner(BaseEstimator):
         """Allocate the arrays of a learner that knows nothing."""
         if covariance not in COVARIANCES:
             raise ValueError(f"covariance is {covariance!r}; it is 'diagonal' or 'full'")
+        if not isinstance(policy, Policy):
+            raise ValueError(f"policy is {policy!r:.60}; Greedy(), UniformExploration() or UpperConfidence() is needed")
+        if not isinstance(rule, Rule):
+            raise ValueError(f"rule is {rule!r:.60}; one such as Confidence() or Adaptive() is needed")
         numbers = rule.numbers()
         kind = COVARIANCES[covariance] if numbers.second_order else codes.IDENTITY
         shrink = numbers.shrink
