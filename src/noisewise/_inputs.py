@@ -29,9 +29,10 @@ def encode_labels(y: Any) -> tuple[NDArray[Any], Codes]:
     """
     labels = _one_column(y)
     if (bounds := _bounds(labels)) and labels.size > 2 * (bounds[1] - bounds[0] + 1):
-        shifted = labels.astype(np.intp) - bounds[0]
+        shifted = _from_zero(labels, bounds[0])
         present = np.bincount(shifted) > 0
-        return (np.flatnonzero(present) + bounds[0]).astype(labels.dtype), (np.cumsum(present) - 1)[shifted]
+        codes = shifted if present.all() else (np.cumsum(present) - 1)[shifted]
+        return (np.flatnonzero(present) + bounds[0]).astype(labels.dtype), codes
     _refuse_missing(labels)
     if labels.dtype == object and not all(isinstance(label, str) for label in labels):
         return _encode_hashables(labels)
@@ -45,8 +46,11 @@ def find_labels(y: Any, classes: NDArray[Any]) -> Codes:
     labels = _one_column(y)
     if (bounds := _bounds(labels)) and (known := _bounds(classes)) and known[0] <= bounds[0] <= bounds[1] <= known[1]:
         by_number = np.full(known[1] - known[0] + 1, -1, dtype=np.intp)
-        by_number[classes.astype(np.intp) - known[0]] = np.arange(len(classes))
-        codes = by_number[labels.astype(np.intp) - known[0]]
+        by_number[_from_zero(classes, known[0])] = np.arange(len(classes))
+        codes = _from_zero(labels, known[0])
+        if np.array_equal(by_number, np.arange(len(by_number))):
+            return codes
+        codes = by_number[codes]
         if codes.min() >= 0:
             return codes
     _refuse_missing(labels)
@@ -73,6 +77,13 @@ def _bounds(labels: NDArray[Any]) -> tuple[int, int] | None:
     return (low, high) if high - low < 10_000 and low > -(2**62) and high < 2**62 else None
 
 
+def _from_zero(labels: NDArray[Any], low: int) -> Codes:
+    numbers = labels.astype(np.intp)
+    if low:
+        numbers -= low
+    return numbers
+
+
 def _one_column(y: Any) -> NDArray[Any]:
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
@@ -87,7 +98,7 @@ def _one_column(y: Any) -> NDArray[Any]:
         and not all(isinstance(label, str | bytes) for label in y)
     ):
         labels = np.array(y, dtype=object)  # numpy would turn [1, "a"] into strings
-    return np.asarray(column_or_1d(labels, warn=True))
+    return labels if labels.ndim == 1 else np.asarray(column_or_1d(labels, warn=True))
 
 
 def _refuse_missing(labels: NDArray[Any]) -> None:
