@@ -16,7 +16,7 @@ from noisewise._inputs import Chance, Codes, Floats, generator
 from noisewise._loops import state as codes
 from noisewise._loops.state import Log, State
 from noisewise.online._policies import Policy
-from noisewise.online._rows import check_rows, csr_parts, refuse_unusable
+from noisewise.online._rows import check_rows, csr_parts, refuse_unusable, writable
 from noisewise.online._rules import Rule
 
 COVARIANCES = {"diagonal": codes.DIAGONAL, "full": codes.FULL}
@@ -126,7 +126,7 @@ class RoundLearner(BaseEstimator):
         if sp.issparse(X):
             refused = loops().play_sparse(state, *csr_parts(X), log, *self._room())
         else:
-            refused = loops().play_dense(state, X, log, *self._room())
+            refused = loops().play_dense(state, writable(X), log, *self._room())
         if refused >= 0:
             for part, old in zip(state, before):
                 part[...] = old

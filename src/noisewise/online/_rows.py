@@ -56,13 +56,27 @@ def _refuse_columns(X: Any) -> None:
         raise ValueError(f"X has column numbers outside 0 to {X.shape[1] - 1}")
 
 
+class _Writable:
+    """The memory of an array, with leave to write to it."""
+
+    def __init__(self, array: NDArray[Any]) -> None:
+        address, _ = array.__array_interface__["data"]
+        self.__array_interface__ = {**array.__array_interface__, "data": (address, False)}
+        self.array = array  # kept alive as long as its memory is used
+
+
+def writable(array: NDArray[Any]) -> NDArray[Any]:
+    """The same memory: loops write to no row, but would be compiled once more for those they may not write to."""
+    return array if array.flags.writeable else np.asarray(_Writable(array))
+
+
 def csr_parts(X: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Row starts, column numbers and values; without a copy where the numbers fit."""
     if X.indices.itemsize > 4:
         _refuse_columns(X)  # a number too large to narrow
-    narrow = X.indices.astype(np.int32, copy=False)
+    narrow = writable(X.indices.astype(np.int32, copy=False))
     indices = narrow.view(np.uint32)  # the loops then need no test for negative numbers
-    return X.indptr.astype(np.int64, copy=False), indices, X.data
+    return writable(X.indptr.astype(np.int64, copy=False)), indices, writable(X.data)
 
 
 def one_row(x: Any, n_features: int | None, dtype: Any) -> Any:
