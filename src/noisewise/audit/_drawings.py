@@ -16,7 +16,7 @@ from noisewise._inputs import Floats
 def histogram(probability: Floats, bins: int = 20) -> str:
     """Bars of how many rows have each probability; those below one half are in the colour of doubt."""
     counts, edges = np.histogram(probability, bins=bins, range=(0, 1))
-    heights = np.sqrt(counts / max(1, counts.max())) * 120  # the root keeps the small bars of doubt in sight
+    heights = np.sqrt(counts / max(1, int(counts.max()))) * 120  # the root keeps the small bars of doubt in sight
     bars = [
         f'<rect class="{"doubt" if edge < 0.5 else "bar"}" x="{20 + 16 * i}" y="{130 - height:.1f}" width="14" '
         f'height="{height:.1f}" rx="2"><title>{edge:.2f} to {edge + 1 / bins:.2f}: {count} rows</title></rect>'

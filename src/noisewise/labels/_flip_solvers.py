@@ -85,7 +85,7 @@ def _together(problem: FlipProblem, free: Floats, max_iter: int, tol: float, cha
         return value / total, np.concatenate([times(change.T, by_columns).ravel(), by_free]) / total
 
     begin = np.concatenate([np.zeros(size), free])
-    history = [mean_loss(begin)[0] * total]
+    history: list[float] = [mean_loss(begin)[0] * total]
 
     def keep(intermediate_result: OptimizeResult) -> None:
         history.append(float(intermediate_result.fun * total))

@@ -149,7 +149,7 @@ class RateTracker(PlainState):
     def _observe_block(self, rows: NDArray[Any], played: NDArray[np.intp], seen: Floats, chances: Floats) -> None:
         scores = np.asarray(rows @ self.weights.T)
         terms, weights = exploration_terms(scores, played, seen, chances)
-        self.moment_sums += [terms.sum(), terms @ terms, weights.sum(), weights @ weights]
+        self.moment_sums += np.array([terms.sum(), terms @ terms, weights.sum(), weights @ weights])
         self.n_rounds += len(rows)
         guessed = scores.argmax(axis=1) == played
         for kind, of_kind in enumerate((guessed, ~guessed)):
