@@ -3,16 +3,21 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from numba import njit
 
-from noisewise._loops import state
+from noisewise._loops import policies, rows, signals, state
 from noisewise._loops.compiled import bare
 from noisewise._loops.lanes import load, store_even, store_odd, zero_quads
-from noisewise._loops.policies import highest
-from noisewise._loops.rows import compact
-from noisewise._loops.signals import best_other
 from noisewise.online import recipes
 
 WIDTHS = [1, 7, 8, 9, 16, 37]
+
+
+def from_python(inner):
+    return njit(lambda *arguments: inner(*arguments))
+
+
+compact, highest, best_other = map(from_python, (rows.compact, policies.highest, signals.best_other))
 
 
 @bare

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from noisewise._loops.compiled import bare, inlined
+from noisewise._loops.compiled import inlined, inner
 from noisewise._loops.rows import number
 from noisewise._loops.scores import column
 from noisewise._loops.state import ALONE, CLASSES, COVARIANCE, DIAGONAL, DROP, FULL, INVERSE, QUAD, RIDGE, SHRINK
@@ -48,7 +48,7 @@ def move(state: Any, row: Any, moves: Any, gain: Any) -> int:
     return 1
 
 
-@bare
+@inner
 def move_diagonal(table: Any, shrink: int, r: float, row: Any, k: int, alpha: float, beta: float) -> None:
     """One column where its covariance is a diagonal kept beside the means."""
     mean = column(k)
@@ -78,7 +78,7 @@ def move_diagonal(table: Any, shrink: int, r: float, row: Any, k: int, alpha: fl
         table[j, mean + QUAD] = variance * kept if shrink == INVERSE else variance * kept * kept
 
 
-@bare
+@inner
 def move_two(table: Any, row: Any, moves: Any) -> None:
     """Two columns at once, as `move_diagonal` would move them one after the other."""
     first, alpha, beta, second, alpha2, beta2 = moves
@@ -97,7 +97,7 @@ def move_two(table: Any, row: Any, moves: Any) -> None:
         table[j, mean2 + QUAD] = max(zero, variance2 - b2 * (gain2 * gain2))
 
 
-@bare
+@inner
 def move_alone(table: Any, r: float, row: Any, mean: int, alpha: float, target: float) -> None:
     """Least squares of each feature by itself: A += x^2 / r, A w += target x / r, after a shift by alpha Sigma x."""
     t, start = np.uint64(row.stop), np.uint64(row.start)
@@ -113,7 +113,7 @@ def move_alone(table: Any, r: float, row: Any, mean: int, alpha: float, target: 
         table[j, mean + QUAD] = after
 
 
-@bare
+@inner
 def move_full(table: Any, sigma: Any, n_classes: int, row: Any, moves: Any, gain: Any) -> None:
     """Columns with full covariances; two columns of one class share its covariance, which shrinks once."""
     first, alpha, beta, second, alpha2, beta2 = moves
@@ -130,7 +130,7 @@ def move_full(table: Any, sigma: Any, n_classes: int, row: Any, moves: Any, gain
             shrink_full(sigma[k % n_classes], gain, b)
 
 
-@bare
+@inner
 def fill_gain(sigma: Any, row: Any, gain: Any) -> None:
     """Sigma x, for a full covariance."""
     gain[:] = 0.0
@@ -140,7 +140,7 @@ def fill_gain(sigma: Any, row: Any, gain: Any) -> None:
             gain[i] += sigma[row.features[t], i] * x
 
 
-@bare
+@inner
 def shrink_full(sigma: Any, gain: Any, beta: float) -> None:
     """Sigma -= beta gain gain', each entry as its mirror image."""
     b = np.float64(beta)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from noisewise._loops.chance import uniform
-from noisewise._loops.compiled import bare, inlined
+from noisewise._loops.compiled import inlined, inner
 from noisewise._loops.state import BETA, CLASSES, PER_ACTION, PROJECT, RATES, RHO0, SHARE, SIGNAL, USELESS, VALUE, WIDTH
 
 
@@ -26,7 +26,7 @@ def fill_bounds(integers: Any, reals: Any, work: Any) -> Any:
     return True
 
 
-@bare
+@inner
 def fill_corrected(integers: Any, reals: Any, work: Any) -> None:
     """The same where feedback is regressed: corrected for the rates of each class.
 
@@ -80,7 +80,7 @@ def act(state: Any, work: Any, allowed: Any, n_allowed: int, decided: Any) -> tu
     return action, best, probability
 
 
-@bare
+@inner
 def count_allowed(allowed: Any) -> int:
     """How many classes are allowed."""
     n = 0
@@ -89,7 +89,7 @@ def count_allowed(allowed: Any) -> int:
     return n
 
 
-@bare
+@inner
 def nth_allowed(allowed: Any, n: int) -> int:
     """The n-th of the allowed classes, from 0."""
     for k in range(allowed.shape[0]):

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from noisewise._loops.compiled import bare, inlined
+from noisewise._loops.compiled import bare, inlined, inner
 from noisewise._loops.moves import move
 from noisewise._loops.policies import act, count_allowed
 from noisewise._loops.rows import DenseRow, Row, compact, look_ahead_to_the_end, look_at_rest
@@ -15,14 +15,14 @@ from noisewise._loops.signals import plan
 from noisewise._loops.state import MISTAKES, ROUNDS, SPARE, UPDATES, State, Work
 
 
-@bare
+@inner
 def observe(right: bool, action: int, noise: Any, u: float) -> Any:
     """What is seen of right or wrong through the noise (rho0, rho1 of each action), decided by the uniform u."""
     wrong = noise[action, 1] if right else 1.0 - noise[action, 0]  # the chance to be seen as wrong; no jump
     return np.int64(u >= wrong)
 
 
-@bare
+@inner
 def divide(state: Any, scratch: Any) -> Any:
     """The parts of the memory for one row."""
     n_features, width = state.table.shape

@@ -8,7 +8,7 @@ import numpy as np
 from numba.extending import overload
 from numpy.typing import NDArray
 
-from noisewise._loops.compiled import INLINED, inlined
+from noisewise._loops.compiled import EVERYWHERE, INLINED, inlined
 from noisewise._loops.lanes import POSITIONS, nonzero_bits, per_line, popcount, prefetch, put8
 
 LINES_AHEAD = 32  # of the next row, asked of memory before they are looked at
@@ -100,14 +100,14 @@ def look_ahead_to_the_end(row: Any, seen: Any, n: Any) -> Any:
 # Which kind of row it is, is settled when the loop is compiled.
 
 
-@overload(number, jit_options=INLINED, strict=False)
+@overload(number, jit_options=EVERYWHERE | INLINED, strict=False)
 def _number(row: Any, t: Any) -> Any:
     if row.instance_class is DenseRow:
         return lambda row, t: row.values[row.features[t]]
     return lambda row, t: row.values[t]
 
 
-@overload(look_ahead, jit_options=INLINED, strict=False)
+@overload(look_ahead, jit_options=EVERYWHERE | INLINED, strict=False)
 def _look_ahead_of(row: Any, seen: Any, n: Any) -> Any:
     if row.instance_class is DenseRow:
         return lambda row, seen, n: _look_ahead(row, seen, n)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from noisewise._loops.compiled import bare, inlined
+from noisewise._loops.compiled import inlined, inner
 from noisewise._loops.lanes import (
     length,
     load,
@@ -66,7 +66,7 @@ def _sums(n: int, record: bool) -> Any:
 
     # Code is linked by name, also code that other processes have compiled: one name for two widths would mix them up.
     sums.__qualname__ = f"{'record' if record else 'means'}{n}"
-    return bare(sums)
+    return inner(sums)
 
 
 # made for these widths, others are put together from them: registers of means, quads of means and variances in turn
@@ -140,7 +140,7 @@ def score(state: Any, row: Any, work: Any) -> Any:
     return np.isfinite(work.means[0]) or is_finite(row)  # NaN or infinity would have reached every sum
 
 
-@bare
+@inner
 def is_finite(row: Any) -> bool:
     """Whether all values of a row are finite."""
     n_bad = 0
@@ -149,7 +149,7 @@ def is_finite(row: Any) -> bool:
     return n_bad == 0
 
 
-@bare
+@inner
 def quadratic(sigma: Any, row: Any) -> float:
     """The variance x' Sigma x, from the lower triangle."""
     total = 0.0
@@ -161,7 +161,7 @@ def quadratic(sigma: Any, row: Any) -> float:
     return total
 
 
-@bare
+@inner
 def squared_norm(row: Any) -> float:
     """The squared length x'x."""
     total = 0.0

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from noisewise._loops.compiled import bare, inlined
+from noisewise._loops.compiled import inlined, inner
 from noisewise._loops.rules import second_order, step
 from noisewise._loops.state import (
     ALONE,
@@ -35,7 +35,7 @@ from noisewise._loops.state import (
 Moves = tuple[int, float, float, int, float, float]  # column, alpha and beta of the first and the second move
 
 
-@bare
+@inner
 def plan(
     integers: Any,
     reals: Any,
@@ -80,7 +80,7 @@ def best_other(means: Any, n: int, k: int) -> Any:
     return np.int64(k == 0)
 
 
-@bare
+@inner
 def plan_pair(
     integers: Any, reals: Any, means: Any, variances: Any, first: int, s: float, second: int, t: float
 ) -> Moves:
@@ -102,7 +102,7 @@ def plan_pair(
     )
 
 
-@bare
+@inner
 def plan_sign(integers: Any, reals: Any, C: float, score: float, v: float, k: int, h: float, observed: int) -> Moves:
     """Signal +-e_k: the steps of both answers, mixed by h so that the mean moves as it would without noise."""
     shift = 0.0
@@ -121,7 +121,7 @@ def plan_sign(integers: Any, reals: Any, C: float, score: float, v: float, k: in
     return k if alpha != 0.0 or beta != 0.0 else -1, alpha, beta, -1, 0.0, 0.0
 
 
-@bare
+@inner
 def plan_rival(integers: Any, reals: Any, means: Any, variances: Any, k: int, weight: float) -> Moves:
     """Signal weight (e_k - e_rival): SOBA; adds to the running sum that turns its steps on."""
     rival = best_other(means, integers[CLASSES], k)
