@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -19,5 +20,14 @@ def frame_like(columns: dict[str, Any], frame: Any = None, backend: str | None =
         raise ValueError(f"backend is {backend!r}; it must be 'pandas' or 'polars'")
     if not find_spec(backend):
         raise ImportError(f"{backend} is not installed; `pip install {backend}` gives you frames")
-    plain = {name: values.tolist() if values.dtype == object else values for name, values in columns.items()}
-    return import_module(backend).DataFrame(plain)
+    library = import_module(backend)
+    column = library.Series if backend == "pandas" else partial(_polars_column, library)
+    plain = {name: column(values.tolist()) if values.dtype == object else values for name, values in columns.items()}
+    return library.DataFrame(plain)
+
+
+def _polars_column(polars: Any, values: list[Any]) -> Any:
+    try:
+        return polars.Series(values)
+    except TypeError:  # of several kinds
+        return polars.Series(values, dtype=polars.Object)

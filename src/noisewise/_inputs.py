@@ -27,7 +27,7 @@ def encode_labels(y: Any) -> tuple[NDArray[Any], Codes]:
     >>> encode_labels(["b", "a", "b"])
     (array(['a', 'b'], dtype='<U1'), array([1, 0, 1]))
     """
-    labels = _one_column(y)
+    labels = one_column(y)
     if (bounds := _bounds(labels)) and labels.size > 2 * (bounds[1] - bounds[0] + 1):
         shifted = _from_zero(labels, bounds[0])
         present = np.bincount(shifted) > 0
@@ -43,7 +43,7 @@ def encode_labels(y: Any) -> tuple[NDArray[Any], Codes]:
 
 def find_labels(y: Any, classes: NDArray[Any]) -> Codes:
     """Each label's place among known classes; a label that is not among them is an error."""
-    labels = _one_column(y)
+    labels = one_column(y)
     if (bounds := _bounds(labels)) and (known := _bounds(classes)) and known[0] <= bounds[0] <= bounds[1] <= known[1]:
         by_number = np.full(known[1] - known[0] + 1, -1, dtype=np.intp)
         by_number[_from_zero(classes, known[0])] = np.arange(len(classes))
@@ -69,6 +69,18 @@ def check_binary_or_more(classes: NDArray[Any]) -> None:
         raise ValueError(f"the labels have 1 class only ({classes.tolist()[0]!r}); two or more classes are needed")
 
 
+def is_missing(value: Any) -> bool:
+    """Whether a value says that there is none: None, NaN, NaT, or pandas' NA, which won't say if it equals itself.
+
+    >>> is_missing(None), is_missing(float("nan")), is_missing(0)
+    (True, True, False)
+    """
+    try:
+        return value is None or bool(value != value)
+    except TypeError:
+        return True
+
+
 def _bounds(labels: NDArray[Any]) -> tuple[int, int] | None:
     """The least and the largest of whole numbers so close together that counting is quicker than sorting; else None."""
     if labels.dtype.kind not in "iu" or not labels.size:
@@ -84,7 +96,12 @@ def _from_zero(labels: NDArray[Any], low: int) -> Codes:
     return numbers
 
 
-def _one_column(y: Any) -> NDArray[Any]:
+def one_column(y: Any) -> NDArray[Any]:
+    """Labels or names as an array of one dimension, each of its own kind.
+
+    >>> one_column([1, "a"]).tolist(), one_column([("a", 1), ("b", 2)]).shape
+    ([1, 'a'], (2,))
+    """
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
     if isinstance(y, list | tuple) and any(isinstance(label, tuple) for label in y):
@@ -107,7 +124,7 @@ def _refuse_missing(labels: NDArray[Any]) -> None:
     elif labels.dtype.kind in "mM":
         missing = np.isnat(labels)
     elif labels.dtype == object:
-        missing = np.array([label is None or label != label or str(label) == "<NA>" for label in labels], dtype=bool)
+        missing = np.array([is_missing(label) for label in labels], dtype=bool)
     else:
         return
     if missing.any():

@@ -71,6 +71,22 @@ def calls(learner, decision, person, shape):
         yield lambda c=code: learner.learn(decision._replace(code=c, action=c), 1, **named), "not one of the classes"
     for best in (-1, K, 99):
         yield lambda b=best: learner.learn(decision._replace(best=b), 1, **named), "the best action"
+    for field, value in (
+        ("id", "3"),
+        ("id", 3.0),
+        ("id", None),
+        ("code", 1.0),
+        ("code", "1"),
+        ("best", None),
+        ("best", 0.5),
+    ):
+        yield lambda f=field, v=value: learner.learn(decision._replace(**{f: v}), 1, **named), "not a whole number"
+    for probability in ("0.5", None):
+        yield lambda p=probability: learner.learn(decision._replace(probability=p), 1, **named), "a probability is"
+    for row in (None, [1.0, "x"], np.ones((2, D)), np.ones(D + 1), {"a": 1.0}):
+        yield lambda r=row: learner.learn(decision._replace(features=r), 1, **named), "row|convert"
+    for row in (([-1], [1.0]), ([D], [1.0]), ([0, 1], [1.0]), ([0.5], [1.0]), ([0], [1.0], [2.0]), ([[0]], [[1.0]])):
+        yield lambda r=row: learner.learn(decision._replace(features=r), 1, **named), "row"
     kept = decision.features
     broken = kept * np.nan if isinstance(kept, np.ndarray) else (kept[0], kept[1] * np.nan)
     yield lambda: learner.learn(decision._replace(features=broken), 1, **named), "NaN or infinity"
@@ -84,6 +100,12 @@ def calls(learner, decision, person, shape):
         yield lambda r=rows: learner.decide(shape(r[5])), "NaN or infinity"
         yield lambda r=rows: learner.play(shape(r), y), in_stream
         yield lambda r=rows: learner.learn_logged(shape(r), y, ones, ones), in_stream
+    yield lambda: learner.decide({"a": 1.0}), "one row of numbers"
+    for mask in ([True, False, True, True], np.array([False, True, True, False])):
+        yield lambda m=mask: learner.decide(shape(X[0]), actions=m), "not a mask"
+    for actions in (2, "cat"):
+        yield lambda a=actions: learner.decide(shape(X[0]), actions=a), "a list of labels"
+    yield lambda: learner.learn_logged(shape(X), y, None, ones), "one answer for each row"
     for actions, sentence in (([9], "label 9"), ([], "at least one"), (["a", 0], "label 'a'"), ([np.nan], "missing")):
         yield lambda a=actions: learner.decide(shape(X[0]), actions=a), sentence
     yield lambda: learner.play(shape(X), np.full(8, 11)), "label 11"
@@ -124,6 +146,7 @@ def test_before_anything_is_learnt(name, way):
     learner = LEARNERS[name]()
     for call, sentence in [
         (lambda: learner.decide(shape(hole[5])), "NaN or infinity"),
+        (lambda: learner.decide([]), "one row of features"),
         (lambda: learner.decide(shape(X[0]), actions=[9]), "label 9"),
         (lambda: learner.decide(shape(X[0]), actions=[]), "at least one"),
         (lambda: learner.play(shape(hole), y), "row 5"),
@@ -148,6 +171,11 @@ def test_labels_and_rows_of_partial_fit(name, way):
     assert_refused(model, lambda: model.partial_fit(shape(hole), y), "NaN or infinity in row 5")
     assert_refused(model, lambda: model.partial_fit(shape(X), y + 1), "label 4")
     assert_refused(model, lambda: model.partial_fit(shape(X[:, :3]), y), "3 features")
+    assert_refused(model, lambda: model.fit(shape(hole[:, :3]), y % 2), "NaN or infinity in row 5")
+    assert_refused(model, lambda: model.fit(shape(X[:, :3]), np.zeros(len(y))), "1 class only")
+    new = getattr(recipes, name)()
+    assert_refused(new, lambda: new.partial_fit(shape(hole), y, classes=range(K)), "NaN or infinity in row 5")
+    assert_refused(new, lambda: new.fit(shape(hole), y), "NaN or infinity in row 5")
 
 
 class OnlyEstimates:
@@ -181,3 +209,34 @@ def test_parameters_that_cannot_work_are_refused_before_the_first_round(make, se
     assert_refused(model, lambda: model.decide(sp.csr_array(X[:1])), sentence)
     assert_refused(model, lambda: model.play(X, [0, 1, 2]), sentence)
     assert_refused(model, lambda: model.learn_logged(X, [0, 1, 2], [1, 0, 1], 1 / 3), sentence)
+
+
+@pytest.mark.parametrize("classes", [5, [["a"], ["b"]], ["a"], ["a", "a"], []])
+def test_classes_that_are_no_labels_are_refused(classes):
+    with pytest.raises(ValueError, match="classes is"):
+        recipes.ucwl(classes=classes)
+
+
+def test_decisions_kept_as_lists_are_learnt_from_as_they_were_made():
+    X, y = rounds()
+    for shape in WAYS.values():
+        one, other = recipes.ucwl(K, random_state=0), recipes.ucwl(K, random_state=0)
+        for x, label in zip(X, y):
+            decision, kept = one.decide(shape(x)), other.decide(shape(x))
+            row = kept.features
+            listed = row.tolist() if isinstance(row, np.ndarray) else tuple(part.tolist() for part in row)
+            one.learn(decision, decision.action == label)
+            other.learn(kept._replace(features=listed), kept.action == label)
+        np.testing.assert_array_equal(one.table_, other.table_)
+
+
+def test_noise_of_each_action_may_come_from_a_generator():
+    noises = [FlipMatrix.binary(rate, 0.1) for rate in (0.1, 0.2, 0.3)]
+    learner = recipes.ucwl(3, noise=iter(noises))
+    learner.decide([1.0, 2.0])
+    assert learner.noise_ == noises
+
+
+def test_scores_of_a_learner_that_has_seen_nothing_are_refused():
+    with pytest.raises(ValueError, match="has not learnt anything yet"):
+        recipes.ucwl(3).predict([[1.0]])

@@ -1,6 +1,7 @@
 """Answers by person, and answers that do not come, through the public learner."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_digits
 
@@ -179,3 +180,50 @@ def test_a_person_who_can_change_is_refused_and_the_decision_stays_open():
     with pytest.raises(ValueError, match="person"):
         learner.learn(decision, 1, person=["ann"])
     learner.learn(decision, 1, person="ann")
+
+
+def test_beliefs_about_people_and_actions_of_any_kind_come_in_one_frame():
+    people = [1, "ann", ("bob", 2)]
+    learner = linucb(classes=[("a", 1), "b", 3], random_state=0)
+    for person in people:
+        learner.learn(learner.decide([1.0, 0.5]), 1, person=person)
+    assert learner.report("pandas")["person"].tolist() == people
+    assert learner.report("polars")["person"].to_list() == people
+    by_action = linucb(classes=[("a", 1), "b", 3], rates="action", random_state=0)
+    by_action.decide([1.0, 0.5])
+    for backend in ("pandas", "polars"):
+        assert by_action.report(backend)["action"].to_list() == [("a", 1), "b", 3]
+
+
+def test_people_are_not_told_apart_where_silence_is_read():
+    learner = linucb(3, missing="auto", random_state=0)
+    decision = learner.decide([1.0, 0.5])
+    with pytest.raises(ValueError, match="whoever gave them"):
+        learner.learn(decision, 1, person="ann")
+    assert not hasattr(learner, "weigher_")
+    with pytest.raises(ValueError, match="after 500 rounds"):
+        learner.learn(decision, 1).report()
+
+
+def test_answers_are_weighed_or_corrected_for_noise_but_not_both():
+    noise = FlipMatrix.binary(0.2, 0.1)
+    learner = linucb(3, random_state=0)
+    decision = learner.decide([1.0, 0.5])
+    learner.learn(decision, 1, person="ann")
+    with pytest.raises(ValueError, match="can't be told of other noise"):
+        learner.use_noise(noise)
+    told = linucb(3, random_state=0)
+    decision = told.decide([1.0, 0.5])
+    with pytest.raises(ValueError, match="without noise="):
+        told.use_noise(noise).learn(decision, 1, person="ann")
+
+
+@pytest.mark.parametrize("missing", ["drop", "no", "auto"])
+@pytest.mark.parametrize("kind", ["boolean", "Int64", "Float64", "object"])
+def test_answers_may_be_missing_as_pandas_says_it(missing, kind):
+    answers = pd.Series([True, pd.NA, False, pd.NA], dtype=kind)
+    X, actions = np.eye(4), [0, 1, 1, 0]
+    learnt = linucb(2, missing=missing).learn_logged(X, actions, answers, 0.5)
+    plain = linucb(2, missing=missing).learn_logged(X, actions, [1, None, 0, None], 0.5)
+    assert learnt.n_rounds_ == plain.n_rounds_ == (2 if missing == "drop" else 4)
+    np.testing.assert_array_equal(learnt.table_, plain.table_)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,9 +11,9 @@ from numpy.typing import NDArray
 
 from noisewise._inputs import Codes, find_labels
 from noisewise.online._core import RoundLearner
-from noisewise.online._decision import Decision, check_probabilities
+from noisewise.online._decision import NUMBERS, TRUTHS, Decision
 from noisewise.online._rates import known_classes
-from noisewise.online._rows import NOT_FINITE, check_kept_row, check_rows, one_row
+from noisewise.online._rows import NOT_FINITE, check_rows, kept_row, one_row
 
 
 class FeedbackLearner(RoundLearner):
@@ -28,18 +27,6 @@ class FeedbackLearner(RoundLearner):
     @abstractmethod
     def _start(self, n_features: int, dtype: Any) -> None:
         """Arrays for the first row; nothing is kept if a parameter is wrong."""
-
-    @contextmanager
-    def _all_or_nothing(self) -> Iterator[None]:
-        """A first stream that is refused leaves a learner that has seen nothing."""
-        fresh = not hasattr(self, "table_")
-        try:
-            yield
-        except Exception:
-            if fresh:
-                for name in [name for name in vars(self) if name.endswith("_")]:
-                    delattr(self, name)
-            raise
 
     def _one_row(self, x: Any) -> Any:
         if "table_" in self.__dict__:
@@ -64,30 +51,38 @@ class FeedbackLearner(RoundLearner):
 
     def _allowed(self, actions: Iterable[Any]) -> NDArray[np.bool_]:
         classes = self.classes_ if "classes_" in self.__dict__ else known_classes(self.n_classes, self.classes)
+        if isinstance(actions, str) or not isinstance(actions, Iterable):
+            raise ValueError(f"actions is {actions!r}; a list of labels is needed, such as [{actions!r}]")
+        labels = list(actions)
+        if any(isinstance(label, TRUTHS) for label in labels) and not any(isinstance(one, TRUTHS) for one in classes):
+            raise ValueError("actions holds True and False; it lists the labels that may be played, and is not a mask")
         allowed = np.zeros(len(classes), dtype=np.bool_)
-        allowed[find_labels(list(actions), classes)] = True
+        allowed[find_labels(labels, classes)] = True
         if not allowed.any():
             raise ValueError("actions is empty; at least one label must be allowed")
         return allowed
 
-    def _check_decision(self, decision: Decision) -> tuple[int, int]:
+    def _check_decision(self, decision: Decision) -> tuple[Any, tuple[int, int]]:
         """Refuse a decision that is not this learner's, has been damaged where it was kept, or has been learnt.
 
-        Returned is what will mark it as learnt: a place among the bytes of `learnt_`, and the byte with its bit.
+        Returned are its row and what will mark it as learnt: a place among the bytes of `learnt_`, and the byte with
+        its bit.
         """
         if not isinstance(decision, Decision):
             raise ValueError(f"learn takes the Decision that decide returned, not {decision!r:.60}")
         action, probability, number, row, code, best, _ = decision
+        for name, whole in (("id", number), ("code", code), ("best", best)):
+            if not isinstance(whole, int | np.integer):
+                raise ValueError(f"the decision's {name} is {whole!r}, not a whole number; keep decisions as they are")
         if "table_" not in self.__dict__ or not 0 <= number < self.n_decisions_:
             raise ValueError(f"decision {number!r} was not made by this learner")
         if not 0 <= code < len(self.classes_) or self.classes_.item(code) != action:
             raise ValueError(f"the action {action!r} is not one of the classes")
         if not 0 <= best < len(self.classes_):  # the loops would write where it points
             raise ValueError(f"the best action {best!r} is not the place of a class; keep decisions as they are")
-        if not 0 < probability <= 1:
-            check_probabilities(probability)
-        check_kept_row(row, self.n_features_in_)
-        return self._check_unlearnt(number)
+        if not isinstance(probability, NUMBERS) or not 0 < probability <= 1:
+            raise ValueError(f"a probability is {probability!r}; what was played had one above 0 and at most 1")
+        return kept_row(row, self.n_features_in_, self.table_.dtype), self._check_unlearnt(number)
 
     def _check_unlearnt(self, number: int) -> tuple[int, int]:
         """Refuse the number of a decision that has been learnt; what will mark it, as of `_check_decision`."""

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_consistent_length
 
-from noisewise._frames import frame_like
 from noisewise._inputs import Chance, Floats, generator
 from noisewise._loops import state as codes
 from noisewise._loops.state import Log
@@ -127,8 +126,11 @@ class BanditClassifier(FeedbackLearner):
         """
         answer = read_answer(feedback, self.missing)
         held = decision is not None and decision is self._held  # as it left this learner: no more checks are needed
-        mark = self._check_unlearnt(decision.id) if held else self._check_decision(decision)
-        _, probability, _, row, code, best, _ = decision
+        if held:
+            row, mark = decision.features, self._check_unlearnt(decision.id)
+        else:
+            row, mark = self._check_decision(decision)
+        _, probability, _, _, code, best, _ = decision
         if person is not None or self.missing == "auto" or "weigher_" in self.__dict__:
             learn_weighed(self, row, code, answer, person)
         elif answer != NONE:
@@ -152,17 +154,7 @@ class BanditClassifier(FeedbackLearner):
 
     def report(self, backend: str | None = None) -> Any:
         """What is believed of the answers, as a frame: rates by action or by person, counts, whether they are used."""
-        tracker = getattr(self, "weigher_", None) or getattr(self, "tracker_", None)
-        found = getattr(tracker, "report", None)
-        found = found() if callable(found) else found
-        if found is None:
-            raise ValueError(
-                "nothing is believed of the answers: name a person in learn, or use rates='action' or missing='auto'"
-            )
-        columns = {name: np.asarray(values) for name, values in found.columns().items()}
-        if "action" in columns:
-            columns["action"] = self.classes_[columns["action"]]
-        return frame_like(columns, backend=backend)
+        return _weighing.report_frame(self, backend)
 
     def play(self, X: Any, y: Any, noise: Noise = None, rng: Chance = None) -> History:
         """Play and learn from a stream with true labels `y`, whose feedback is flipped by `noise` drawn from `rng`.
@@ -195,7 +187,8 @@ class BanditClassifier(FeedbackLearner):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The label with the highest score, without exploration."""
-        return np.asarray(self.classes_[self._scores(X).argmax(axis=1)])
+        best = self._scores(X).argmax(axis=1)
+        return np.asarray(self.classes_[best])
 
     def decision_function(self, X: Any) -> Floats:
         """Score of each class, of shape (n_rows, n_classes), corrected for the noise in force."""
@@ -212,6 +205,8 @@ class BanditClassifier(FeedbackLearner):
     def use_noise(self, noise: Noise) -> BanditClassifier:
         """Correct for this noise from now on."""
         rates = flip_rates(noise, len(known_classes(self.n_classes, self.classes)))
+        if "weigher_" in self.__dict__ or self.missing == "auto":
+            raise ValueError("this learner finds out itself what each answer tells; it can't be told of other noise")
         if hasattr(self, "table_"):
             self._use_rates(rates)
         else:

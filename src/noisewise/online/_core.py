@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from types import ModuleType
 from typing import Any
@@ -35,6 +37,18 @@ class RoundLearner(BaseEstimator):
 
     _not_saved_ = ("_space", "_held", "_parts")
     _held: Any = None  # the decision made last, as long as its dense row lies scored in the room for one row
+
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """What is refused before anything is learnt leaves a learner as it was, which may be quite new."""
+        before = dict(vars(self))
+        rounds = before["integers_"][codes.ROUNDS] if "integers_" in before else 0
+        try:
+            yield
+        except Exception:
+            if "integers_" not in before or before["integers_"][codes.ROUNDS] == rounds:
+                self.__dict__ = before
+            raise
 
     def _begin(
         self, n_features: int, dtype: Any, policy: Policy, rule: Rule, signal: int, covariance: str, flip_rates: Floats

@@ -54,33 +54,41 @@ class OnlineClassifier(ClassifierMixin, RoundLearner):
 
     def fit(self, X: Any, y: Any) -> OnlineClassifier:
         """Forget, and learn from the rows in order."""
-        rows = check_rows(self, X, reset=True)
-        classes, codes = encode_labels(y)
-        check_binary_or_more(classes)
-        check_consistent_length(rows, codes)
-        self._start(classes, rows)
-        self._learn(rows, codes)
+        with self._all_or_nothing():
+            rows = check_rows(self, X, reset=True)
+            classes, codes = encode_labels(y)
+            check_binary_or_more(classes)
+            check_consistent_length(rows, codes)
+            self._start(classes, rows)
+            self._learn(rows, codes)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> OnlineClassifier:
         """Go on learning; the first call needs all `classes` that will ever come."""
         fresh = not hasattr(self, "table_")
-        rows = check_rows(self, X, reset=fresh, dtype=None if fresh else self.table_.dtype)
-        if fresh:
-            if classes is None:
-                raise ValueError("the first call of partial_fit needs classes=, all labels that will ever come")
-            known = encode_labels(classes)[0]
-            check_binary_or_more(known)
-        else:
-            known = self.classes_
-            if classes is not None and encode_labels(classes)[0].tolist() != known.tolist():
-                raise ValueError(f"classes is {classes!r}, not the same as on last call to partial_fit: {known!r}")
-        codes = find_labels(y, known)
-        check_consistent_length(rows, codes)
-        if fresh:
-            self._start(known, rows)
-        self._learn(rows, codes)
+        with self._all_or_nothing():
+            rows = check_rows(self, X, reset=fresh, dtype=None if fresh else self.table_.dtype)
+            known = self._known(classes, fresh)
+            codes = find_labels(y, known)
+            check_consistent_length(rows, codes)
+            if fresh:
+                self._start(known, rows)
+            self._learn(rows, codes)
         return self
+
+    def _known(self, classes: Any, fresh: bool) -> NDArray[Any]:
+        """All labels that will ever come."""
+        if not fresh:
+            if classes is not None and encode_labels(classes)[0].tolist() != self.classes_.tolist():
+                raise ValueError(
+                    f"classes is {classes!r}, not the same as on last call to partial_fit: {self.classes_!r}"
+                )
+            return self.classes_
+        if classes is None:
+            raise ValueError("the first call of partial_fit needs classes=, all labels that will ever come")
+        known = encode_labels(classes)[0]
+        check_binary_or_more(known)
+        return known
 
     def decision_function(self, X: Any) -> Floats:
         """Score of each class; for two classes that of the second over the first."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from noisewise._inputs import Chance
@@ -27,6 +27,8 @@ def made_of(
     **options: Any,
 ) -> BanditClassifier:
     """A configured learner; noise that can't be is refused now rather than in the first round."""
+    if isinstance(noise, Iterator):
+        noise = list(noise)  # it is read more than once
     flip_rates(noise, len(known_classes(n_classes, classes)))
     return BanditClassifier(
         policy,

@@ -91,23 +91,29 @@ def one_row(x: Any, n_features: int | None, dtype: Any) -> Any:
         row = check_csr(row)
         _refuse_columns(row)
         return csr_parts(row)[1].copy(), row.data.astype(dtype)
-    dense = np.array(x.to_numpy() if hasattr(x, "to_numpy") else x, dtype=dtype)
+    try:
+        dense = np.array(x.to_numpy() if hasattr(x, "to_numpy") else x, dtype=dtype)
+    except TypeError:
+        raise ValueError(f"one row of numbers is needed, not {x!r:.60}") from None
     if dense.ndim == 2 and len(dense) == 1:
         dense = dense[0]
-    if dense.ndim != 1:
+    if dense.ndim != 1 or not dense.size:
         raise ValueError(f"one row of features is needed; this has shape {dense.shape}")
     _check_width(len(dense), n_features)
     return dense
 
 
-def check_kept_row(row: Any, n_features: int) -> None:
-    """Refuse the row of a decision that was kept elsewhere and has been damaged there."""
-    if isinstance(row, tuple):
-        indices = row[0]
-        if indices.size and indices.max() >= n_features:
-            raise ValueError(f"the row has a column {indices.max()}; the learner was given {n_features} before")
-    else:
-        _check_width(len(row), n_features)
+def kept_row(row: Any, n_features: int, dtype: Any) -> Any:
+    """The row of a decision as `one_row` made it, wherever it was kept since; refused if it was damaged there."""
+    if not isinstance(row, tuple):
+        return one_row(row, n_features, dtype)
+    indices, values = (np.asarray(part) for part in row) if len(row) == 2 else (np.zeros(0), np.zeros(1))
+    if indices.ndim != 1 or indices.shape != values.shape or (indices.size and indices.dtype.kind not in "iu"):
+        raise ValueError("a sparse row is kept as its column numbers and as many values; keep decisions as they are")
+    if indices.size and not 0 <= indices.min() <= indices.max() < n_features:  # the loops would write where they point
+        outside = indices[(indices < 0) | (indices >= n_features)][0]
+        raise ValueError(f"the row has a column {outside}; the learner was given {n_features} before")
+    return indices.astype(np.uint32, copy=False), values.astype(dtype, copy=False)
 
 
 def _check_width(given: int, n_features: int | None) -> None:

@@ -9,6 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from noisewise._frames import frame_like
+from noisewise._inputs import is_missing, one_column
 from noisewise._loops import state as codes
 from noisewise._loops.state import Log
 from noisewise.online._answers import NONE, WRONG
@@ -38,8 +40,10 @@ def read_answer(feedback: Any, missing: str) -> int:
 def read_answers(feedback: Any, missing: str) -> NDArray[np.int8]:
     """The same for many rounds, where NaN is no answer too."""
     given = np.asarray(feedback)
-    absent = np.array([value is None or value != value for value in given.tolist()], dtype=bool)
-    if given.ndim != 1 or not absent.any():
+    if given.ndim != 1:
+        return check_feedbacks(feedback)
+    absent = np.array([is_missing(value) for value in given.tolist()], dtype=bool)
+    if not absent.any():
         return check_feedbacks(feedback)
     answers = np.full(len(given), WRONG if missing == "no" else NONE, dtype=np.int8)
     answers[~absent] = check_feedbacks(given[~absent].tolist())
@@ -89,8 +93,31 @@ def run_weighed(learner: Any, rows: Any, log: Log) -> None:
         learn_weighed(learner, row, int(log.actions[i]), int(log.feedback[i]), None)
 
 
+def report_frame(learner: Any, backend: str | None) -> Any:
+    """What is believed of the answers, as a frame."""
+    tracker = getattr(learner, "weigher_", None) or getattr(learner, "tracker_", None)
+    found = getattr(tracker, "report", None)
+    found = found() if callable(found) else found
+    if found is None:
+        raise ValueError(_nothing_to_report(tracker, learner.missing))
+    columns = found.columns()
+    if "action" in columns:
+        columns["action"] = learner.classes_[columns["action"]].tolist()
+    return frame_like({name: one_column(values) for name, values in columns.items()}, backend=backend)
+
+
+def _nothing_to_report(tracker: Any, missing: str) -> str:
+    if missing == "auto":
+        return "nothing is believed of the answers yet: they are judged for the first time after 500 rounds"
+    if tracker is not None:
+        return "one rate is believed for all actions and people: tracker_.estimate() has it, with its interval"
+    return "nothing is believed of the answers: name a person in learn, or use rates='action' or missing='auto'"
+
+
 def _tracker(learner: Any, person: Hashable | None) -> Any:
     tracker = getattr(learner, "weigher_", None)
+    if person is not None and learner.missing == "auto":
+        raise ValueError("missing='auto' reads answers alike, whoever gave them; leave it out, or name nobody")
     if tracker is None:
         check_regression(learner)
         if person is not None and learner.integers_[codes.ROUNDS]:
@@ -105,7 +132,7 @@ def _tracker(learner: Any, person: Hashable | None) -> Any:
 def check_regression(learner: Any) -> None:
     """Weights make sense where feedback is regressed: linucb with a full covariance and no other correction."""
     regresses = learner.integers_[codes.SIGNAL] == codes.VALUE and learner.integers_[codes.COVARIANCE] == codes.FULL
-    if not regresses or learner.tracker is not None or learner.noise is not None:
+    if not regresses or learner.tracker is not None or learner.flip_rates_.any():
         raise ValueError(
             "answers can be weighed by person, or read where they are missing, by linucb with a full covariance, "
             "without noise= and rates="
