@@ -2,11 +2,14 @@
 
 import os
 import pickle
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from noisewise._loops import scores
+import noisewise
+from noisewise._loops import rounds, scores
 from noisewise._loops.compiled import COMPILING, compiled, forget_outdated
 
 
@@ -49,3 +52,12 @@ def test_sums_of_different_widths_are_linked_under_different_names():
     made = [loop for name, loop in vars(scores).items() if name.startswith(("_means", "_record"))]
     assert len(made) == 9
     assert len({loop.py_func.__qualname__ for loop in made}) == len(made)
+
+
+@pytest.mark.skipif(not COMPILING, reason="compilation is off")
+def test_python_calls_no_loop_that_has_no_way_in_from_python():
+    sources = [path.read_text() for path in Path(noisewise.__file__).parent.rglob("*.py") if "_loops" not in path.parts]
+    called = {name for source in sources for name in re.findall(r"loops\(\)\.(\w+)", source)}
+    assert "play_dense" in called
+    assert rounds.one_round.targetoptions["no_cpython_wrapper"]  # called from Python it would end the process
+    assert not [name for name in called if "no_cpython_wrapper" in getattr(rounds, name).targetoptions]

@@ -15,7 +15,7 @@ from noisewise._loops.signals import plan
 from noisewise._loops.state import MISTAKES, ROUNDS, SPARE, UPDATES, State, Work
 
 
-@inner
+@bare
 def observe(right: bool, action: int, noise: Any, u: float) -> Any:
     """What is seen of right or wrong through the noise (rho0, rho1 of each action), decided by the uniform u."""
     wrong = noise[action, 1] if right else 1.0 - noise[action, 0]  # the chance to be seen as wrong; no jump
