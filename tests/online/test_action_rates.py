@@ -3,12 +3,13 @@ from copy import deepcopy
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from scipy.stats import chi2_contingency
 from sklearn.linear_model import Ridge
 
 from linucb_rounds import Learner, digits
 from noisewise.noise import FlipMatrix
-from noisewise.online import BanditClassifier, LeastSquares, UpperConfidence
+from noisewise.online import BanditClassifier, LeastSquares, MissingTracker, PeopleTracker, UpperConfidence
 from noisewise.online._action_rates import (
     ActionRates,
     ActionRateTracker,
@@ -26,6 +27,7 @@ from noisewise.online._refits import (
     sure_of,
     weighted_step,
 )
+from noisewise.online.recipes import linucb
 
 KINDS = {"strong": ((0.5, 0.1), (0.05, 0.6)), "mild": ((0.3, 0.1), (0.1, 0.3)), "equal": ((0.2, 0.2), (0.2, 0.2))}
 
@@ -270,3 +272,41 @@ def test_tracker_goes_on_from_its_kept_state():
         one.observe(X[600:], actions[600:], np.ones(400), feedback[600:])
     for name, values in tracker.estimate().columns().items():
         assert np.array_equal(values, twin.estimate().columns()[name])
+
+
+@pytest.mark.parametrize("covariance", ["full", "diagonal"])
+def test_sparse_rows_are_tracked_as_dense_ones(covariance):
+    rng = np.random.default_rng(0)
+    y = rng.integers(3, size=1000)
+    X = np.eye(3, 8)[y] + np.where(rng.random((1000, 8)) < 0.3, rng.normal(scale=0.3, size=(1000, 8)), 0)
+    dense, sparse = (linucb(3, rates="action", covariance=covariance, random_state=0) for _ in range(2))
+    dense.play(X, y)
+    sparse.play(csr_array(X), y)
+    assert sparse.report("polars").equals(dense.report("polars"))
+
+
+@pytest.mark.parametrize("make", [ActionRateTracker, MissingTracker, PeopleTracker])
+def test_trackers_need_actions_to_choose_from(make):
+    with pytest.raises(ValueError, match="n_classes is 1"):
+        make(1)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"actions": [0, 3]}, "whole numbers from 0 to 2"),
+        ({"actions": [0, -1]}, "whole numbers from 0 to 2"),
+        ({"actions": [0]}, "per row of X"),
+        ({"X": [[1.0, np.nan], [0.0, 1.0]]}, "NaN or infinity"),
+        ({"feedback": [0, 3]}, "must be 0"),
+    ],
+)
+def test_rounds_that_cannot_be_are_refused_and_not_kept(change, sentence):
+    given = {"X": np.eye(2), "actions": [0, 1], "feedback": [0, 1], **change}
+    by_action, silent = ActionRateTracker(3), MissingTracker(3)
+    with pytest.raises(ValueError, match=sentence):
+        by_action.observe(given["X"], given["actions"], [0.5, 0.5], given["feedback"])
+    with pytest.raises(ValueError, match=sentence):
+        silent.observe(given["X"], given["actions"], given["feedback"])
+    assert by_action.log is None
+    assert silent.log is None

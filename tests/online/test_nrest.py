@@ -8,6 +8,7 @@ from sklearn.svm import LinearSVC
 from noisewise.noise import FlipMatrix
 from noisewise.online._nrest import NREst
 from noisewise.online._printed_network import PrintedNetwork
+from noisewise.online.recipes import rcine
 
 
 def logged(rates, n_rounds, rng, skill=0.5):
@@ -125,3 +126,14 @@ def test_misuse_is_refused_and_one_sided_feedback_explained():
     found = nrest.estimate()
     assert not found.identified
     assert "the same" in found.reason
+
+
+def test_a_block_with_too_few_answers_leaves_the_rates_open():
+    X, y = np.eye(3)[np.arange(30) % 3], np.arange(30) % 3
+    for block in (1, 5, 19):
+        learner = rcine(3, tracker=NREst(3), block=block, random_state=0)
+        learner.play(X, y)
+        estimate = learner.tracker_.estimate()
+        assert not estimate.identified
+        assert "10 of each kind" in estimate.reason
+        assert learner.noise_ == FlipMatrix.none(2)

@@ -11,6 +11,7 @@ from scipy.stats import chi2
 
 from noisewise._inputs import Codes, Floats
 from noisewise.noise import FlipMatrix
+from noisewise.noise._rounds import check_log
 from noisewise.online._refits import Refitter, fit_ridge, left_out_scores, shrunk_shares, sure_of
 
 LEAST_SIGNAL = 0.1  # 1 - rho0 - rho1 is kept above it
@@ -93,8 +94,9 @@ class ActionRateTracker(Refitter):
         self.report = ActionRates(nothing, nothing, nothing, nothing, p_value=1.0, on=False)
 
     def observe(self, X: Any, actions: ArrayLike, probabilities: ArrayLike, feedback: ArrayLike) -> None:
-        """Take in rounds; the probabilities of the actions are not needed."""
-        self._keep(X, actions, feedback)
+        """Take in rounds; the probabilities of the actions are checked, but not needed."""
+        rows, played, seen, _ = check_log(X, actions, feedback, probabilities, self.n_classes)
+        self._keep(rows, played, seen)
 
     def estimate(self) -> ActionRates:
         """The rates as of the last refit; refits first if one is due."""

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from noisewise._inputs import Codes, Floats
+from noisewise.noise._rounds import check_log
 from noisewise.online._answers import (
     LEAST_BY_ACTION,
     LEAST_DIFFERENCE,
@@ -115,7 +116,11 @@ class MissingTracker(Refitter):
 
     def observe(self, X: Any, actions: ArrayLike, answers: ArrayLike) -> None:
         """Take in rounds; answers are 0 (wrong), 1 (right) or 2 (none given)."""
-        self._keep(X, actions, answers)
+        heard = np.asarray(answers)
+        if not np.isin(heard, range(N_ANSWERS)).all():
+            raise ValueError("answers must be 0 (wrong), 1 (right) or 2 (none given)")
+        rows, played, *_ = check_log(X, actions, heard == RIGHT, np.ones(heard.shape), self.n_classes)
+        self._keep(rows, played, heard)
 
     def refit(self) -> RidgeFit:
         """Judge all rounds again; the regression to go on with, while `table` and `report` are new."""

@@ -18,6 +18,7 @@ from noisewise.noise._rounds import check_log, check_n_classes
 from noisewise.online._refits import PlainState
 
 PRINTED_QUANTILE = 0.89
+LEAST_ANSWERS = 10  # of each kind: fewer can't be divided into those to learn from and those to stop by
 
 
 class NREst(PlainState):
@@ -94,8 +95,10 @@ class NREst(PlainState):
         """
         if len(self.seen) == 0:
             raise ValueError("no rounds observed yet; call `observe` first")
-        if len(np.unique(self.seen)) < 2:
-            reason = "the rates are not identified: all feedback of the block is the same"
+        rarer = int(min(self.seen.sum(), (1 - self.seen).sum()))
+        if rarer < LEAST_ANSWERS:
+            most = "all feedback of the block is the same" if rarer == 0 else f"{rarer} answers of the block differ"
+            reason = f"the rates are not identified: {most}; {LEAST_ANSWERS} of each kind are needed"
             return clipped_estimate((0.0, 0.0), ((0.0, 1.0), (0.0, 1.0)), float(len(self.seen)), 0, reason)
         classifier = self._network()
         classifier.fit(_pairs(self.rows, self.played, self.n_classes), self.seen.astype(np.int64))

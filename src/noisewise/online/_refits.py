@@ -7,8 +7,10 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 
 from noisewise._inputs import Codes, Floats
+from noisewise.noise._rounds import check_n_classes
 
 MOST_LEVERAGE = 0.95  # a round that alone decides its own score is not taken out in full
 
@@ -77,6 +79,7 @@ class Refitter(PlainState):
     """Keeps all rounds and goes over them again each time there are `growth` times as many."""
 
     def __init__(self, n_classes: int, ridge: float, first: int, growth: float) -> None:
+        check_n_classes(n_classes)
         self.n_classes = n_classes
         self.ridge = ridge
         self.growth = growth
@@ -90,7 +93,7 @@ class Refitter(PlainState):
 
     def _keep(self, X: Any, *columns: ArrayLike) -> None:
         """Add rounds to the log, which is made for the width of the first row."""
-        rows = np.atleast_2d(np.asarray(X, dtype=np.float64))
+        rows = np.atleast_2d(np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64))
         if self.log is None:
             self.log = RoundLog(rows.shape[1])
         self.log.append(rows, *columns)

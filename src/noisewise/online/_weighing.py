@@ -67,7 +67,7 @@ def learn_weighed(learner: Any, row: Any, code: int, answer: int, person: Hashab
         scores = x @ learner.table_[:, : len(learner.classes_)]
         target, importance = tracker.weigh(x, code, answer, person, scores)
     else:
-        tracker.observe(x[None, :], [code], [answer])
+        tracker._keep(x, code, answer)  # checked already
         target, importance = tracker.table.targets[code, answer], tracker.table.importance[code, answer]
     weighted_step(learner.table_, learner.sigma_, x, code, float(target), float(importance))
     learner.integers_[codes.ROUNDS] += 1
