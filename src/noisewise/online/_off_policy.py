@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from noisewise._inputs import Codes, Floats, find_labels
+from noisewise._inputs import Codes, Floats, find_labels, one_column
 from noisewise.noise import Estimate
 from noisewise.noise._rounds import narrow
 from noisewise.online._logs import FeedbackLog
@@ -64,6 +64,7 @@ def off_policy_value(
     weights = chances[np.arange(len(log)), codes] / log.probabilities
     answers = (log.feedback - rates[codes, 0]) / (1 - rates[codes].sum(axis=1))  # h(f) = inv(T)[f, 1]
     _warn_of_little_support(weights)
+    unseen = _unseen(weights, log.feedback, float((1 / (1 - rates.sum(axis=1))).max()), confidence)
     if method == "snips":
         value, errors = _self_normalised(weights, answers)
     else:
@@ -73,7 +74,8 @@ def off_policy_value(
             own = expected[np.arange(len(log)), codes]
             terms = (chances * expected).sum(axis=1) + weights * (answers - own)
         value, errors = float(terms.mean()), terms - terms.mean()
-    return Estimate(value, *_interval(value, errors, confidence))
+    low, high = _interval(value, errors, confidence)
+    return Estimate(value, low - unseen[1], high + unseen[0])
 
 
 def held_out_answers(X: NDArray[Any], codes: Codes, answers: Floats, n_classes: int) -> Floats:
@@ -104,6 +106,20 @@ def _self_normalised(weights: Floats, answers: Floats) -> tuple[float, Floats]:
     return value, weights * (answers - value) * len(weights) / total
 
 
+def _unseen(weights: Floats, feedback: NDArray[np.int8], span: float, confidence: float) -> tuple[float, float]:
+    """How far the value may lie above and below its interval for answers that did not come, if all were alike.
+
+    Answers that are all alike have no spread, but the other answer may have a chance p as long as (1 - p)^n is not
+    too small for n rounds.
+    """
+    heard = feedback[weights > 0]
+    if len(heard) == 0 or heard.min() < heard.max():
+        return 0.0, 0.0
+    rounds = weights.sum() ** 2 / np.square(weights).sum()
+    reach = span * (1 - ((1 - confidence) / 2) ** (1 / rounds))
+    return (0.0, float(reach)) if heard[0] else (float(reach), 0.0)
+
+
 def _interval(value: float, errors: Floats, confidence: float) -> tuple[float, float]:
     """Where the mean of terms with these errors may lie: Student's law, corrected for skewness (Hall, 1992).
 
@@ -124,8 +140,10 @@ def _interval(value: float, errors: Floats, confidence: float) -> tuple[float, f
 
 def _policy_probabilities(log: FeedbackLog, policy: Any) -> Floats:
     """The policy's probability of every class in every round."""
-    given = np.asarray(policy.predict(log.X) if hasattr(policy, "predict") else policy)
-    shape = len(log), len(log.classes)
+    played = policy.predict(log.X) if hasattr(policy, "predict") else policy
+    labels = list(played) if isinstance(played, list | tuple) else []
+    tuples = bool(labels) and all(isinstance(one, tuple) for one in labels) and labels[0] in log.classes.tolist()
+    given, shape = one_column(labels) if tuples else np.asarray(played), (len(log), len(log.classes))
     if given.ndim == 1 and len(given) == len(log):
         chances = np.zeros(shape)
         chances[np.arange(len(log)), find_labels(given, log.classes)] = 1.0
