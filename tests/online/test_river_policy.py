@@ -3,7 +3,7 @@ import pytest
 
 from noisewise import FlipMatrix
 from noisewise.online import river as adapter
-from noisewise.online.recipes import linucb, rcnbf
+from noisewise.online.recipes import arow, linucb, rcnbf
 
 bandit = pytest.importorskip("river.bandit")
 
@@ -108,3 +108,25 @@ def test_rewards_that_are_not_right_or_wrong_change_nothing(reward, says):
     assert policy._n == 1
     with pytest.raises(ValueError, match="n_features is 0"):
         adapter.RiverPolicy(linucb(n_classes=2), n_features=0)
+
+
+def test_pulls_for_the_same_context_are_each_updated_with_their_own_probability():
+    arms, context = ["left", "right"], {"x": 1.0}
+    policy = adapter.RiverPolicy(rcnbf(classes=arms, gamma=0.5, random_state=0), n_features=1, intercept=False)
+    learner = rcnbf(classes=arms, gamma=0.5, random_state=0)
+    decisions = [learner.decide([1.0]) for _ in range(20)]
+    assert [policy.pull(arms, context=context) for _ in range(20)] == [one.action for one in decisions]
+    assert len({one.probability for one in decisions}) == 2
+    for number, decision in enumerate(decisions):
+        learner.learn(decision, number % 2)
+        policy.update(decision.action, context, number % 2)
+    np.testing.assert_array_equal(policy._learner.table_, learner.table_)
+    assert not policy._waiting
+
+
+def test_contexts_and_learners_that_cannot_be_are_refused():
+    policy = adapter.RiverPolicy(linucb(classes=["left", "right"], random_state=0))
+    with pytest.raises(ValueError, match="feature 'x' is"):
+        policy.update("left", {"x": [1]}, 1)
+    with pytest.raises(ValueError, match="learns from feedback"):
+        adapter.RiverPolicy(arow())

@@ -6,7 +6,7 @@ Needs the extra ``noisewise[river]``.
 from __future__ import annotations
 
 import zlib
-from collections import OrderedDict
+from collections import deque
 from collections.abc import Hashable, Iterable, Sequence
 from math import isfinite
 from numbers import Real
@@ -124,7 +124,8 @@ class RiverPolicy(RiverPolicyBase):
     """A learner from right/wrong feedback as a contextual policy of River: pull an arm, then update it with 0 or 1.
 
     An update is weighted by the probability with which the arm was pulled, also if it comes late (the last 1,000 pulls
-    are kept); an update of an arm that was not pulled for this context counts as played with certainty.
+    are kept, and of several for the same arm and context the oldest is updated first); an update of an arm that was not
+    pulled for this context counts as played with certainty.
 
     Parameters
     ----------
@@ -157,6 +158,8 @@ class RiverPolicy(RiverPolicyBase):
         burn_in: int = 0,
     ) -> None:
         _need_river()
+        if not isinstance(learner, BanditClassifier):
+            raise ValueError(f"learner is {learner!r:.60}; one that learns from feedback is needed, such as linucb()")
         if n_features < 1:
             raise ValueError(f"n_features is {n_features}; at least one column is needed")
         super().__init__(reward_obj=reward_obj, burn_in=burn_in)
@@ -165,25 +168,24 @@ class RiverPolicy(RiverPolicyBase):
         self.intercept = intercept
         self._learner = clone(learner)
         self._columns: dict[Hashable, int] = {}
-        self._waiting: OrderedDict[Hashable, Decision] = OrderedDict()
+        self._waiting: deque[tuple[Hashable, Decision]] = deque(maxlen=MOST_WAITING)
 
     def update(self, arm_id: Any, context: dict[Hashable, Any] | None, *reward_args: Any, **reward_kwargs: Any) -> None:
         """Learn whether an arm was right (1) or wrong (0) for a context."""
         if len(reward_args) != 1:
             raise ValueError("one reward is needed: 1 (right) or 0 (wrong)")
-        feedback = check_feedback(reward_args[0])
-        decision = self._waiting.pop(_key(arm_id, context), None)
-        if decision is not None:
-            self._learner.learn(decision, feedback)
+        feedback, row, key = check_feedback(reward_args[0]), self._row(context), _key(arm_id, context)
+        place = next((place for place, (waiting, _) in enumerate(self._waiting) if waiting == key), None)
+        if place is not None:  # the pull that has waited longest, where there were several of the same
+            self._learner.learn(self._waiting[place][1], feedback)
+            del self._waiting[place]
         else:
-            self._learner.learn_logged(self._row(context)[None], [arm_id], [feedback], [1.0])
+            self._learner.learn_logged(row[None], [arm_id], [feedback], [1.0])
         super().update(arm_id, context, feedback, **reward_kwargs)
 
     def _pull(self, arm_ids: Iterable[Any], context: dict[Hashable, Any] | None) -> Any:
         decision = self._learner.decide(self._row(context), actions=list(arm_ids))
-        self._waiting[_key(decision.action, context)] = decision
-        if len(self._waiting) > MOST_WAITING:
-            self._waiting.popitem(last=False)
+        self._waiting.append((_key(decision.action, context), decision))
         return decision.action
 
     def _row(self, context: dict[Hashable, Any] | None) -> Floats:
@@ -220,7 +222,8 @@ def _features(x: dict[Hashable, Any], intercept: bool) -> dict[Hashable, float]:
 
 
 def _key(arm: Any, context: dict[Hashable, Any] | None) -> Hashable:
-    return arm, frozenset((context or {}).items())
+    items = frozenset((context or {}).items())
+    return hash(items), arm, items  # numbers are the quickest to compare
 
 
 def _grown(learner: OnlineClassifier, n_features: int, n_classes: int) -> OnlineClassifier:
