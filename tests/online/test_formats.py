@@ -1,9 +1,11 @@
 import gzip
+import json
 
 import pytest
 
 from feedback_logs import assert_same, some_log
-from noisewise.online._formats_dsjson import write_dsjson
+from noisewise.online._formats_dsjson import iter_dsjson, write_dsjson
+from noisewise.online._formats_obp import from_open_bandit
 from noisewise.online._formats_vw import iter_vw, read_vw, write_vw
 from noisewise.online._logs import LoggedRound
 
@@ -65,3 +67,37 @@ def test_vowpal_wabbit_reads_whole_files_packed_or_not_with_the_same_loss(tmp_pa
     assert losses["plain.vw"] == losses["plain.vw.gz"]
     assert losses["blocks.vw"] == pytest.approx(losses["events.json"], rel=1e-5)  # the same rounds in two formats
     assert losses["events.json"] == losses["events.json.gz"]
+
+
+EVENT = {"_label_cost": -1, "_label_probability": 0.5, "_labelIndex": 0, "a": [1, 2], "p": [0.5, 0.5]}
+
+
+@pytest.mark.parametrize(
+    ("read", "line"),
+    [
+        (iter_vw, "1:-1:0.5 | a:1e999"),
+        (iter_vw, "1:-1:0.5 |n:1e300 a:1e300"),
+        (iter_vw, "1:-1:0.5 | a:1e308 a:1e308"),
+        (iter_vw, "99999999999999999999:-1:0.5 | a"),
+        (iter_dsjson, json.dumps({**EVENT, "c": {"x": 10**400, "_multi": [{}, {}]}})),
+        (iter_dsjson, json.dumps({**EVENT, "_label_probability": 10**400, "c": {"_multi": [{}, {}]}})),
+        (iter_dsjson, json.dumps({**EVENT, "c": {"l": [{"x": 1e308}, {"x": 1e308}], "_multi": [{}, {}]}})),
+        (iter_dsjson, json.dumps({**EVENT, "a": [1, 1], "c": {"_multi": [{}, {}]}})),
+        (iter_dsjson, json.dumps({**EVENT, "p": [0.5, -5], "c": {"_multi": [{}, {}]}})),
+        (iter_dsjson, '{"c": ' + "[" * 100_000),
+    ],
+)
+def test_numbers_too_large_and_probabilities_that_cannot_be_are_refused_with_their_line(read, line):
+    with pytest.raises(ValueError, match="line 1: "):
+        next(read([line]))
+
+
+def test_names_too_long_to_be_columns_are_names():
+    log = read_vw(["1:-1:0.5 | 99999999999999999999:2", "2:0:0.5 | 1"])
+    assert log.feature_names == ["99999999999999999999", "1"]
+
+
+def test_slates_of_actions_are_refused():
+    logged = {"n_actions": 3, "context": [[1.0]], "action": [[2]], "reward": [1], "pscore": [0.5]}
+    with pytest.raises(ValueError, match="not a slate"):
+        from_open_bandit(logged)

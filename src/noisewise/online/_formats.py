@@ -8,6 +8,7 @@ import re
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
+from math import isfinite
 from pathlib import Path
 from typing import IO, Any
 
@@ -18,6 +19,7 @@ Source = str | os.PathLike[str] | Iterable[str]
 Target = str | os.PathLike[str] | IO[str]
 Numbers = dict[Any, int] | None
 COSTS = {"-reward": (0.0, -1.0), "1-reward": (1.0, 0.0)}  # cost of wrong, and of right
+MOST_ACTIONS = 1_000_000  # without classes=, all numbers up to the largest are labels
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
@@ -126,7 +128,14 @@ def number_in(text: str, what: str) -> float:
     """A plain number in a file."""
     if not NUMBER.fullmatch(text):
         raise ValueError(f"the {what} is {text!r}, not a number")
-    return float(text)
+    return finite(float(text), what)
+
+
+def finite(value: float, what: str) -> float:
+    """A number that is not beyond all numbers, as 1e999 is, or a sum of large ones."""
+    if not isfinite(value):
+        raise ValueError(f"the {what} is {value}, too large for a number")
+    return value
 
 
 class Actions:
@@ -138,8 +147,8 @@ class Actions:
 
     def numbered(self, number: int) -> Any:
         """The label of an action numbered from 1."""
-        if number < 1 or (self.classes is not None and number > len(self.classes)):
-            most = "" if self.classes is None else f" to {len(self.classes)}, as classes has"
+        if not 1 <= number <= (MOST_ACTIONS if self.classes is None else len(self.classes)):
+            most = f" to {MOST_ACTIONS:,}" if self.classes is None else f" to {len(self.classes)}, as classes has"
             raise ValueError(f"the action is {number}; actions are numbered from 1{most}")
         return number if self.classes is None else self.classes.item(number - 1)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from math import isfinite
+from sys import float_info
 from typing import Any
 
 from noisewise.online._formats import (
@@ -26,6 +26,8 @@ from noisewise.online._formats import (
     write_lines,
 )
 from noisewise.online._logs import Choice, Features, FeedbackLog, LoggedRound, checked_round
+
+LARGEST = float_info.max  # whole numbers in JSON may be larger
 
 
 def read_dsjson(
@@ -70,7 +72,7 @@ def iter_dsjson(
 def write_dsjson(
     log: FeedbackLog | Iterable[LoggedRound], target: Target, cost: str = "-reward", classes: Any = None
 ) -> None:
-    """Write a log, or rounds as they come, as DSJSON lines; read back, it is the same.
+    """Write a log, or rounds as they come, as DSJSON lines; read back with the same classes=, it is the same.
 
     Probabilities of actions that were not played are written where the log has them for the whole round.
 
@@ -92,6 +94,8 @@ def _rounds(source: Source, cost: str, actions: Actions) -> Iterator[tuple[str, 
                 event = json.loads(text)
             except ValueError as error:
                 raise ValueError(f"this is not JSON: {error}") from None
+            except RecursionError:
+                raise ValueError("objects lie too deep in each other to be read") from None
             if not isinstance(event, dict):
                 raise ValueError("a line must hold an object, {...}")
             one = _round(event, cost, actions)
@@ -114,6 +118,8 @@ def _round(event: dict[str, Any], cost: str, actions: Actions) -> LoggedRound | 
     if probability is None:
         raise ValueError("_label_probability is missing: how likely was the action?")
     known = dict(zip(order, chances)) if len(order) == len(chances) == len(offered) else {}
+    if known and (sorted(known) != list(range(1, len(offered) + 1)) or not all(0 <= one <= 1 for one in chances)):
+        raise ValueError("a must hold the number of each action once, from 1, and p a probability for each")
     names = actions.all([str(one.get("_tag", "")) for one in offered])
     choices = tuple(
         Choice(name, _flat(one), known.get(place)) for place, (name, one) in enumerate(zip(names, offered), start=1)
@@ -149,8 +155,8 @@ def _numbers(event: dict[str, Any], key: str) -> list[float]:
 
 
 def _number(value: Any, what: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
-        raise ValueError(f"{what} is {value!r}, not a number")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= LARGEST:
+        raise ValueError(f"{what} is {value!r:.40}, not a number")
     return value
 
 
@@ -158,7 +164,9 @@ def _flat(item: dict[str, Any]) -> Features:
     features: dict[str, float] = {}
     for namespace, name, value in _leaves(item, ""):
         joined = join_name(namespace, name)
-        features[joined] = features.get(joined, 0.0) + _number(value, f"feature {joined!r}")
+        features[joined] = _number(
+            features.get(joined, 0.0) + _number(value, f"feature {joined!r}"), f"feature {joined!r}"
+        )
     return {name: value for name, value in features.items() if value}
 
 

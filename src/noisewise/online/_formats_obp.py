@@ -32,6 +32,8 @@ def from_open_bandit(bandit_feedback: Mapping[str, Any], classes: Any = None) ->
     labels = np.arange(n_actions) if classes is None else known_classes(None, classes)
     if len(labels) != n_actions:
         raise ValueError(f"classes has {len(labels)} labels; n_actions is {n_actions}")
+    if codes.ndim != 1:
+        raise ValueError(f"action has shape {codes.shape}; one action for each round is needed, not a slate of them")
     if codes.dtype.kind not in "iu" or (codes.size and not 0 <= codes.min() <= codes.max() < n_actions):
         raise ValueError(f"action must hold whole numbers from 0 to {n_actions - 1}, as n_actions says")
     rounds = bandit_feedback.get("n_rounds", len(codes))

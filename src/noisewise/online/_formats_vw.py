@@ -86,7 +86,7 @@ def write_vw(
     cost: str = "-reward",
     classes: Any = None,
 ) -> None:
-    """Write a log, or rounds as they come, in Vowpal Wabbit's text; read back, it is the same.
+    """Write a log, or rounds as they come, in Vowpal Wabbit's text; read back with the same classes=, it is the same.
 
     Actions are numbered from 1 in the order of the log's classes, or `classes` for rounds. Rounds' ids become tags.
     In the layout "adf" actions are tagged with their labels; where the log has no features of actions, the label is the

@@ -8,7 +8,7 @@ from functools import lru_cache
 from math import isfinite
 from typing import NamedTuple
 
-from noisewise.online._formats import NUMBER, join_name, number_in, split_name
+from noisewise.online._formats import NUMBER, finite, join_name, number_in, split_name
 from noisewise.online._logs import Features
 
 BLANKS = " \t"
@@ -44,7 +44,7 @@ def parse_line(text: str) -> Line:
         for token in tokens:
             name, value = _parse_feature(token)
             joined = join_name(namespace, name)
-            features[joined] = features.get(joined, 0.0) + scale * value
+            features[joined] = finite(features.get(joined, 0.0) + scale * value, f"value of feature {joined!r}")
     return Line(label, tag, {name: value for name, value in features.items() if value})
 
 

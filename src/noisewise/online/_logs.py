@@ -188,11 +188,16 @@ class _Rows:
     def matrix(self) -> tuple[Any, list[str] | None]:
         names, columns, width = list(self.places), np.array(self.columns, dtype=np.int64), len(self.places)
         numbered = isinstance(self.given, int)
-        if self.given is None and names and all(name.isdecimal() and str(int(name)) == name for name in names):
+        if self.given is None and names and all(map(_is_column, names)):
             numbered, places = True, np.array([int(name) for name in names])
             columns, width = places[columns], int(places.max()) + 1
         rows = sp.csr_array((np.array(self.values), columns, self.starts), shape=(len(self.starts) - 1, width))
         return rows, None if numbered else names
+
+
+def _is_column(name: str) -> bool:
+    """Whether a name is a number that a sparse matrix can have as a column."""
+    return name.isdecimal() and len(name) < 19 and str(int(name)) == name
 
 
 def _find_actions(actions: Any, classes: NDArray[Any]) -> Codes:
