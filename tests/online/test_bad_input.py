@@ -240,3 +240,15 @@ def test_noise_of_each_action_may_come_from_a_generator():
 def test_scores_of_a_learner_that_has_seen_nothing_are_refused():
     with pytest.raises(ValueError, match="has not learnt anything yet"):
         recipes.ucwl(3).predict([[1.0]])
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda noise: recipes.linucb(3, noise=noise, rates="action"),
+        lambda noise: recipes.corrected_ucwl(3, noise=noise, tracker=RateTracker(3)),
+    ],
+)
+def test_rates_are_told_or_found_but_not_both(make):
+    with pytest.raises(ValueError, match="give one of the two"):
+        make(FlipMatrix.binary(0.1, 0.2))

@@ -1,5 +1,6 @@
 """Every way a round can go, weighed by its probability: corrected feedback is right on average, exactly."""
 
+import copy
 import itertools
 
 import numpy as np
@@ -137,3 +138,30 @@ def test_margin_learners_move_on_average_as_without_noise(make, rates):
         clean = base.decide(X, actions=[1])
         base.use_noise(FlipMatrix.none(2)).learn(clean, right)
         np.testing.assert_allclose(mean, base._weights(), atol=1e-12)
+
+
+MARGIN_LEARNERS = {
+    "bandit_pa": recipes.bandit_pa,
+    "capped bandit_pa": lambda n_classes, **options: recipes.bandit_pa(n_classes, C=0.02, **options),
+    "confidit": recipes.confidit,
+    "confidit, not projected": lambda n_classes, **options: recipes.confidit(n_classes, projection=False, **options),
+    "ucwl": recipes.ucwl,
+    "full ucwl": lambda n_classes, **options: recipes.ucwl(n_classes, covariance="full", **options),
+    "corrected_ucwl": lambda n_classes, **options: recipes.corrected_ucwl(n_classes, scale_step=False, **options),
+}
+
+
+@pytest.mark.parametrize("name", MARGIN_LEARNERS)
+def test_rates_that_differ_by_action_are_corrected_by_every_margin_learner(name):
+    noises = [FlipMatrix.binary(*pair) for pair in RATES[1 : K + 1]]
+    warm = MARGIN_LEARNERS[name](K, noise=FlipMatrix.none(2), random_state=0)
+    warm.play(np.vstack([X, -X, X[::-1]] * 3), [0, 1, 2] * 3)
+
+    def after(noise, action, seen):
+        model = copy.deepcopy(warm).use_noise(noise)
+        return model.learn(model.decide(X, actions=[action]), seen)._weights().copy()
+
+    for action, right in itertools.product(range(K), (0, 1)):
+        chances = noises[action].matrix[right]
+        mean = sum(chances[seen] * after(noises, action, seen) for seen in (0, 1))
+        np.testing.assert_allclose(mean, after(FlipMatrix.none(2), action, right), atol=1e-12)

@@ -106,7 +106,7 @@ def test_bandit_pa_reaches_its_mistake_rates():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("rates", NOISES[1:3])
+@pytest.mark.parametrize("rates", NOISES)
 def test_rcine_is_nearly_as_good_as_rcnbf(rates):
     stream = digits(500_000, constant=False)
     known = play(lambda noise: recipes.rcnbf(10, gamma=0.1, noise=noise, random_state=0), stream, rates)

@@ -58,6 +58,8 @@ def linucb(
     check_missing(missing)
     if rates not in (None, "action"):
         raise ValueError(f"rates is {rates!r}; it is 'action' (estimated for each class) or None")
+    if rates and noise is not None:
+        raise ValueError("noise= tells the rates and rates='action' finds them; give one of the two")
     tracker = ActionRateTracker(len(known_classes(n_classes, classes)), ridge) if rates else None
     share = (0.01 if rates else 0.0) if exploration is None else exploration
     policy, rule = UpperConfidence(width_in_std, share), LeastSquares(ridge)
@@ -106,6 +108,8 @@ def corrected_ucwl(
     uniform rounds (five times that in the first block). `scale_step` shrinks C with the information in the feedback.
     """
     policy = UpperConfidence(width_in_std)
+    if noise is not None and tracker is not None:
+        raise ValueError("noise= tells the rates and tracker= finds them; give one of the two")
     if noise is None:
         tracker = default_tracker(n_classes, classes) if tracker is None else tracker
         policy = UpperConfidence(width_in_std, exploration, min(1.0, 5 * exploration))

@@ -76,7 +76,10 @@ def bandit_pa(
     noise: Noise = None,
     random_state: Chance = None,
 ) -> BanditClassifier:
-    """Passive-aggressive learning from feedback; under noise cap the step (`C` = 0.02) and explore little."""
+    """Passive-aggressive learning from feedback; under noise cap the step (`C` = 0.02) and explore little.
+
+    `noise` helps where the step is capped, and hurts where it is not: corrected steps are longer.
+    """
     rule = PassiveAggressive(C)
     return made_of(UniformExploration(gamma), rule, "sign", n_classes, classes, noise, random_state)
 
@@ -93,7 +96,8 @@ def soba(
 ) -> BanditClassifier:
     """Second-order Banditron, which learns from praise only; the worst choice where praise may be false.
 
-    The correlation of past updates is kept for each class apart, by its diagonal or in full.
+    The correlation of past updates is kept for each class apart, by its diagonal or in full. `noise` corrects every
+    answer, but the steps are not linear in it, so that their mean is not that without noise.
     """
     rule = SecondOrderPerceptron(ridge)
     signal = "importance_rival"

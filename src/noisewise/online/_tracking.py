@@ -33,7 +33,8 @@ class RateTracker(PlainState):
     n_classes : int
         Number of actions.
     exploration : float, default=0.01
-        Share of rounds whose action should be drawn uniformly; see `share`.
+        Share of rounds whose action should be drawn uniformly, for whoever asks `share`; the recipes explore by their
+        own `exploration` or `gamma`.
     first_exploration : float, default=0.05
         The same for the first ``first_rounds`` rounds.
     n_kept : int, optional

@@ -45,6 +45,10 @@ def new_learner(spec: ModelSpec) -> BanditClassifier:
         options["missing"] = spec.missing
     elif spec.missing == "auto" or spec.people:
         raise ValueError(f"people and missing='auto' need the recipe linucb; this is {recipe}")
+    if spec.people and spec.missing == "auto":
+        raise ValueError(
+            'missing=\'auto\' reads answers alike, whoever gave them; with people, "drop" or "no" is needed'
+        )
     if (spec.people or spec.missing == "auto") and (spec.noise is not None or options.get("covariance") == "diagonal"):
         raise ValueError("people and missing='auto' need noise=null and a full covariance: they find the noise")
     _check_size(spec, recipe, options.get("covariance"))
