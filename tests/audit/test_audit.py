@@ -244,3 +244,13 @@ def test_labels_that_features_cannot_tell_apart_prove_no_noise(overlap):
     audit = audit_labels(rng.normal(size=(200, 2)) + overlap * y[:, None], y)
     assert audit.expected_errors.low == 0
     assert len(audit.picked) == 0
+
+
+def test_labels_too_few_to_prove_noise_are_still_the_most_doubtful():
+    X, y = load_digits(return_X_y=True)
+    changed = [484, 553, 917, 1142, 1525]
+    y[changed] = (y[changed] + 1) % 10
+    audit = audit_labels(X, y)
+    assert audit.expected_errors.low == 0
+    assert sorted(audit.order[:5]) == changed
+    assert len(audit.picked) == 0

@@ -26,6 +26,7 @@ TEMPER = 0.5  # trust in the profile of the amount: half its log-likelihood
 PROOF = 3.0  # noise is proven if it makes the labels twenty times likelier: the difference in log evidence
 SAME_AMOUNT = 0.25  # peaks whose amounts differ by a smaller share are one
 SMALLEST_WEIGHT = 0.003
+HARDLY = 1e-6  # chance of each flip where none is seen: no count of rows rules it out, and it still tells rows apart
 MOST_FLIPPED, LEAST_KEPT = 0.95, 0.1
 MOST_SLOPES = 30  # classes; with more of them each has few rows, and slopes of their own cost time
 NEGLIGIBLE = 7.0  # in (tempered) log-likelihood
@@ -73,9 +74,9 @@ def calibrate(
     for value, (logarithmic, found) in zip(values, structures):
         if value > values.max() - CLOSE:
             trials += _amounts(linked[logarithmic], found, logarithmic, float(np.exp(value - best)))
-    kept = _significant(
-        [silent.weighted(np.exp(evidence - NOISE_ODDS - best)).account, *(trial.account for trial in trials)]
-    )
+    hardly_any = FlipMatrix.symmetric((scores.shape[1] - 1) * HARDLY, scores.shape[1]).matrix
+    quiet = replace(silent.account, weight=float(np.exp(evidence - NOISE_ODDS - best)), matrix=hardly_any)
+    kept = _significant([quiet, *(trial.account for trial in trials)])
     mean = FlipMatrix.estimated(sum_over(account.weight * account.matrix for account in kept))
     return Calibration(kept, mean, proven=values.max() - evidence > PROOF), trials
 
