@@ -76,6 +76,15 @@ def test_the_command_lists_and_runs_and_writes(tmp_path):
     assert sorted(path.name for path in (tmp_path / "pages").iterdir()) == ["cesa_bianchi.html", "cesa_bianchi.md"]
 
 
+def test_the_command_says_whose_data_are_not_here(tmp_path, monkeypatch):
+    monkeypatch.setenv("NOISEWISE_DATA", str(tmp_path))
+    monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path / "home"))
+    result = CliRunner().invoke(app, ["reproduce", "gao", "table-2", "--rows", str(tmp_path / "rows")])
+    assert result.exit_code == 0
+    assert "heart, " in result.stderr
+    assert "set NOISEWISE_DATA to a folder" in result.stderr
+
+
 def test_folders_are_tried_before_anything_is_run(tmp_path):
     (tmp_path / "file").write_text("")
     rows, out = ["--rows", str(tmp_path / "rows")], ["--write", "--out", str(tmp_path / "file" / "pages")]

@@ -65,7 +65,7 @@ def reproduce(
         _ready(out)
     with _kept_when_stopped(), _progress() as on_row:
         ran = library.run(wanted, store, quick, engine, jobs or cpu_count(), scheduler, minutes, fresh, on_row)
-    _tell(ran)
+    _tell(ran, sorted({name for each in papers for part in each.find(table) for name in part.absent(quick)}))
     found = {}
     for each in papers:
         parts = library.parts_of(each, each.find(table), store, library.printed_numbers(each.name), quick)
@@ -95,8 +95,13 @@ def _list(as_json: bool) -> None:
             typer.echo(f"  {part.name:<16}{part.title} ({cells:,} cells; {quick:,} in a quick run)")
 
 
-def _tell(ran: Ran) -> None:
+def _tell(ran: Ran, absent: list[str]) -> None:
     say(f"{ran.finished:,} cells run, {ran.found:,} found finished, {len(ran.failed):,} failed")
+    if absent:
+        say(
+            f"cells of {', '.join(absent)} were not run: their data are not here; "
+            "set NOISEWISE_DATA to a folder with them as .npz files"
+        )
     if ran.by_other_code:
         say(f"{ran.by_other_code:,} rows were made by other code than this; --fresh runs their cells again")
     for reason in dict.fromkeys(ran.failed.values()):
