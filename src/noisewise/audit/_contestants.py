@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,11 @@ class Spoilt:
     y: Codes
     noise: Any
     seed: int
+
+    @cached_property
+    def ridge(self) -> RobustRidgeClassifier:
+        """The robust ridge of these rows: a contestant, and what another corrects labels by."""
+        return RobustRidgeClassifier(random_state=self.seed).fit(self.X, self.y)
 
 
 Contestant = Callable[[Spoilt], Any]  # gives something with `predict`
@@ -67,8 +73,7 @@ def _forest(seed: int) -> Any:
 
 def _corrected(spoilt: Spoilt) -> Any:
     """The audit's suggestions taken wherever it is in doubt, then a forest."""
-    model = RobustRidgeClassifier(random_state=spoilt.seed).fit(spoilt.X, spoilt.y)
-    better = model.classes_[model.true_label_posterior_.argmax(axis=1)]
+    better = spoilt.ridge.classes_[spoilt.ridge.true_label_posterior_.argmax(axis=1)]
     return _forest(spoilt.seed).fit(spoilt.X, better)
 
 
@@ -108,7 +113,7 @@ CONTESTANTS: dict[str, dict[str, Contestant]] = {
         "logistic regression": _by(_logistic),
         "k-NN": _by(_neighbors),
         "random forest": _by(_forest),
-        "RobustRidgeClassifier": _by(lambda seed: RobustRidgeClassifier(random_state=seed)),
+        "RobustRidgeClassifier": lambda spoilt: spoilt.ridge,
         "RobustLogisticRegression": _by(lambda seed: RobustLogisticRegression()),
         "RobustKNeighborsClassifier": _by(lambda seed: RobustKNeighborsClassifier(random_state=seed)),
         "audit, then forest": _corrected,
