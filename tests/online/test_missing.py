@@ -12,6 +12,7 @@ from noisewise.online._answers import (
     unexplained_silence,
 )
 from noisewise.online._missing import AnswerTable, MissingReport, MissingTracker, answer_channels, answer_table
+from noisewise.online.recipes import linucb
 
 CASES = (
     "none",
@@ -77,6 +78,28 @@ def test_reading_silence_is_never_worse_than_dropping_it(case, first):
     read = np.mean([play(case, seed)[0] for seed in seeds])
     dropped = np.mean([play(case, seed, "drop")[0] for seed in seeds])
     assert read <= dropped + 0.005
+
+
+def public_error(case, seed, missing, n_rounds=30_000):
+    """The same rounds through the public learner, one by one."""
+    X, y = digits()
+    rng = np.random.default_rng(seed)
+    channel, groups = channels(case, X, rng)
+    learner = linucb(10, missing=missing, random_state=0)
+    for row, u in zip(rng.integers(len(X), size=n_rounds), rng.random(n_rounds), strict=True):
+        decision = learner.decide(X[row])
+        chances = np.cumsum(channel[groups[row], decision.code, int(decision.action == y[row])])
+        answer = int(np.sum(u * chances[-1] >= chances[:-1]))
+        learner.learn(decision, None if answer == NONE else answer)
+    return np.mean(learner.predict(X) != y)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES)
+def test_the_public_learner_reads_silence_no_worse_than_it_drops_it(case):
+    seeds = (70, 71)
+    read = np.mean([public_error(case, seed, "auto") for seed in seeds])
+    assert read <= np.mean([public_error(case, seed, "drop") for seed in seeds]) + 0.005
 
 
 def test_silence_after_mistakes_is_read():

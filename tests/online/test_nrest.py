@@ -6,9 +6,9 @@ from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.svm import LinearSVC
 
 from noisewise.noise import FlipMatrix
-from noisewise.online._nrest import NREst
+from noisewise.online._nrest import NREst, _mean_and_interval
 from noisewise.online._printed_network import PrintedNetwork
-from noisewise.online.recipes import rcine
+from noisewise.online.recipes import banditron, rcine
 
 
 def logged(rates, n_rounds, rng, skill=0.5):
@@ -137,3 +137,25 @@ def test_a_block_with_too_few_answers_leaves_the_rates_open():
         assert not estimate.identified
         assert "10 of each kind" in estimate.reason
         assert learner.noise_ == FlipMatrix.none(2)
+
+
+def test_intervals_are_as_wide_as_the_rates_of_single_classes_lie_apart():
+    mean, (low, high) = _mean_and_interval(np.array([0.40, 0.42, 0.44]))
+    assert mean == pytest.approx(0.42)
+    assert (high - mean, mean - low) == pytest.approx((4.303 * 0.02, 4.303 * 0.02), abs=1e-4)  # Student's t, 2 degrees
+
+
+@pytest.mark.slow
+def test_intervals_of_the_default_network_hold_most_rates():
+    X, y = load_digits(return_X_y=True)
+    X = X / np.linalg.norm(X, axis=1, keepdims=True)
+    held = []
+    for seed in range(20, 26):
+        rows, noise = np.random.default_rng(seed).integers(len(X), size=20_000), FlipMatrix.binary(0.4, 0.2)
+        log = banditron(10, gamma=0.2, random_state=seed).play(X[rows], y[rows], noise=noise, rng=seed)
+        nrest = NREst(10)
+        nrest.observe(X[rows], log.actions, log.probabilities, log.feedback)
+        found = nrest.estimate()
+        held.append(found.false_positive_interval[0] <= 0.4 <= found.false_positive_interval[1])
+        held.append(found.false_negative_interval[0] <= 0.2 <= found.false_negative_interval[1])
+    assert sum(held) >= 9  # of 12

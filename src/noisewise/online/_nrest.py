@@ -91,7 +91,9 @@ class NREst(PlainState):
     def estimate(self) -> RateEstimate:
         """Train on the block, find its perfect examples, and read off both rates.
 
-        The intervals are from the spread over classes; the paper's rule, one number for all, has none.
+        The intervals are as wide as the rates of single classes lie apart: these share what the classifier gets wrong,
+        so that their mean is no surer. What is the same for all of them can't be seen: a classifier that hardly learns
+        gives narrow intervals about wrong rates. The paper's rule, one number for all, has none.
         """
         if len(self.seen) == 0:
             raise ValueError("no rounds observed yet; call `observe` first")
@@ -144,5 +146,5 @@ def _score(classifier: Any, pairs: Floats) -> Floats:
 
 def _mean_and_interval(values: Floats) -> tuple[float, tuple[float, float]]:
     mean = float(np.clip(values.mean(), 0, 1))
-    half = float(student.ppf(0.975, len(values) - 1) * values.std(ddof=1) / np.sqrt(len(values)))
+    half = float(student.ppf(0.975, len(values) - 1) * values.std(ddof=1))
     return mean, (max(mean - half, 0.0), min(mean + half, 1.0))
