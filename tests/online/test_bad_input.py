@@ -3,6 +3,8 @@
 import copy
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 import scipy.sparse as sp
 
@@ -252,3 +254,16 @@ def test_scores_of_a_learner_that_has_seen_nothing_are_refused():
 def test_rates_are_told_or_found_but_not_both(make):
     with pytest.raises(ValueError, match="give one of the two"):
         make(FlipMatrix.binary(0.1, 0.2))
+
+
+def test_rows_of_frames_with_other_names_or_another_order_are_refused():
+    X, y = rounds()
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    learner = recipes.ucwl(K, random_state=0)
+    learner.play(frame, y)
+    turned, renamed = frame[list("bacdef")], frame.rename(columns={"a": "z"})
+    for other in (turned, renamed):
+        for row in (other.iloc[0], other.iloc[[0]], pl.DataFrame(other.to_dict("list"))[0]):
+            assert_refused(learner, lambda row=row: learner.decide(row), "in this order")
+    for row in (frame.iloc[0], frame.iloc[[0]], pl.DataFrame(frame.to_dict("list"))[0], X[0], X[0].tolist()):
+        np.testing.assert_array_equal(learner.decide(row).features, X[0])

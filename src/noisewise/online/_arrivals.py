@@ -13,7 +13,7 @@ from noisewise._inputs import Codes, find_labels
 from noisewise.online._core import RoundLearner
 from noisewise.online._decision import NUMBERS, TRUTHS, Decision
 from noisewise.online._rates import known_classes
-from noisewise.online._rows import NOT_FINITE, check_rows, kept_row, one_row
+from noisewise.online._rows import NOT_FINITE, check_rows, kept_row, one_row, refuse_other_names
 
 
 class FeedbackLearner(RoundLearner):
@@ -30,6 +30,8 @@ class FeedbackLearner(RoundLearner):
 
     def _one_row(self, x: Any) -> Any:
         if "table_" in self.__dict__:
+            if type(x) is not np.ndarray:
+                refuse_other_names(x, getattr(self, "feature_names_in_", None))
             return one_row(x, self.n_features_in_, self.table_.dtype)
         dtype = np.float32 if getattr(x, "dtype", None) == np.float32 else np.float64
         row = one_row(x, None, dtype)

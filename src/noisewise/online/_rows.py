@@ -103,6 +103,16 @@ def one_row(x: Any, n_features: int | None, dtype: Any) -> Any:
     return dense
 
 
+def refuse_other_names(x: Any, known: Any) -> None:
+    """Refuse a row of a data frame whose features have other names than those before, or another order."""
+    names = getattr(x, "columns", getattr(x, "index", None))
+    if known is None or names is None or callable(names):  # lists have an index too, which is a method
+        return
+    given = list(names)
+    if all(isinstance(name, str) for name in given) and given != list(known):
+        raise ValueError(f"the row's features are {given}; they were {list(known)} before, in this order")
+
+
 def kept_row(row: Any, n_features: int, dtype: Any) -> Any:
     """The row of a decision as `one_row` made it, wherever it was kept since; refused if it was damaged there."""
     if not isinstance(row, tuple):
