@@ -25,7 +25,12 @@ def confidit(
     noise: Noise = None,
     random_state: Chance = None,
 ) -> BanditClassifier:
-    """Confidit: least squares of +-1 feedback and upper confidence; `projection` keeps scores within [-1, 1]."""
+    """Confidit: least squares of +-1 feedback and upper confidence; `projection` keeps scores within [-1, 1].
+
+    >>> learner = confidit(n_classes=2, covariance="full")
+    >>> learner.learn(learner.decide([1.0]), feedback=0).decision_function([[1.0]])
+    array([[-0.5,  0. ]])
+    """
     rule = LeastSquares(ridge, projection)
     return made_of(UpperConfidence(width_in_std), rule, "sign", n_classes, classes, noise, random_state, covariance)
 
@@ -54,6 +59,10 @@ def linucb(
     ``learn(decision, feedback, person=...)`` learns who can be believed and counts each answer by what it tells.
     ``missing="auto"`` reads no answer (None) as a third answer, if it depends on the truth; "drop" and "no" do not ask.
     ``report()`` has what is believed, in one frame.
+
+    >>> learner = linucb(classes=["cat", "dog"], rates="action", random_state=0)
+    >>> learner.learn(learner.decide([1.0, 0.5]), feedback=1).report()["on"].to_list()
+    [False, False]
     """
     check_missing(missing)
     if rates not in (None, "action"):
@@ -82,6 +91,10 @@ def ucwl(
     """Upper confidence weighted learning: soft confidence-weighted learning of +-1 feedback and upper confidence.
 
     The defaults suit rows of norm one; for raw features in [0, 1] try confidence=0.95 and width_in_std=2.
+
+    >>> learner = ucwl(classes=["cat", "dog"])
+    >>> learner.learn(learner.decide([1.0, 0.5]), feedback=0).decide([1.0, 0.5]).action
+    'dog'
     """
     rule = Confidence(confidence, C)
     return made_of(UpperConfidence(width_in_std), rule, "sign", n_classes, classes, noise, random_state, covariance)
@@ -106,6 +119,11 @@ def corrected_ucwl(
 
     With `noise=None` the rates are estimated after every `block` rounds by `tracker`, from a share `exploration` of
     uniform rounds (five times that in the first block). `scale_step` shrinks C with the information in the feedback.
+
+    >>> from noisewise import FlipMatrix
+    >>> told = corrected_ucwl(n_classes=2, noise=FlipMatrix.binary(false_positive=0.4, false_negative=0.2))
+    >>> told.decide([1.0, 0.5]).probability, corrected_ucwl(n_classes=2, random_state=0).decide([1.0, 0.5]).probability
+    (1.0, 0.975)
     """
     policy = UpperConfidence(width_in_std)
     if noise is not None and tracker is not None:

@@ -21,7 +21,11 @@ def banditron(
     noise: Noise = None,
     random_state: Chance = None,
 ) -> BanditClassifier:
-    """Banditron: a Perceptron for feedback, with a share `gamma` of uniform rounds; noise ruins it (see `rcnbf`)."""
+    """Banditron: a Perceptron for feedback, with a share `gamma` of uniform rounds; noise ruins it (see `rcnbf`).
+
+    >>> banditron(classes=["cat", "dog"], gamma=0.2, random_state=0).decide([1.0, 0.5]).probability
+    0.9
+    """
     return made_of(UniformExploration(gamma), Additive(), "importance", n_classes, classes, noise, random_state)
 
 
@@ -52,7 +56,14 @@ def rcine(
     noise: Noise = None,
     random_state: Chance = None,
 ) -> BanditClassifier:
-    """As `rcnbf`, with the noise estimated after every `block` rounds [N_s] by `tracker`; `noise` is a first guess."""
+    """As `rcnbf`, with the noise estimated after every `block` rounds [N_s] by `tracker`; `noise` is a first guess.
+
+    >>> learner = rcine(n_classes=2, gamma=0.5, block=1000, random_state=0)
+    >>> y = [0, 1] * 2000
+    >>> history = learner.play([[1.0, 0.0], [0.0, 1.0]] * 2000, y)
+    >>> learner.tracker_.estimate().identified
+    True
+    """
     chosen = default_tracker(n_classes, classes) if tracker is None else tracker
     return made_of(
         UniformExploration(gamma),
@@ -79,6 +90,10 @@ def bandit_pa(
     """Passive-aggressive learning from feedback; under noise cap the step (`C` = 0.02) and explore little.
 
     `noise` helps where the step is capped, and hurts where it is not: corrected steps are longer.
+
+    >>> learner = bandit_pa(n_classes=3, C=0.02, random_state=0)
+    >>> learner.learn(learner.decide([1.0, 0.0]), feedback=1).decision_function([[1.0, 0.0]])
+    array([[0.02, 0.  , 0.  ]])
     """
     rule = PassiveAggressive(C)
     return made_of(UniformExploration(gamma), rule, "sign", n_classes, classes, noise, random_state)
@@ -98,6 +113,10 @@ def soba(
 
     The correlation of past updates is kept for each class apart, by its diagonal or in full. `noise` corrects every
     answer, but the steps are not linear in it, so that their mean is not that without noise.
+
+    >>> learner = soba(n_classes=3, random_state=0)
+    >>> learner.learn(learner.decide([1.0, 0.0]), feedback=0).n_updates_
+    0
     """
     rule = SecondOrderPerceptron(ridge)
     signal = "importance_rival"
