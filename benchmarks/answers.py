@@ -2,7 +2,8 @@
 
     python benchmarks/answers.py [--rounds 30000]
 
-8x8 digits drawn with replacement, one seed: error of the greedy label in the end / mistakes of the played label.
+8x8 digits drawn with replacement, one seed: error of the greedy label in the end / mistakes of the played label, and
+which share of the intervals of `report()` hold the true rate.
 """
 
 import argparse
@@ -31,14 +32,24 @@ def rate(learner, X, y, mistakes):
     return f"{np.mean(learner.predict(X[:20_000]) != y[:20_000]):.3f} / {np.mean(mistakes):.3f}"
 
 
+def held(report, rates):
+    """The share of the intervals that hold the rates (rho0, rho1) of those the report is about."""
+    inside = [
+        (report[f"{name}_low"] <= true) & (true <= report[f"{name}_high"])
+        for name, true in zip(("false_positive", "false_negative"), np.asarray(rates).T)
+    ]
+    return float(np.mean(inside))
+
+
 def by_action(X, y):
-    print(f"{'rates of half of the actions':40}{'raw':>16}{'rates known':>16}{'rates found':>16}")
+    print(f"{'rates of half of the actions':40}{'raw':>16}{'rates known':>16}{'rates found':>16}{'held':>8}")
     for name, kinds in BY_ACTION.items():
         which = np.random.default_rng(0).permutation(10) % len(kinds)
         noise = [FlipMatrix.binary(*kinds[kind]) for kind in which]
         learners = linucb(10), linucb(10, noise=noise), linucb(10, rates="action", random_state=0)
         played = [learner.play(X, y, noise=noise, rng=3).mistakes for learner in learners]
-        print(f"{name:40}" + "".join(f"{rate(one, X, y, wrong):>16}" for one, wrong in zip(learners, played)))
+        cells = "".join(f"{rate(one, X, y, wrong):>16}" for one, wrong in zip(learners, played))
+        print(f"{name:40}{cells}{held(learners[2].report('pandas'), np.array(kinds)[which]):8.2f}")
 
 
 def answered(learner, X, y, answer, who=None):
@@ -53,7 +64,7 @@ def answered(learner, X, y, answer, who=None):
 
 def by_person(X, y):
     rng = np.random.default_rng(1)
-    print(f"\n{'20 people':40}{'raw':>16}{'person=':>16}")
+    print(f"\n{'20 people':40}{'raw':>16}{'person=':>16}{'held':>8}")
     for name, kinds in PEOPLE.items():
         rates, activity = np.array(kinds)[rng.permutation(20)], 1 / np.arange(1, 21)
         who, u = rng.choice(20, size=len(y), p=activity / activity.sum()).tolist(), rng.random(len(y))
@@ -61,7 +72,10 @@ def by_person(X, y):
         def answer(i, right, rates=rates, who=who, u=u):
             return int(u[i] >= rates[who[i], 1]) if right else int(u[i] < rates[who[i], 0])
 
-        print(f"{name:40}{answered(linucb(10), X, y, answer):>16}{answered(linucb(10), X, y, answer, who):>16}")
+        raw, weighed = linucb(10), linucb(10)
+        cells = f"{answered(raw, X, y, answer):>16}{answered(weighed, X, y, answer, who):>16}"
+        report = weighed.report("pandas")
+        print(f"{name:40}{cells}{held(report, rates[report['person'].to_numpy().astype(int)]):8.2f}")
 
 
 def silent(X, y):

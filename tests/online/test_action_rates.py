@@ -4,6 +4,7 @@ from copy import deepcopy
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from scipy.stats import beta as beta_distribution
 from scipy.stats import chi2_contingency
 from sklearn.linear_model import Ridge
 
@@ -160,6 +161,10 @@ def test_report_tells_what_is_believed():
     columns = report.columns()
     assert columns["useless"].tolist() == [False, True]
     assert columns["on"].all()
+    for name, rounds in (("false_positive", "wrong_rounds"), ("false_negative", "right_rounds")):
+        hits = columns[name] * columns[rounds]
+        ends = beta_distribution.ppf([[0.025], [0.975]], hits + 0.5, columns[rounds] - hits + 0.5)
+        assert np.stack([columns[f"{name}_low"], columns[f"{name}_high"]]) == pytest.approx(ends)
     assert report.noise[0] == FlipMatrix.binary(0.1, 0.2)
     off = ActionRates(*(np.full(2, 0.4),) * 4, p_value=0.5, on=False)
     assert off.noise == [FlipMatrix.none(2)] * 2

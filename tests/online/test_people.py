@@ -4,9 +4,11 @@ from sklearn.metrics import roc_auc_score
 
 from linucb_rounds import digits
 from noisewise.online._people import (
+    GRID,
     SIGNAL,
     PeopleTracker,
     chance_right,
+    credible_interval,
     informative,
     learnt_prior,
     log_likelihoods,
@@ -181,3 +183,19 @@ def test_first_rounds_count_as_they_are_and_people_have_any_names():
     assert report.answers.tolist() == [2, 1, 1]
     with pytest.raises(ValueError, match="no rounds"):
         PeopleTracker(3).refit()
+
+
+def test_intervals_hold_all_but_a_twentieth_of_what_is_believed(rng):
+    shares = rng.dirichlet(np.full(len(GRID), 0.3), size=50)
+    edges = np.concatenate([[0.0], (GRID[1:] + GRID[:-1]) / 2, [1.0]])
+    edges[[0, -1]] = GRID[0] / 2, (GRID[-1] + 1) / 2
+    for ends, row in zip(credible_interval(shares), shares):
+        below = np.interp(ends, edges, np.concatenate([[0.0], np.cumsum(row)]))
+        assert below == pytest.approx([0.025, 0.975])
+
+
+def test_a_person_who_said_nothing_that_tells_may_be_of_any_kind():
+    tracker = PeopleTracker(2)
+    tracker.weigh([1.0, 0.0], action=0, feedback=1, person="ann", scores=[0.5, 0.1])
+    columns = tracker.report().columns()
+    assert columns["false_positive_low"][0] < 0.1 < 0.5 < columns["false_positive_high"][0]

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from scipy.special import betaincinv
+
+from noisewise._inputs import Floats
+
 
 class Estimate(float):
     """A number that knows how sure it is.
@@ -37,3 +41,15 @@ class Estimate(float):
 
     def __getnewargs__(self) -> tuple[Any, ...]:
         return float(self), self.low, self.high
+
+
+def share_interval(share: Floats, rounds: Floats) -> tuple[Floats, Floats]:
+    """Ends of the 95 % intervals of shares that were counted in so many rounds (Jeffreys' interval).
+
+    >>> import numpy as np
+    >>> low, high = share_interval(np.array([0.5, 0.5]), np.array([0, 100]))
+    >>> low.round(2), high.round(2)
+    (array([0. , 0.4]), array([1. , 0.6]))
+    """
+    yes, no = share * rounds + 0.5, (1 - share) * rounds + 0.5
+    return betaincinv(yes, no, 0.025), betaincinv(yes, no, 0.975)

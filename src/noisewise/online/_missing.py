@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from noisewise._inputs import Codes, Floats
+from noisewise.noise._estimate import share_interval
 from noisewise.noise._rounds import check_log
 from noisewise.online._answers import (
     LEAST_BY_ACTION,
@@ -83,13 +84,18 @@ class MissingReport:
     missing_used: bool
 
     def columns(self) -> dict[str, Any]:
-        """All that is believed, one entry for each action."""
+        """All that is believed, one entry for each action; the ends of 95 % intervals count chance alone."""
         n = len(self.when_wrong)
         answers = {"said_wrong": WRONG, "said_right": RIGHT, "said_nothing": NONE}
         columns: dict[str, Any] = {"action": np.arange(n)}
         for name, answer in answers.items():
-            columns[f"{name}_when_wrong"] = self.when_wrong[:, answer]
-            columns[f"{name}_when_right"] = self.when_right[:, answer]
+            for truth, shares, rounds in (
+                ("wrong", self.when_wrong[:, answer], self.wrong_rounds),
+                ("right", self.when_right[:, answer], self.right_rounds),
+            ):
+                low, high = share_interval(shares, rounds)
+                whole = f"{name}_when_{truth}"
+                columns |= {whole: shares, f"{whole}_low": low, f"{whole}_high": high}
         columns |= {"wrong_rounds": self.wrong_rounds, "right_rounds": self.right_rounds}
         for flag in ("p_value", "by_action", "used", "missing_used"):
             columns[flag] = np.full(n, getattr(self, flag))

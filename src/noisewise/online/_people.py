@@ -25,13 +25,18 @@ PRIOR_TURNS = 20
 
 @dataclass(frozen=True)
 class PeopleReport:
-    """What is believed of each person: flip rates, signal (1 less both), and the answers this rests on."""
+    """What is believed of each person: flip rates, signal (1 less both), and the answers this rests on.
+
+    Intervals, of shape (n_people, 2), hold a rate with 95 %, as far as the kinds of people there are go.
+    """
 
     people: list[Hashable]
     answers: Codes
     false_positive: Floats
     false_negative: Floats
     signal: Floats
+    false_positive_interval: Floats
+    false_negative_interval: Floats
 
     def columns(self) -> dict[str, Any]:
         """All that is believed, one entry for each person."""
@@ -39,7 +44,11 @@ class PeopleReport:
             "person": self.people,
             "answers": self.answers,
             "false_positive": self.false_positive,
+            "false_positive_low": self.false_positive_interval[:, 0],
+            "false_positive_high": self.false_positive_interval[:, 1],
             "false_negative": self.false_negative,
+            "false_negative_low": self.false_negative_interval[:, 0],
+            "false_negative_high": self.false_negative_interval[:, 1],
             "signal": self.signal,
         }
 
@@ -122,8 +131,11 @@ class PeopleTracker(Refitter):
 
     def report(self) -> PeopleReport:
         """What is believed of each person now."""
-        wrong, right = posterior_rates(self.evidence, self.prior)
-        return PeopleReport(list(self.people), self.answers.copy(), wrong, right, 1 - wrong - right)
+        joint = _posterior(self.evidence, self.prior).reshape(-1, len(GRID), len(GRID))
+        by_rate = joint.sum(axis=2), joint.sum(axis=1)
+        wrong, right = (shares @ GRID for shares in by_rate)
+        ends = (credible_interval(shares) for shares in by_rate)
+        return PeopleReport(list(self.people), self.answers.copy(), wrong, right, 1 - wrong - right, *ends)
 
     def _fit(self) -> RidgeFit:
         assert self.log is not None
@@ -191,6 +203,19 @@ def posterior_rates(evidence: Floats, prior: Floats) -> tuple[Floats, Floats]:
     """Mean rates [rho0, rho1] of each person."""
     posterior = _posterior(evidence, prior)
     return posterior @ FALSE_POSITIVE, posterior @ FALSE_NEGATIVE
+
+
+def credible_interval(shares: Floats) -> Floats:
+    """Ends of the intervals that hold a rate with 95 %, from the shares of its values in the grid; a row each."""
+    edges = (np.concatenate([[0.0], GRID]) + np.concatenate([GRID, [1.0]])) / 2
+    below = np.cumsum(shares, axis=1)
+    ends = []
+    for chance in (0.025, 0.975):
+        cell = np.sum(below < chance, axis=1).clip(max=len(GRID) - 1)
+        share, up_to = (np.take_along_axis(each, cell[:, None], axis=1)[:, 0] for each in (shares, below))
+        part = np.clip((chance - up_to + share) / share, 0, 1)  # of the cell in which the end lies
+        ends.append(edges[cell] + part * (edges[cell + 1] - edges[cell]))
+    return np.stack(ends, axis=1)
 
 
 def weighted_targets(feedback: Floats, chance: Floats, wrong: Floats, right: Floats) -> tuple[Floats, Floats]:

@@ -9,7 +9,6 @@ import numpy as np
 
 from noisewise._inputs import Floats
 from noisewise._loops import state as codes
-from noisewise.online._people import GRID, _posterior
 from noisewise.serve._served import ServedModel
 
 MOST_PEOPLE, MOST_WEIGHTS = 200, 200
@@ -96,24 +95,19 @@ def people_of(model: ServedModel) -> list[dict[str, Any]]:
     if not model.spec.people or tracker is None:
         return []
     order = np.argsort(-tracker.answers, kind="stable")[:MOST_PEOPLE]
-    side = len(GRID)
-    joint = _posterior(tracker.evidence[order], tracker.prior).reshape(len(order), side, side)
+    found = tracker.report()
     return [
         {
-            "person": str(tracker.people[place]),
-            "answers": int(tracker.answers[place]),
+            "person": str(found.people[place]),
+            "answers": int(found.answers[place]),
             "settled": bool(tracker.settled),
-            "false_positive": _marginal(shares.sum(axis=1)),
-            "false_negative": _marginal(shares.sum(axis=0)),
-            "signal": float(1 - shares.sum(axis=1) @ GRID - shares.sum(axis=0) @ GRID),
+            "false_positive": _measure(found.false_positive[place], found.false_positive_interval[place]),
+            "false_negative": _measure(found.false_negative[place], found.false_negative_interval[place]),
+            "signal": float(found.signal[place]),
         }
-        for place, shares in zip(order, joint)
+        for place in order
     ]
 
 
-def _marginal(shares: Floats) -> dict[str, float]:
-    """Mean of a rate and the interval that holds it with 95 %."""
-    edges = (np.concatenate([[0.0], GRID]) + np.concatenate([GRID, [1.0]])) / 2
-    below = np.concatenate([[0.0], np.cumsum(shares)])
-    low, high = np.interp([0.025, 0.975], below / below[-1], edges)
-    return {"value": float(shares @ GRID), "low": float(low), "high": float(high)}
+def _measure(rate: float, interval: Floats) -> dict[str, float]:
+    return {"value": float(rate), "low": float(interval[0]), "high": float(interval[1])}
