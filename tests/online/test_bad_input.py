@@ -267,3 +267,13 @@ def test_rows_of_frames_with_other_names_or_another_order_are_refused():
             assert_refused(learner, lambda row=row: learner.decide(row), "in this order")
     for row in (frame.iloc[0], frame.iloc[[0]], pl.DataFrame(frame.to_dict("list"))[0], X[0], X[0].tolist()):
         np.testing.assert_array_equal(learner.decide(row).features, X[0])
+
+
+@pytest.mark.parametrize("first", [lambda frame: frame.iloc[0], lambda frame: frame.iloc[[0]]])
+def test_a_learner_that_begins_with_a_row_of_a_frame_knows_its_names(first):
+    frame = pd.DataFrame(np.eye(3), columns=list("abc"))
+    learner = recipes.ucwl(3)
+    learner.decide(first(frame))
+    assert learner.predict(frame).shape == (3,)  # without a warning that names are new
+    with pytest.raises(ValueError, match=r"features are \['c', 'b', 'a'\]; they were"):
+        learner.decide(frame[list("cba")].iloc[0])

@@ -13,7 +13,7 @@ from noisewise._inputs import Codes, find_labels
 from noisewise.online._core import RoundLearner
 from noisewise.online._decision import NUMBERS, TRUTHS, Decision
 from noisewise.online._rates import known_classes
-from noisewise.online._rows import NOT_FINITE, check_rows, kept_row, one_row, refuse_other_names
+from noisewise.online._rows import NOT_FINITE, check_rows, feature_names, kept_row, one_row, refuse_other_names
 
 
 class FeedbackLearner(RoundLearner):
@@ -39,6 +39,8 @@ class FeedbackLearner(RoundLearner):
         if not np.isfinite(row[1] if isinstance(row, tuple) else row).all():
             raise ValueError(NOT_FINITE.format(row=0))
         self._start(width, dtype)
+        if (names := feature_names(x)) is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
         return row if isinstance(row, tuple) else row.astype(self.table_.dtype, copy=False)
 
     def _rows(self, X: Any) -> Any:

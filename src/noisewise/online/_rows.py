@@ -103,13 +103,19 @@ def one_row(x: Any, n_features: int | None, dtype: Any) -> Any:
     return dense
 
 
+def feature_names(x: Any) -> list[str] | None:
+    """Names of the features of a row from a data frame; None if it has none."""
+    names = getattr(x, "columns", getattr(x, "index", None))
+    if names is None or callable(names):  # lists have an index too, which is a method
+        return None
+    given = list(names)
+    return given if all(isinstance(name, str) for name in given) else None
+
+
 def refuse_other_names(x: Any, known: Any) -> None:
     """Refuse a row of a data frame whose features have other names than those before, or another order."""
-    names = getattr(x, "columns", getattr(x, "index", None))
-    if known is None or names is None or callable(names):  # lists have an index too, which is a method
-        return
-    given = list(names)
-    if all(isinstance(name, str) for name in given) and given != list(known):
+    given = feature_names(x)
+    if known is not None and given is not None and given != list(known):
         raise ValueError(f"the row's features are {given}; they were {list(known)} before, in this order")
 
 
