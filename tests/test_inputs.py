@@ -77,3 +77,8 @@ def test_seeds_generators_and_old_states_are_sources_of_chance():
     own = np.random.default_rng(0)
     assert generator(own) is own
     assert generator(np.random.RandomState(1)).random() == generator(np.random.RandomState(1)).random()
+
+
+def test_the_name_of_a_column_is_no_labels():
+    with pytest.raises(ValueError, match="y is 'y'; the labels themselves are needed"):
+        encode_labels("y")

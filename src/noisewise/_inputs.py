@@ -104,6 +104,8 @@ def one_column(y: Any) -> NDArray[Any]:
     """
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
+    if isinstance(y, str):
+        raise ValueError(f"y is {y!r}; the labels themselves are needed, one for each row, not the name of a column")
     if isinstance(y, list | tuple) and any(isinstance(label, tuple) for label in y):
         labels = np.empty(len(y), dtype=object)
         labels[:] = y  # numpy would take tuples for rows

@@ -80,7 +80,6 @@ def learn_weighed(learner: Any, row: Any, code: int, answer: int, person: Hashab
 
 def run_weighed(learner: Any, rows: Any, log: Log) -> None:
     """Play or relive a stream row by row, each answer weighed."""
-    observe = getattr(loops().observe, "py_func", loops().observe)  # compiled, only other loops can call it
     for i in range(rows.shape[0]):
         row = rows[i].toarray().ravel() if sp.issparse(rows) else rows[i]
         if not log.given:
@@ -88,7 +87,7 @@ def run_weighed(learner: Any, rows: Any, log: Log) -> None:
             right = decision.code == log.true[i]
             u = log.uniforms[i] if len(log.uniforms) else 0.5
             log.actions[i], log.probabilities[i] = decision.code, decision.probability
-            log.feedback[i] = observe(right, decision.code, log.noise, u)
+            log.feedback[i] = loops().observe(right, decision.code, log.noise, u)
             learner.integers_[codes.MISTAKES] += not right
         learn_weighed(learner, row, int(log.actions[i]), int(log.feedback[i]), None)
 
