@@ -121,6 +121,13 @@ def test_feedback_without_information_is_clipped_with_a_reason():
     found = rates_from_moments(X, actions, rng.integers(2, size=4_000), probabilities, 10)
     assert found.false_positive + found.false_negative == pytest.approx(0.85)
     assert "scaled down" in found.reason
+    for heard in (0, 1):
+        found = rates_from_moments(X, actions, np.full(4_000, heard), probabilities, 10)
+        for rate, (low, high) in (
+            (found.false_positive, found.false_positive_interval),
+            (found.false_negative, found.false_negative_interval),
+        ):
+            assert low <= rate <= high
 
 
 def test_sparse_rows_give_the_same_rates():

@@ -246,4 +246,5 @@ def clipped_estimate(
         clipped = f"the rates summed to {total:.2f} and were scaled down to {1 - LEAST_SIGNAL}"
         reason = f"{reason}; {clipped}" if reason else clipped
     noise = FlipMatrix.binary(*rates)
-    return RateEstimate(noise, *intervals, exploring_rounds, confident_rounds, identified, reason)
+    ends = [(min(low, rate), max(high, rate)) for rate, (low, high) in zip(rates, intervals)]
+    return RateEstimate(noise, ends[0], ends[1], exploring_rounds, confident_rounds, identified, reason)
