@@ -141,3 +141,19 @@ def test_misuse_is_refused():
     tracker.observe(np.eye(2), [0, 1], [0.5, 0.5], [1, 0])
     with pytest.raises(ValueError, match="columns"):
         tracker.observe(np.eye(3), [0, 1, 1], [0.5, 0.5, 0.5], [1, 0, 0])
+
+
+def test_report_says_in_a_frame_what_a_learner_believes_of_all_answers(rng):
+    y = rng.integers(3, size=3000)
+    X = np.eye(3)[y] + rng.normal(scale=0.1, size=(3000, 3))
+    told = corrected_ucwl(3, block=1000, random_state=0)
+    told.play(X, y, noise=FlipMatrix.binary(0.2, 0.1), rng=1)
+    frame, found = told.report("pandas"), told.tracker_.estimate()
+    assert len(frame) == 1
+    assert frame["false_positive"][0] == found.false_positive
+    assert (frame["false_negative_low"][0], frame["false_negative_high"][0]) == found.false_negative_interval
+    assert frame["identified"][0]
+    silent = corrected_ucwl(3, block=1000, exploration=0, random_state=0)
+    silent.play(X, y, noise=FlipMatrix.binary(0.2, 0.1), rng=1)
+    assert not silent.report("pandas")["identified"][0]
+    assert "explore" in silent.report("polars")["reason"][0]

@@ -51,6 +51,23 @@ class RateEstimate:
         """P(seen as wrong | right) [rho1]."""
         return float(self.noise.matrix[1, 0])
 
+    def columns(self) -> dict[str, list[Any]]:
+        """All that is believed, in one row."""
+        low0, high0 = self.false_positive_interval
+        low1, high1 = self.false_negative_interval
+        return {
+            "false_positive": [self.false_positive],
+            "false_positive_low": [low0],
+            "false_positive_high": [high0],
+            "false_negative": [self.false_negative],
+            "false_negative_low": [low1],
+            "false_negative_high": [high1],
+            "exploring_rounds": [self.exploring_rounds],
+            "confident_rounds": [self.confident_rounds],
+            "identified": [self.identified],
+            "reason": [self.reason],
+        }
+
 
 def rates_from_moments(
     X: Any, actions: ArrayLike, feedback: ArrayLike, probabilities: ArrayLike, n_classes: int, ridge: float = RIDGE

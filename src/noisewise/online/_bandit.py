@@ -153,7 +153,10 @@ class BanditClassifier(FeedbackLearner):
             raise ValueError(NOT_FINITE.format(row=0))
 
     def report(self, backend: str | None = None) -> Any:
-        """What is believed of the answers, as a frame: rates by action or by person, counts, whether they are used."""
+        """What is believed of the answers, as a frame: rates with intervals, counts, whether they are known and used.
+
+        By action or by person where these are told apart, in one row where a tracker follows the rates of all.
+        """
         return _weighing.report_frame(self, backend)
 
     def play(self, X: Any, y: Any, noise: Noise = None, rng: Chance = None) -> History:

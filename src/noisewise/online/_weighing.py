@@ -95,9 +95,9 @@ def run_weighed(learner: Any, rows: Any, log: Log) -> None:
 def report_frame(learner: Any, backend: str | None) -> Any:
     """What is believed of the answers, as a frame."""
     tracker = getattr(learner, "weigher_", None) or getattr(learner, "tracker_", None)
-    found = getattr(tracker, "report", None)
+    found: Any = getattr(tracker, "report", None) or getattr(tracker, "estimate", None)
     found = found() if callable(found) else found
-    if found is None:
+    if not hasattr(found, "columns"):
         raise ValueError(_nothing_to_report(tracker, learner.missing))
     columns = found.columns()
     if "action" in columns:
@@ -109,7 +109,7 @@ def _nothing_to_report(tracker: Any, missing: str) -> str:
     if missing == "auto":
         return "nothing is believed of the answers yet: they are judged for the first time after 500 rounds"
     if tracker is not None:
-        return "one rate is believed for all actions and people: tracker_.estimate() has it, with its interval"
+        return "the tracker says no more than its rates: tracker_.estimate() has them"
     return "nothing is believed of the answers: name a person in learn, or use rates='action' or missing='auto'"
 
 
