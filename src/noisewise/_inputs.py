@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -18,7 +20,21 @@ def generator(rng: Chance = None) -> np.random.Generator:
     """A numpy generator from a seed, a generator, an old RandomState or None."""
     if isinstance(rng, np.random.RandomState):
         return np.random.default_rng(rng.randint(np.iinfo(np.int32).max))
-    return np.random.default_rng(rng)
+    try:
+        return np.random.default_rng(rng)
+    except TypeError:
+        raise ValueError(f"{rng!r:.60} is no source of chance; a whole number, a numpy generator or None is") from None
+
+
+def check_number(name: str, value: Any, fits: Callable[[Any], bool], wanted: str) -> None:
+    """Refuse a parameter that is no number, or not one that fits.
+
+    >>> check_number("gamma", 2, lambda share: 0 <= share <= 1, "it is a share, between 0 and 1")
+    Traceback (most recent call last):
+    ValueError: gamma is 2; it is a share, between 0 and 1
+    """
+    if not isinstance(value, Real) or not fits(value):
+        raise ValueError(f"{name} is {value if isinstance(value, Real) else repr(value)}; {wanted}")
 
 
 def encode_labels(y: Any) -> tuple[NDArray[Any], Codes]:

@@ -277,3 +277,20 @@ def test_a_learner_that_begins_with_a_row_of_a_frame_knows_its_names(first):
     assert learner.predict(frame).shape == (3,)  # without a warning that names are new
     with pytest.raises(ValueError, match=r"features are \['c', 'b', 'a'\]; they were"):
         learner.decide(frame[list("cba")].iloc[0])
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: recipes.banditron(3, gamma="a"), "gamma is 'a'; it is a share"),
+        (lambda: recipes.soba(3, gamma=None), "gamma is None; it is a share"),
+        (lambda: recipes.ucwl(3, C="x"), "C is 'x'; it must be positive"),
+        (lambda: recipes.ucwl(3, width_in_std=[1]), r"width_in_std is \[1\]; it is a number"),
+        (lambda: recipes.ucwl(3, confidence=None), "confidence is None; it is a probability"),
+        (lambda: recipes.linucb(3, ridge="x"), "ridge is 'x'; it must be positive"),
+        (lambda: recipes.ucwl(3, random_state="x").decide([1.0, 2.0]), "'x' is no source of chance"),
+    ],
+)
+def test_parameters_that_are_no_numbers_are_refused_with_a_sentence(make, said):
+    with pytest.raises(ValueError, match=said):
+        make()

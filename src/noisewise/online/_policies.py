@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
+
+from noisewise._inputs import check_number
 
 
 @dataclass(frozen=True)
@@ -69,8 +72,8 @@ class UpperConfidence:
     first_exploration: float | None = None
 
     def __post_init__(self) -> None:
-        if not 0 <= self.width_in_std < float("inf"):
-            raise ValueError(f"width_in_std is {self.width_in_std}; it is a number of standard deviations, 0 or more")
+        wanted = "it is a number of standard deviations, 0 or more"
+        check_number("width_in_std", self.width_in_std, lambda width: 0 <= width < inf, wanted)
         _check_share("exploration", self.exploration)
         _check_share("first_exploration", self.first_share)
 
@@ -89,5 +92,4 @@ Policy = Greedy | UniformExploration | UpperConfidence
 
 
 def _check_share(name: str, share: float) -> None:
-    if not 0 <= share <= 1:
-        raise ValueError(f"{name} is {share}; it is a share of the rounds, between 0 and 1")
+    check_number(name, share, lambda share: 0 <= share <= 1, "it is a share of the rounds, between 0 and 1")

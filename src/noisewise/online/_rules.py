@@ -7,6 +7,7 @@ from math import inf
 from statistics import NormalDist
 from typing import NamedTuple
 
+from noisewise._inputs import check_number
 from noisewise._loops import state as codes
 
 
@@ -73,8 +74,8 @@ class Confidence:
     variant: str = "I"
 
     def __post_init__(self) -> None:
-        if not 0.5 < self.confidence < 1:
-            raise ValueError(f"confidence is {self.confidence}; it is a probability above 0.5 and below 1")
+        wanted = "it is a probability above 0.5 and below 1"
+        check_number("confidence", self.confidence, lambda chance: 0.5 < chance < 1, wanted)
         _check_positive("C", self.C)
         _check_variant(self.variant, ("I", "II"))
 
@@ -117,8 +118,7 @@ class Herd:
     variant: str = "project"
 
     def __post_init__(self) -> None:
-        if not 0 < self.C < inf:
-            raise ValueError(f"C is {self.C}; it must be positive and finite")
+        check_number("C", self.C, lambda step: 0 < step < inf, "it must be positive and finite")
         _check_variant(self.variant, ("project", "drop", "exact"))
 
     def numbers(self) -> RuleNumbers:
@@ -172,8 +172,7 @@ Rule = Additive | PassiveAggressive | Confidence | Adaptive | Herd | LeastSquare
 
 
 def _check_positive(name: str, number: float) -> None:
-    if not number > 0:
-        raise ValueError(f"{name} is {number}; it must be positive")
+    check_number(name, number, lambda number: number > 0, "it must be positive")
 
 
 def _check_variant(variant: str, known: tuple[str, ...]) -> None:
