@@ -156,6 +156,10 @@ def test_numbers_of_rows_are_no_feature():
     assert encoder.fit_transform(pl.DataFrame({"": count, "size": measured})).shape == (30, 1)
     assert encoder.notes_ == ("column '' counts the rows: left out",)
     assert encoder.fit_transform(pl.DataFrame({"shuffled": count[::-1]})).shape == (30, 1)
+    with_gaps = np.delete(np.arange(1000, 1034), [3, 4, 20, 30])
+    assert encoder.fit_transform(pl.DataFrame({"id": with_gaps, "size": measured})).shape == (30, 1)
+    assert encoder.notes_ == ("column 'id' counts the rows: left out",)
+    assert encoder.fit_transform(pl.DataFrame({"sorted": 3 * count})).shape == (30, 1)
 
 
 def test_lazy_rows_without_a_column_get_a_sentence():

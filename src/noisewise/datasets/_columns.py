@@ -113,12 +113,17 @@ def learn_column(values: nw.Series[Any]) -> tuple[Column | None, list[str]]:
     return _learn_numbers(values, reading, missing) if reading else _learn_names(values, missing)
 
 
+def _counts(numbers: Floats) -> bool:
+    """Whether numbers go up row by row, with gaps where some rows have been taken out."""
+    return bool(np.all(np.diff(numbers) > 0) and numbers[-1] - numbers[0] < 2 * len(numbers))
+
+
 def _learn_numbers(values: nw.Series[Any], reading: str, missing: int) -> tuple[Column | None, list[str]]:
     if not missing:
         numbers = READINGS[reading](values)
         if not np.ptp(numbers):
             return None, ["is the same in every row: left out"]
-        if values.dtype.is_integer() and len(numbers) >= LEAST_COUNTED and np.all(np.diff(numbers) == 1):
+        if values.dtype.is_integer() and len(numbers) >= LEAST_COUNTED and _counts(numbers):
             return None, ["counts the rows: left out"]  # in a sorted table it would know the labels
     notes = [] if reading == "number" else [f"holds {READ_AS[reading]}"]
     missing_notes = _note_missing(missing, "filled with the median and marked")
