@@ -92,7 +92,7 @@ def audit(
     else:
         _print_worst(result, truth, precision)
     table_file, patch_file, report_file = texts
-    say(f"wrote {table_file}, {patch_file} and {report_file}; open the last in a browser")
+    say(f"wrote {table_file}, {patch_file} and {report_file} (rows are counted from 0); open the last in a browser")
 
 
 def _table(
