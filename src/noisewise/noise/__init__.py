@@ -9,7 +9,8 @@ from noisewise.noise._estimate import Estimate
 from noisewise.noise._flip import FlipMatrix
 from noisewise.noise._gaussian import GaussianNoise
 from noisewise.noise._mixture import expected_counts, mixture_rows, mixture_step
-from noisewise.noise._moments import RateEstimate, rates_from_moments
+from noisewise.noise._moments import rates_from_moments
+from noisewise.noise._rate_estimate import RateEstimate
 
 __all__ = [
     "Estimate",

@@ -53,3 +53,8 @@ def share_interval(share: Floats, rounds: Floats) -> tuple[Floats, Floats]:
     """
     yes, no = share * rounds + 0.5, (1 - share) * rounds + 0.5
     return betaincinv(yes, no, 0.025), betaincinv(yes, no, 0.975)
+
+
+def with_interval(name: str, values: Any, low: Any, high: Any) -> dict[str, Any]:
+    """Columns of a report for a rate and the ends of its interval."""
+    return {name: values, f"{name}_low": low, f"{name}_high": high}

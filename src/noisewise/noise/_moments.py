@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from noisewise._inputs import Codes, Floats
-from noisewise.noise._flip import FlipMatrix
+from noisewise.noise._rate_estimate import RateEstimate, clipped_estimate
 from noisewise.noise._rounds import RIDGE, check_log, held_out_scores, narrow
 
-LEAST_SIGNAL = 0.15  # 1 - rho0 - rho1: below it, correcting multiplies the noise by more than 1 / 0.15
 STEPS = 0.7 ** np.arange(6)  # shares of the candidate rounds, from all of them down to the surest sixth
 LEAST_ROUNDS = 400  # fewer sure rounds than this say too little to narrow further
 SURPRISE = 3.0  # standard errors by which a head must exceed a surer one; at two, chance alone would narrow one in ten
@@ -23,50 +22,6 @@ NARROWED = 1.65  # an interval is this much wider where a smaller head was taken
 Z = 1.959963984540054  # 95 %
 
 Share = tuple[float, float, int]  # mean, its standard error, and of how many rounds
-
-
-@dataclass(frozen=True)
-class RateEstimate:
-    """Estimated flip rates of right/wrong feedback, with 95 % intervals and what they rest on.
-
-    ``noise`` can be passed on wherever a noise is asked for. Where ``identified`` is false, ``reason`` says what is
-    missing, the rate that could not be found stands at 0 and its interval covers all that is possible.
-    """
-
-    noise: FlipMatrix
-    false_positive_interval: tuple[float, float]
-    false_negative_interval: tuple[float, float]
-    exploring_rounds: float
-    confident_rounds: int
-    identified: bool
-    reason: str
-
-    @property
-    def false_positive(self) -> float:
-        """P(seen as right | wrong) [rho0]."""
-        return float(self.noise.matrix[0, 1])
-
-    @property
-    def false_negative(self) -> float:
-        """P(seen as wrong | right) [rho1]."""
-        return float(self.noise.matrix[1, 0])
-
-    def columns(self) -> dict[str, list[Any]]:
-        """All that is believed, in one row."""
-        low0, high0 = self.false_positive_interval
-        low1, high1 = self.false_negative_interval
-        return {
-            "false_positive": [self.false_positive],
-            "false_positive_low": [low0],
-            "false_positive_high": [high0],
-            "false_negative": [self.false_negative],
-            "false_negative_low": [low1],
-            "false_negative_high": [high1],
-            "exploring_rounds": [self.exploring_rounds],
-            "confident_rounds": [self.confident_rounds],
-            "identified": [self.identified],
-            "reason": [self.reason],
-        }
 
 
 def rates_from_moments(
@@ -89,6 +44,7 @@ def rates_from_moments(
 
     Examples
     --------
+    >>> from noisewise.noise import FlipMatrix
     >>> rng = np.random.default_rng(0)
     >>> y = rng.integers(3, size=6000)
     >>> X = np.eye(3)[y] + rng.normal(scale=0.2, size=(6000, 3))
@@ -246,22 +202,3 @@ def with_known_wrong(rho0: float, error: float, mean: float, spread: float, coun
     shared = min(mean * (1 - mean) / count, error**2)  # covariance: exploring rounds, mostly wrong, stand in both
     variance = (weight * spread) ** 2 + ((1 - weight) * error) ** 2 + 2 * weight * (1 - weight) * shared
     return weight * mean + (1 - weight) * rho0, float(np.sqrt(variance))
-
-
-def clipped_estimate(
-    rates: tuple[float, float],
-    intervals: tuple[tuple[float, float], tuple[float, float]],
-    exploring_rounds: float,
-    confident_rounds: int,
-    reason: str = "",
-) -> RateEstimate:
-    """An estimate whose rates leave some signal, scaled down if they did not; a reason means "not identified"."""
-    identified, total = not reason, sum(rates)
-    if total > 1 - LEAST_SIGNAL:
-        shrink = (1 - LEAST_SIGNAL) / total
-        rates = rates[0] * shrink, rates[1] * shrink
-        clipped = f"the rates summed to {total:.2f} and were scaled down to {1 - LEAST_SIGNAL}"
-        reason = f"{reason}; {clipped}" if reason else clipped
-    noise = FlipMatrix.binary(*rates)
-    ends = [(min(low, rate), max(high, rate)) for rate, (low, high) in zip(rates, intervals)]
-    return RateEstimate(noise, ends[0], ends[1], exploring_rounds, confident_rounds, identified, reason)

@@ -11,7 +11,7 @@ from scipy.stats import chi2
 
 from noisewise._inputs import Codes, Floats
 from noisewise.noise import FlipMatrix
-from noisewise.noise._estimate import share_interval
+from noisewise.noise._estimate import share_interval, with_interval
 from noisewise.noise._rounds import check_log
 from noisewise.online._refits import Refitter, fit_ridge, left_out_scores, shrunk_shares, sure_of
 
@@ -59,16 +59,12 @@ class ActionRates:
     def columns(self) -> dict[str, Any]:
         """All that is believed, one entry for each action; the ends of 95 % intervals count chance alone."""
         n = len(self.false_positive)
-        low0, high0 = share_interval(self.false_positive, self.wrong_rounds)
-        low1, high1 = share_interval(self.false_negative, self.right_rounds)
+        of_wrong = share_interval(self.false_positive, self.wrong_rounds)
+        of_right = share_interval(self.false_negative, self.right_rounds)
         return {
             "action": np.arange(n),
-            "false_positive": self.false_positive,
-            "false_positive_low": low0,
-            "false_positive_high": high0,
-            "false_negative": self.false_negative,
-            "false_negative_low": low1,
-            "false_negative_high": high1,
+            **with_interval("false_positive", self.false_positive, *of_wrong),
+            **with_interval("false_negative", self.false_negative, *of_right),
             "wrong_rounds": self.wrong_rounds,
             "right_rounds": self.right_rounds,
             "p_value": np.full(n, self.p_value),

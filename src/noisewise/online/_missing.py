@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from noisewise._inputs import Codes, Floats
-from noisewise.noise._estimate import share_interval
+from noisewise.noise._estimate import share_interval, with_interval
 from noisewise.noise._rounds import check_log
 from noisewise.online._answers import (
     LEAST_BY_ACTION,
@@ -93,9 +93,7 @@ class MissingReport:
                 ("wrong", self.when_wrong[:, answer], self.wrong_rounds),
                 ("right", self.when_right[:, answer], self.right_rounds),
             ):
-                low, high = share_interval(shares, rounds)
-                whole = f"{name}_when_{truth}"
-                columns |= {whole: shares, f"{whole}_low": low, f"{whole}_high": high}
+                columns |= with_interval(f"{name}_when_{truth}", shares, *share_interval(shares, rounds))
         columns |= {"wrong_rounds": self.wrong_rounds, "right_rounds": self.right_rounds}
         for flag in ("p_value", "by_action", "used", "missing_used"):
             columns[flag] = np.full(n, getattr(self, flag))

@@ -13,7 +13,7 @@ from sklearn.neural_network import MLPClassifier
 
 from noisewise._inputs import Floats
 from noisewise.noise import anchor_scores
-from noisewise.noise._moments import RateEstimate, clipped_estimate
+from noisewise.noise._rate_estimate import RateEstimate, clipped_estimate
 from noisewise.noise._rounds import check_log, check_n_classes
 from noisewise.online._refits import PlainState
 

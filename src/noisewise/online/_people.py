@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from noisewise._inputs import Codes, Floats
+from noisewise.noise._estimate import with_interval
 from noisewise.online._refits import Refitter, RidgeFit, fit_ridge, left_out_scores
 
 GRID = np.linspace(0.02, 0.98, 14)
@@ -43,12 +44,8 @@ class PeopleReport:
         return {
             "person": self.people,
             "answers": self.answers,
-            "false_positive": self.false_positive,
-            "false_positive_low": self.false_positive_interval[:, 0],
-            "false_positive_high": self.false_positive_interval[:, 1],
-            "false_negative": self.false_negative,
-            "false_negative_low": self.false_negative_interval[:, 0],
-            "false_negative_high": self.false_negative_interval[:, 1],
+            **with_interval("false_positive", self.false_positive, *self.false_positive_interval.T),
+            **with_interval("false_negative", self.false_negative, *self.false_negative_interval.T),
             "signal": self.signal,
         }
 

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from noisewise._inputs import Floats
-from noisewise.noise._moments import ExplorationMoment, RateEstimate, combine, exploration_terms, plateau
+from noisewise.noise._moments import ExplorationMoment, combine, exploration_terms, plateau
+from noisewise.noise._rate_estimate import RateEstimate
 from noisewise.noise._rounds import RIDGE, check_log, check_n_classes, leave_one_out, narrow
 from noisewise.online._refits import PlainState
 from noisewise.online._second_look import surely_wrong
