@@ -61,7 +61,7 @@ def sparse_rows(n: int) -> tuple[sp.csr_array, np.ndarray]:
 def ours(X, y, n_classes):
     """Name -> function that plays the stream once and returns its mistake rate."""
     feedback = {
-        "rcnbf": lambda: recipes.rcnbf(n_classes, gamma=0.05, noise=NOISE, random_state=0).play(X, y, NOISE, 1),
+        "rcnbf": lambda: recipes.rcnbf(n_classes, gamma=0.2, noise=NOISE, random_state=0).play(X, y, NOISE, 1),
         "ucwl": lambda: recipes.ucwl(n_classes, random_state=0).play(X, y),
     }
     labels = {"perceptron": recipes.perceptron, "arow": recipes.arow}
@@ -138,6 +138,8 @@ def table(title, X, y, n_classes, folder):
         speedup = f"{shortest[wide] / shortest[name]:12.2f}" if wide != name else f"{'':12}"
         ratios = "".join(f"{shortest[peer] / shortest[name]:23.2f}" for peer in peers) if name in learners else ""
         print(f"{name:26}{shortest[name] / len(y) * 1e9:8.0f}{rates[name]:10.3f}{speedup}{ratios}")
+    gains = [shortest[name.removesuffix(" float32")] / shortest[name] for name in learners if "float32" in name]
+    print(f"float32 of float64, mean of the learners: {np.exp(np.mean(np.log(gains))):.2f}")
 
 
 def one_row_at_a_time(X, y):

@@ -44,7 +44,8 @@ def _sums(n: int, record: bool) -> Any:
         one, two, far = np.uint64(1), np.uint64(2), np.uint64(AHEAD * per_line(table))
         t, stop = np.uint64(row.start), np.uint64(row.stop)  # unsigned: no test for places counted from the end
         if table.nbytes > IN_CACHE:
-            while t < stop and t + far < np.uint64(features.shape[0]):
+            last = min(stop, max(np.uint64(features.shape[0]), far) - far)
+            while t < last:
                 for place in range(0, length(total), per_line(table)):
                     prefetch_row(table, features[t + far], column + place)
                 seen, found = look_ahead(row, seen, found)
