@@ -1,13 +1,12 @@
-import importlib.util
 import os
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from sklearn.datasets import load_iris, make_moons
 
+from benchmark_scripts import benchmark
 from noisewise import FlipMatrix
 from noisewise.datasets import make_ringnorm
 from noisewise.labels import (
@@ -83,19 +82,10 @@ def test_voters_must_be_classifiers_for_noisy_labels(estimators):
 needs_data = pytest.mark.skipif("NOISEWISE_DATA" not in os.environ, reason="NOISEWISE_DATA names no folder")
 
 
-def benchmark():
-    """The module that prints the tables."""
-    path = Path(__file__).parents[2] / "benchmarks" / "robust_kernels.py"
-    spec = importlib.util.spec_from_file_location("robust_kernels", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 @pytest.mark.slow
 @needs_data
 def test_errors_on_the_nine_sets_are_below_those_of_a_tuned_svm():
-    tables = benchmark()
+    tables = benchmark("robust_kernels")
     splits = 3
     found = {rate: tables.mean_errors(list(tables.ROWS), splits, ["voting"], rate)[0] for rate in (0.1, 0.3)}
     ours, svm = ({rate: np.mean(table[method]) for rate, table in found.items()} for method in list(found[0.1]))
@@ -108,7 +98,7 @@ def test_errors_on_the_nine_sets_are_below_those_of_a_tuned_svm():
 @needs_data
 def test_flipped_rows_are_ranked_first():
     pytest.importorskip("cleanlab")
-    tables = benchmark()
+    tables = benchmark("robust_kernels")
     ours, cleanlab = (
         np.mean(row) for row in tables.mean_ranking(list(tables.RANKED), 2, ["voting"], "asymmetric").values()
     )
@@ -122,12 +112,14 @@ def test_flipped_rows_are_ranked_first():
 
 @pytest.mark.slow
 def test_a_fit_takes_a_twentieth_of_a_grid_search():
-    ours, grid = benchmark().grid_search_seconds(RobustVotingClassifier())
+    ours, grid = benchmark("robust_kernels").grid_search_seconds(RobustVotingClassifier())
     assert ours < grid / 20
     assert ours < 2
 
 
 @pytest.mark.slow
 def test_time_grows_linearly():
-    seconds = [run.seconds for run in benchmark().growth(RobustVotingClassifier(), [10_000, 20_000, 40_000])]
+    seconds = [
+        run.seconds for run in benchmark("robust_kernels").growth(RobustVotingClassifier(), [10_000, 20_000, 40_000])
+    ]
     assert max(after / before for before, after in pairwise(seconds)) <= 2.3

@@ -153,7 +153,7 @@ def test_wrong_input_is_refused_and_changes_nothing(stream):
         (lambda: learner.decide(sp.csr_array(hole[17:18])), "NaN"),
         (lambda: learner.decide(X[0][:3]), "3 features"),
         (lambda: learner.decide(X[:2]), "one row"),
-        (lambda: learner.decide("abc"), "could not convert"),
+        (lambda: learner.decide("abc"), "one row of numbers"),
         (lambda: learner.play(hole, y[:40]), "row 17"),
         (lambda: learner.play(sp.csr_array(hole), y[:40]), "row 17"),
         (lambda: learner.play(X, np.full(len(X), 11)), "label 11"),

@@ -1,17 +1,14 @@
 """One pass over USPS and MNIST, raw pixels in [0, 1]: the mistakes of an independent implementation, by label noise."""
 
 import os
-from itertools import product
 
 import numpy as np
 import pytest
 
-from noisewise.datasets import load
-from noisewise.experiments import _one_pass_tasks as passes
+from benchmark_scripts import benchmark
 from noisewise.online import recipes
 
 pytestmark = pytest.mark.skipif("NOISEWISE_DATA" not in os.environ, reason="NOISEWISE_DATA names no folder of data")
-NOISES = (0.0, 0.1, 0.2, 0.3)
 # its mistake rates where 0, 10, 20 and 30 % of the shown labels are moved
 RATES = {
     ("usps", "ucwl"): (0.133, 0.144, 0.162, 0.187),
@@ -50,47 +47,11 @@ APART = {
     # .0042 higher, .0002 too far (standard error .0003); 20 tuning runs choose ten settings, which make .141 to .150
     ("mnist", "ucwl", 0.3): (0.1452, 0.0015),
 }
-ORDERS = {"usps": 30, "mnist": 2}
-TUNING_ROWS = {"usps": None, "mnist": 6000}
-
-
-def pixels(name, dtype=np.float64):
-    data = load(name, dtype=dtype)
-    low, high = data.X.min(), data.X.max()
-    return (data.X - low) / (high - low), np.asarray(data.y).astype(int)
-
-
-def candidates(method, noise):
-    """The grid of the independent implementation; of UCWL and AROW the values that it names as good."""
-    confidences = [0.55, 0.65, 0.75, 0.85, 0.95]
-    grid = {
-        "ucwl": {"k": [1.6, 2.4], "eta": [0.95], "C": [0.125 if noise else 0.5]},
-        "confidit-projected": {"k": [0.2, 0.6, 1.0, 1.6, 2.4]},
-        "mscw-I": {"eta": confidences, "C": [2.0**power for power in range(-5, 6, 2)]},
-        "mcw": {"eta": confidences},
-        "marow": {"r": [100.0]},
-    }[method]
-    return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
-
-
-def mistake_rates(name, X, y, noise):
-    """Those of each learner over orders from seed 1 on, tuned on one run in the order of seed 0."""
-    tuning = passes.shuffled(X, y, noise, 0, TUNING_ROWS[name])
-    chosen = {
-        method: min(candidates(method, noise), key=lambda one: passes.play(method, one, *tuning)[0])
-        for data, method in RATES
-        if data == name
-    }
-    found = {method: [] for method in chosen}
-    for seed in range(1, ORDERS[name] + 1):
-        stream = passes.shuffled(X, y, noise, seed)
-        for method, one in chosen.items():
-            found[method].append(passes.play(method, one, *stream)[0])
-    return found
+ONE_PASS = benchmark("one_pass")
 
 
 def test_ucwl_makes_the_same_updates_on_usps_in_its_own_order():
-    X, y = pixels("usps")
+    X, y = ONE_PASS.pixels("usps")
     learner = recipes.ucwl(10, width_in_std=1.6, confidence=0.95, C=0.5)
     assert abs(learner.play(X, y).mistake_rate - 0.137) < 0.003
     assert abs(learner.n_updates_ - 3968) <= 40
@@ -99,14 +60,14 @@ def test_ucwl_makes_the_same_updates_on_usps_in_its_own_order():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["usps", "mnist"])
 def test_one_pass_makes_the_mistakes_of_an_independent_implementation(name):
-    X, y = pixels(name, np.float64 if name == "usps" else np.float32)
-    for place, noise in enumerate(NOISES):
-        means = {method: float(np.mean(rates)) for method, rates in mistake_rates(name, X, y, noise).items()}
+    X, y = ONE_PASS.pixels(name)
+    for place, noise in enumerate(ONE_PASS.SHARES):
+        means = {method: float(np.mean(rates)) for method, rates in ONE_PASS.mistake_rates(name, X, y, noise).items()}
         for method, mean in means.items():
             expected, within = RATES[name, method][place], WITHIN[name, method][place]
             if (name, method, noise) in APART:
                 expected, deviation = APART[name, method, noise]
-                within = 5 * deviation / np.sqrt(ORDERS[name])
+                within = 5 * deviation / np.sqrt(ONE_PASS.ORDERS[name])
             assert abs(mean - expected) <= within, (method, noise, mean)
         assert means["mscw-I"] < means["ucwl"] < means["confidit-projected"]
         if noise >= 0.2:
@@ -116,7 +77,7 @@ def test_one_pass_makes_the_mistakes_of_an_independent_implementation(name):
 @pytest.mark.slow
 def test_ucwl_moves_in_less_than_half_of_the_rounds():
     for name, most in (("usps", 0.45), ("mnist", 0.28)):
-        X, y = pixels(name, np.float32)
+        X, y = ONE_PASS.pixels(name)
         learner = recipes.ucwl(10, width_in_std=2.4, confidence=0.95, C=0.125)
         learner.play(X, y)
         assert learner.n_updates_ <= most * len(y)

@@ -91,10 +91,12 @@ def one_row(x: Any, n_features: int | None, dtype: Any) -> Any:
         row = check_csr(row)
         _refuse_columns(row)
         return csr_parts(row)[1].copy(), row.data.astype(dtype)
+    given = x.to_numpy() if hasattr(x, "to_numpy") else x
     try:
-        dense = np.array(x.to_numpy() if hasattr(x, "to_numpy") else x, dtype=dtype)
-    except TypeError:
-        raise ValueError(f"one row of numbers is needed, not {x!r:.60}") from None
+        dense = np.array(given, dtype=dtype)
+    except (TypeError, ValueError):
+        sentence = f"one row of numbers is needed, not {given!r:.60}; text has to be turned into numbers first"
+        raise ValueError(sentence) from None
     if dense.ndim == 2 and len(dense) == 1:
         dense = dense[0]
     if dense.ndim != 1 or not dense.size:
