@@ -143,6 +143,30 @@ def test_other_policies_are_valued(client):
     assert said["rounds"] >= 40
 
 
+def test_decisions_that_were_never_activated_are_neither_exported_nor_valued(tmp_path):
+    with serving(f"sqlite:///{tmp_path}/log.db") as client:
+        asked = {"contextFeatures": [{"a": 1}], "actions": [{"id": "x"}, {"id": "y"}], "deferActivation": True}
+        for place in range(12):
+            shown, event = place % 2 == 0, f"/personalizer/v1.0/events/e{place}"
+            client.post("/personalizer/v1.0/rank", json=asked | {"eventId": f"e{place}"})
+            if shown:
+                client.post(f"{event}/activate")
+            client.post(f"{event}/reward", json={"value": float(shown)})
+
+        def exported():
+            log = read_dsjson(client.get("/models/personalizer/export").text.splitlines(), classes=["x", "y"])
+            table = client.get("/models/personalizer/export?format=parquet").content
+            assert pl.read_parquet(io.BytesIO(table))["decision_id"].to_list() == log.ids
+            assert client.get("/models/personalizer/off-policy").json()["rounds"] == len(log)
+            return dict(zip(log.ids, log.feedback.tolist()))
+
+        activated = {f"e{place}": 1 for place in range(0, 12, 2)}
+        assert exported() == activated
+        client.post("/personalizer/v1.0/events/e3/activate")
+        assert exported() == activated | {"e3": 0}
+        assert client.get("/models/personalizer").json()["counts"]["answers"] == 7
+
+
 def test_operation_can_be_watched(client):
     assert client.get("/healthz").text == "alive\n"
     assert client.get("/readyz").text == "ready, learning\n"

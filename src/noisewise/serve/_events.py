@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import time
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -53,6 +54,20 @@ class Event(NamedTuple):
     def right(self) -> bool | None:
         """The answer as people say it."""
         return None if self.answer in (NONE, None) else self.answer == RIGHT
+
+
+def counted_answer(event: Event, decision: Event, about: Iterable[Event]) -> Event | None:
+    """The answer that counts once a row of the log is there, if it makes one count.
+
+    A decision that waits to be activated counts when it is both activated and answered, in whichever order; `about` are
+    the rows about it.
+    """
+    if event.kind == DECISION:
+        return None
+    if decision.active != 0:
+        return event if event.kind == ANSWER else None
+    earlier = {one.kind: one for one in (event, *about) if one.position <= event.position}
+    return earlier.get(ANSWER) if ACTIVATION in earlier else None
 
 
 def new_id() -> str:

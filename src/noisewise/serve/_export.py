@@ -13,7 +13,7 @@ import numpy as np
 
 from noisewise.online import Choice, FeedbackLog, LoggedRound, off_policy_value, write_dsjson
 from noisewise.online._rates import rates_as_noise
-from noisewise.serve._events import ANSWER, NONE, Event
+from noisewise.serve._events import DECISION, NONE, Event, counted_answer
 from noisewise.serve._explain import allowed_codes
 from noisewise.serve._learner import with_decisions
 from noisewise.serve._served import ServedModel
@@ -25,12 +25,18 @@ _recording = threading.Lock()  # Python keeps one list of warnings for all threa
 
 
 def answered_rounds(store: Store, model: ServedModel) -> Iterator[tuple[Event, Event]]:
-    """Decisions with their answers, in the order of the answers."""
+    """Decisions with their answers as they are learnt from: in that order, and once they have been activated."""
     position = 0
     while rows := store.read(position, PAGE, model.id):
-        for event, decision in with_decisions([row for row in rows if row.kind == ANSWER], store):
-            if event.answer != NONE:
-                yield decision, event
+        said = with_decisions([row for row in rows if row.kind != DECISION], store)
+        held: dict[str, list[Event]] = {decision.decision_id: [] for _, decision in said if decision.active == 0}
+        for one in store.about(held):
+            if one.model == model.id:
+                held[one.decision_id].append(one)
+        for event, decision in said:
+            answer = counted_answer(event, decision, held.get(decision.decision_id, ()))
+            if answer is not None and answer.answer != NONE:
+                yield decision, answer
         position = rows[-1].position
 
 

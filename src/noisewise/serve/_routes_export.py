@@ -22,7 +22,7 @@ TYPES = {"dsjson": "application/x-ndjson", "parquet": "application/vnd.apache.pa
     responses={200: {"content": {media: {"schema": {"type": "string"}} for media in TYPES.values()}}},
 )
 async def export_log(name: ModelName, request: Request, format: Literal["dsjson", "parquet"] = "dsjson") -> Response:
-    """All answered decisions: DSJSON lines, as Personalizer logs them, or a Parquet table."""
+    """All answered decisions that were activated: DSJSON lines, as Personalizer logs them, or a Parquet table."""
     service = service_of(request)
     model = await service.model(name)
     if format == "dsjson":

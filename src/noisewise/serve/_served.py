@@ -14,7 +14,7 @@ from noisewise._inputs import Floats
 from noisewise.online import Decision
 from noisewise.online._people import posterior_rates
 from noisewise.persistence import load, save
-from noisewise.serve._events import ACTIVATION, ANSWER, BY_DEFAULT, DECISION, NONE, Event
+from noisewise.serve._events import BY_DEFAULT, DECISION, NONE, Event, counted_answer
 from noisewise.serve._pace import Pace
 from noisewise.serve._progress import Progress
 from noisewise.serve._rank import Ranked, move_past, rank
@@ -77,10 +77,11 @@ class ServedModel:
                 if event.draw is not None:
                     move_past(self.learner.chance_, event.draw)
                 self.progress.decided(event.code or 0, event.time)
-            elif decision.active == 0:
-                self._apply_held(event, decision, store)
-            elif event.kind == ANSWER:
-                self._learn(event, decision, event.time)
+            else:
+                about = self._rows_about(event.decision_id, store) if decision.active == 0 else []
+                answer = counted_answer(event, decision, about)
+                if answer is not None:
+                    self._learn(answer, decision, event.time)
             self.position = event.position
 
     def to_bytes(self) -> tuple[bytes, int]:
@@ -145,13 +146,8 @@ class ServedModel:
             rates = self.believed(person, code)
             progress.heard(row, code, decision.probability or 1.0, bool(answer), rates, time)
 
-    def _apply_held(self, event: Event, decision: Event, store: Store) -> None:
-        """A decision that waits to be activated is learnt from when it is both activated and answered."""
-        other = ACTIVATION if event.kind == ANSWER else ANSWER
-        before = [one for one in store.about([event.decision_id]) if one.model == self.id]
-        found = next((one for one in before if one.kind == other and one.position < event.position), None)
-        if found is not None:
-            self._learn(event if event.kind == ANSWER else found, decision, event.time)
+    def _rows_about(self, decision_id: str, store: Store) -> list[Event]:
+        return [one for one in store.about([decision_id]) if one.model == self.id]
 
     def _some_actions(self, most: int = 10) -> str:
         names = [repr(action) for action in list(self.codes)[:most]]
