@@ -126,6 +126,39 @@ def test_a_decision_is_learnt_once(stream):
     assert learner.n_rounds_ == 20
 
 
+def test_a_decision_of_another_learner_is_refused(stream):
+    X, _ = stream
+    one, twin = (recipes.linucb(K, random_state=0) for _ in range(2))
+    mine, others = one.decide(X[0]), twin.decide(X[0])
+    with pytest.raises(ValueError, match="decision 0 was made by another learner"):
+        twin.learn(mine, 1)
+    twin.learn(others, 1)
+    one.learn(mine, 1)
+    assert same_state(state_of(one), state_of(twin))
+    assert pickle.dumps(one) == pickle.dumps(twin)
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda learner: pickle.loads(pickle.dumps(learner))])
+def test_copies_share_the_decisions_made_before_them_and_no_others(copied, stream):
+    X, _ = stream
+    learner = recipes.linucb(K)
+    before = learner.decide(X[0])
+    other = copied(learner)
+    mine, others = learner.decide(X[1]), other.decide(X[2])
+    with pytest.raises(ValueError, match="decision 1 was made by another learner, or by another copy"):
+        other.learn(mine, 1)
+    for one, after in ((learner, mine), (other, others)):
+        one.learn(before, 1).learn(after, 1)
+
+
+def test_a_decision_kept_without_its_maker_is_learnt(stream):
+    learner = recipes.linucb(K)
+    decisions = [learner.decide(x) for x in stream[0][:3]]
+    for decision in decisions:
+        learner.learn(type(decision)(*decision[:7]), 1)
+    assert learner.n_rounds_ == 3
+
+
 def test_wrong_input_is_refused_and_changes_nothing(stream):
     X, y = stream
     learner = recipes.rcnbf(K, gamma=0.2, noise=FlipMatrix.binary(0.1, 0.1), random_state=0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
+from secrets import randbits
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,15 @@ from noisewise.online._rows import NOT_FINITE, check_rows, feature_names, kept_r
 
 
 class FeedbackLearner(RoundLearner):
-    """A learner that starts with the first row it is shown, and numbers the decisions it makes."""
+    """A learner that starts with the first row it is shown, and numbers and signs the decisions it makes.
 
+    The signature is random, so it is no part of what is saved, copied or replayed; of decisions made before one of
+    these, only the numbers are known.
+    """
+
+    _not_saved_ = (*RoundLearner._not_saved_, "_maker", "_signed_from")
+    _maker: int | None = None
+    _signed_from: int
     n_classes: int | None
     classes: Sequence[Any] | None
     n_decisions_: int
@@ -66,20 +74,28 @@ class FeedbackLearner(RoundLearner):
             raise ValueError("actions is empty; at least one label must be allowed")
         return allowed
 
+    def _sign(self) -> int:
+        """A number for the decisions from now on, which no other learner has."""
+        self._maker, self._signed_from = randbits(52), self.n_decisions_  # as JSON and float64 keep it
+        return self._maker
+
     def _check_decision(self, decision: Decision) -> tuple[Any, tuple[int, int]]:
         """Refuse a decision that is not this learner's, has been damaged where it was kept, or has been learnt.
 
+        Those that carry no maker, or were made before the learner was saved or copied, are known by their number alone.
         Returned are its row and what will mark it as learnt: a place among the bytes of `learnt_`, and the byte with
         its bit.
         """
         if not isinstance(decision, Decision):
             raise ValueError(f"learn takes the Decision that decide returned, not {decision!r:.60}")
-        action, probability, number, row, code, best, _ = decision
+        action, probability, number, row, code, best, _, maker = decision
         for name, whole in (("id", number), ("code", code), ("best", best)):
             if not isinstance(whole, int | np.integer):
                 raise ValueError(f"the decision's {name} is {whole!r}, not a whole number; keep decisions as they are")
         if "table_" not in self.__dict__ or not 0 <= number < self.n_decisions_:
             raise ValueError(f"decision {number!r} was not made by this learner")
+        if self._maker is not None and number >= self._signed_from and maker not in (None, self._maker):
+            raise ValueError(f"decision {number} was made by another learner, or by another copy of this one")
         if not 0 <= code < len(self.classes_) or self.classes_.item(code) != action:
             raise ValueError(f"the action {action!r} is not one of the classes")
         if not 0 <= best < len(self.classes_):  # the loops would write where it points

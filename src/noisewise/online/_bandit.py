@@ -110,10 +110,11 @@ class BanditClassifier(FeedbackLearner):
             code, best, probability = loops().decide_dense(*state, row, scratch, allowed)
         if code < 0:
             raise ValueError(NOT_FINITE.format(row=0))
+        maker = self._sign() if self._maker is None else self._maker
         number = self.n_decisions_
         self.n_decisions_ = number + 1
         version = state.integers.item(codes.ROUNDS)
-        decision = Decision(self.classes_.item(code), probability, number, row, code, best, version)
+        decision = Decision(self.classes_.item(code), probability, number, row, code, best, version, maker)
         if type(row) is not tuple:
             self._held = decision
         return decision
@@ -121,6 +122,8 @@ class BanditClassifier(FeedbackLearner):
     def learn(self, decision: Decision, feedback: Any, person: Hashable | None = None) -> BanditClassifier:
         """Learn whether a decision was right; late or out of order does not matter, twice is refused.
 
+        So is a decision of another learner, as far as both are in memory: one made before its learner was saved or
+        copied is known by its number alone, because all copies have made it.
         `feedback` of None says that no answer came. `person` says who answered: linucb then learns who can be believed,
         and counts each answer by what it tells.
         """
@@ -130,7 +133,7 @@ class BanditClassifier(FeedbackLearner):
             row, mark = decision.features, self._check_unlearnt(decision.id)
         else:
             row, mark = self._check_decision(decision)
-        _, probability, _, _, code, best, _ = decision
+        _, probability, _, _, code, best, _, _ = decision
         if person is not None or self.missing == "auto" or "weigher_" in self.__dict__:
             learn_weighed(self, row, code, answer, person)
         elif answer != NONE:

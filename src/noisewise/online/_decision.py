@@ -25,6 +25,7 @@ class Decision(NamedTuple):
     features : a copy of the row; for a sparse row its column numbers and values
     code, best : the action and the action that looked best, as places among the classes
     version : how many rounds the learner had learnt from when it decided
+    maker : a random number of the learner that decided, as long as that is in memory; it decides nothing
     """
 
     action: Any
@@ -34,6 +35,7 @@ class Decision(NamedTuple):
     code: int
     best: int
     version: int
+    maker: int | None = None
 
 
 @dataclass(frozen=True)
