@@ -124,6 +124,22 @@ def test_pulls_for_the_same_context_are_each_updated_with_their_own_probability(
     assert not policy._waiting
 
 
+def test_refused_calls_take_no_columns():
+    policy = adapter.RiverPolicy(linucb(classes=["cat", "dog"], random_state=0), n_features=3)
+    arm = policy.pull(["cat", "dog"], context={"barks": 1.0})
+    for call in (
+        lambda: policy.pull(["cow"], context={"n1": 1.0}),
+        lambda: policy.pull([], context={"n2": 1.0}),
+        lambda: policy.update("cow", {"n3": 1.0}, 1),
+        lambda: policy.update(arm, {"n4": float("nan")}, 1),
+    ):
+        with pytest.raises(ValueError):
+            call()
+    assert len(policy._columns) == 2
+    policy.update("dog", {"meows": 1.0}, 0)
+    assert policy._columns["meows"] == 2
+
+
 def test_contexts_and_learners_that_cannot_be_are_refused():
     policy = adapter.RiverPolicy(linucb(classes=["left", "right"], random_state=0))
     with pytest.raises(ValueError, match="feature 'x' is"):

@@ -35,7 +35,7 @@ def loops() -> ModuleType:
 class RoundLearner(BaseEstimator):
     """Arrays of a learner that goes one round at a time; everything it has learnt is in plain attributes."""
 
-    _not_saved_ = ("_space", "_held", "_parts")
+    _not_saved_: tuple[str, ...] = ("_space", "_held", "_parts")
     _held: Any = None  # the decision made last, as long as its dense row lies scored in the room for one row
 
     @contextmanager

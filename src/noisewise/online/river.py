@@ -174,27 +174,34 @@ class RiverPolicy(RiverPolicyBase):
         """Learn whether an arm was right (1) or wrong (0) for a context."""
         if len(reward_args) != 1:
             raise ValueError("one reward is needed: 1 (right) or 0 (wrong)")
-        feedback, row, key = check_feedback(reward_args[0]), self._row(context), _key(arm_id, context)
+        feedback = check_feedback(reward_args[0])
+        (row, new), key = self._row(context), _key(arm_id, context)
         place = next((place for place, (waiting, _) in enumerate(self._waiting) if waiting == key), None)
         if place is not None:  # the pull that has waited longest, where there were several of the same
             self._learner.learn(self._waiting[place][1], feedback)
             del self._waiting[place]
         else:
             self._learner.learn_logged(row[None], [arm_id], [feedback], [1.0])
+            self._columns.update(new)
         super().update(arm_id, context, feedback, **reward_kwargs)
 
     def _pull(self, arm_ids: Iterable[Any], context: dict[Hashable, Any] | None) -> Any:
-        decision = self._learner.decide(self._row(context), actions=list(arm_ids))
+        row, new = self._row(context)
+        decision = self._learner.decide(row, actions=list(arm_ids))
+        self._columns.update(new)
         self._waiting.append((_key(decision.action, context), decision))
         return decision.action
 
-    def _row(self, context: dict[Hashable, Any] | None) -> Floats:
+    def _row(self, context: dict[Hashable, Any] | None) -> tuple[Floats, dict[Hashable, int]]:
+        """The context as a row, and columns for names that are new: theirs once nothing has been refused."""
+        features, known = _features(context or {}, self.intercept), self._columns
+        unknown = [name for name in features if name not in known][: self.n_features - len(known)]
+        new = {name: len(known) + place for place, name in enumerate(unknown)}
         row = np.zeros(self.n_features)
-        for name, value in _features(context or {}, self.intercept).items():
-            if name not in self._columns and len(self._columns) < self.n_features:
-                self._columns[name] = len(self._columns)
-            row[self._columns.get(name, zlib.crc32(repr(name).encode()) % self.n_features)] += value
-        return row
+        for name, value in features.items():
+            shared = zlib.crc32(repr(name).encode()) % self.n_features
+            row[known.get(name, new.get(name, shared))] += value
+        return row, new
 
     @classmethod
     def _unit_test_params(cls) -> Iterable[dict[str, Any]]:
