@@ -4,6 +4,7 @@ import pickle
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from noisewise.online import river as adapter
@@ -59,6 +60,36 @@ def test_examples_of_the_docstrings_run():
             runner.run(test)
     assert runner.tries > 5
     assert runner.failures == 0
+
+
+def test_a_learner_from_feedback_is_refused_as_a_classifier():
+    for model in (linucb(3), arow, "arow"):
+        with pytest.raises(ValueError, match="learns from labels is needed"):
+            adapter.RiverClassifier(model)
+
+
+@pytest.mark.parametrize(
+    ("label", "says"),
+    [
+        (None, "a missing value is no label"),
+        (float("nan"), "a missing value is no label"),
+        (pd.NA, "a missing value is no label"),
+        (["a"], "do not change"),
+        (np.ones(2), "do not change"),
+    ],
+)
+def test_what_names_no_class_is_refused_and_changes_nothing(label, says):
+    model = adapter.RiverClassifier()
+    model.learn_one({"a": 1.0}, "cat")
+    model.learn_one({"b": 1.0}, "dog")
+    table = model._learner.table_.copy()
+    with pytest.raises(ValueError, match=f"y is .*{says}"):
+        model.learn_one({"c": 1.0}, label)
+    assert list(model.predict_proba_one({"a": 1.0})) == ["cat", "dog"]
+    assert len(model._columns) == 2
+    np.testing.assert_array_equal(model._learner.table_, table)
+    with pytest.raises(ValueError, match=f"classes is .*{says}"):
+        adapter.RiverClassifier(classes=["cat", label])
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise._inputs import Floats
+from noisewise._inputs import Floats, is_missing
 from noisewise.noise import FlipMatrix
 
 Noise = FlipMatrix | Iterable[FlipMatrix] | None
@@ -67,3 +67,17 @@ def known_classes(n_classes: int | None, classes: Sequence[Any] | None) -> NDArr
     known = np.empty(len(labels), dtype=object)
     known[:] = labels
     return known
+
+
+def check_label(label: Any, name: str, given: Any) -> None:
+    """Refuse what names no class, in what was given under a name.
+
+    >>> check_label("cat", "classes", ["cat", "dog"])
+    """
+    try:
+        hash(label)
+    except TypeError:
+        sentence = f"{name} is {given!r:.60}; text, numbers and other values that do not change can be labels"
+        raise ValueError(sentence) from None
+    if is_missing(label):
+        raise ValueError(f"{name} is {given!r:.60}; a missing value is no label")

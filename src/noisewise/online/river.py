@@ -20,7 +20,9 @@ from noisewise._inputs import Floats
 from noisewise._loops import state as codes
 from noisewise.online._bandit import BanditClassifier
 from noisewise.online._decision import Decision, check_feedback
+from noisewise.online._growing import grown
 from noisewise.online._labels import OnlineClassifier
+from noisewise.online._rates import check_label
 from noisewise.online.recipes import arow
 
 CONSTANT = ()  # no feature of a dict has this name and a number
@@ -68,16 +70,22 @@ class RiverClassifier(RiverBase):
         self, model: OnlineClassifier | None = None, classes: Sequence[Any] | None = None, intercept: bool = True
     ) -> None:
         _need_river()
+        if model is not None and not isinstance(model, OnlineClassifier):
+            raise ValueError(f"model is {model!r:.60}; one that learns from labels is needed, such as arow()")
+        labels = () if classes is None else classes
+        for label in labels:
+            check_label(label, "classes", classes)
         self.model = model
         self.classes = classes
         self.intercept = intercept
-        self._labels: dict[Any, int] = {label: code for code, label in enumerate(classes or ())}
+        self._labels: dict[Any, int] = {label: code for code, label in enumerate(labels)}
         self._columns: dict[Hashable, int] = {}
         self._learner: OnlineClassifier | None = None
 
     def learn_one(self, x: dict[Hashable, Any], y: Any) -> None:
         """Learn the label of one row."""
         features = _features(x, self.intercept)
+        check_label(y, "y", y)
         self._labels.setdefault(y, len(self._labels))
         if len(self._labels) < 2:
             return
@@ -117,7 +125,7 @@ class RiverClassifier(RiverBase):
                 return old
         while width < len(self._columns):
             width *= 2  # so that growing is rare
-        return _grown(old, width, len(self._labels))
+        return grown(old, width, len(self._labels))
 
 
 class RiverPolicy(RiverPolicyBase):
@@ -231,21 +239,3 @@ def _features(x: dict[Hashable, Any], intercept: bool) -> dict[Hashable, float]:
 def _key(arm: Any, context: dict[Hashable, Any] | None) -> Hashable:
     items = frozenset((context or {}).items())
     return hash(items), arm, items  # numbers are the quickest to compare
-
-
-def _grown(learner: OnlineClassifier, n_features: int, n_classes: int) -> OnlineClassifier:
-    """The same learner with room for more features and classes, of which it knows nothing."""
-    larger: OnlineClassifier = clone(learner)
-    larger.n_features_in_ = n_features
-    larger._start(np.arange(n_classes), np.empty((0, n_features)))
-    if not hasattr(learner, "table_"):
-        return larger
-    old_width, old_classes = learner.n_features_in_, len(learner.classes_)
-    parts = 2 if learner.kinds_[codes.COVARIANCE] == codes.DIAGONAL else 1  # means and variances, four by four
-    old, new = (one.table_.reshape(len(one.table_), -1, parts, codes.QUAD) for one in (learner, larger))
-    for column in range(old_classes):
-        quad, place = divmod(column, codes.QUAD)
-        new[:old_width, quad, :, place] = old[:, quad, :, place]
-    larger.sigma_[:old_classes, :old_width, :old_width] = learner.sigma_
-    larger.sums_[...], larger.counts_[...] = learner.sums_, learner.counts_
-    return larger
