@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from noisewise.online._logs import Choice, FeedbackLog, LoggedRound
+from noisewise.online._logged_round import Choice, LoggedRound
+from noisewise.online._logs import FeedbackLog
 
 COSTS = ["-reward", "1-reward"]
 
@@ -39,6 +40,7 @@ def assert_same(one, other, offered=True):
         assert getattr(one, name).tolist() == getattr(other, name).tolist(), name
     assert one.feature_names == other.feature_names
     assert one.ids == other.ids
+    assert one.weights.tolist() == other.weights.tolist()
     if offered:
         assert one.offered == other.offered
 

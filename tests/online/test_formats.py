@@ -7,7 +7,8 @@ from feedback_logs import assert_same, some_log
 from noisewise.online._formats_dsjson import iter_dsjson, write_dsjson
 from noisewise.online._formats_obp import from_open_bandit
 from noisewise.online._formats_vw import iter_vw, read_vw, write_vw
-from noisewise.online._logs import LoggedRound
+from noisewise.online._logged_round import LoggedRound
+from noisewise.online.recipes import linucb
 
 
 @pytest.mark.parametrize("name", ["log.vw", "log.vw.gz"])
@@ -95,6 +96,20 @@ def test_numbers_too_large_and_probabilities_that_cannot_be_are_refused_with_the
 def test_names_too_long_to_be_columns_are_names():
     log = read_vw(["1:-1:0.5 | 99999999999999999999:2", "2:0:0.5 | 1"])
     assert log.feature_names == ["99999999999999999999", "1"]
+
+
+def test_numbers_too_large_to_be_columns_are_names_and_survive_a_round_trip(tmp_path):
+    log = read_vw(["1:-1:0.5 | 999999999999:2 3", "2:0:0.5 | 3"])
+    assert log.X.shape == (2, 2)
+    assert log.feature_names == ["999999999999", "3"]
+    assert (
+        linucb(classes=log.classes).learn_logged(log.X, log.actions, log.feedback, log.probabilities).n_features_in_
+        == 2
+    )
+    write_vw(log, tmp_path / "log.vw")
+    assert_same(read_vw(tmp_path / "log.vw"), log)
+    assert read_vw(["1:-1:0.5 | 16777215:2"]).X.shape == (1, 2**24)
+    assert read_vw(["1:-1:0.5 | 16777216:2"]).X.shape == (1, 1)
 
 
 def test_slates_of_actions_are_refused():

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from feedback_logs import COSTS, assert_same, heard, offered_log, refusal, some_log, vw_labels, written
 from noisewise.online._formats_dsjson import iter_dsjson, read_dsjson, write_dsjson
-from noisewise.online._logs import Choice, LoggedRound
+from noisewise.online._logged_round import Choice, LoggedRound
 
 
 @pytest.mark.parametrize("cost", COSTS)
@@ -89,6 +89,12 @@ def test_actions_without_tags_are_their_places():
         ({"c": {"_slots": [], "_multi": [{}]}}, "line 1: _slots"),
         ({"c": {"a": math.nan, "_multi": [{}, {}]}}, "line 1: feature 'a' is nan"),
         ({"c": None}, 'line 1: there is no decision .* missing="skip"'),
+        ({"pdrop": -0.1}, "line 1: a round was dropped with probability -0.1"),
+        ({"pdrop": 1}, "line 1: a round was dropped with probability 1.0 .* below 1"),
+        ({"pdrop": ""}, "line 1: pdrop is '', not a number"),
+        ({"pdrop": True}, "line 1: pdrop is True, not a number"),
+        ({"_skipLearn": "true"}, "line 1: _skipLearn is 'true'; it is true or false"),
+        ({"_skipLearn": 0}, "line 1: _skipLearn is 0; it is true or false"),
     ],
 )
 def test_bad_events_say_where_and_what(change, says):
@@ -105,6 +111,52 @@ def test_what_is_no_event_is_refused_or_skipped():
     assert len(list(iter_dsjson([dangling, "", json.dumps(PERSONALIZER)], missing="skip"))) == 1
 
 
+THINNED = [
+    {},
+    {"_skipLearn": True},
+    {"pdrop": 0.5, "_skipLearn": False},
+    {"pdrop": 0.75},
+    {"pdrop": 0},
+    {"pdrop": None},
+]
+
+
+def thinned_lines():
+    return [json.dumps({**PERSONALIZER, **more}) for more in THINNED]
+
+
+def test_events_to_learn_nothing_from_are_left_out_with_or_without_an_answer():
+    hidden = json.dumps({"_skipLearn": True, "EventId": "never shown", "c": PERSONALIZER["c"]})
+    assert len(read_dsjson([hidden, json.dumps(PERSONALIZER), hidden])) == 1
+    with pytest.raises(ValueError, match="no rounds"):
+        read_dsjson([hidden])
+
+
+def test_a_round_stands_for_those_that_were_dropped_before_and_after_writing():
+    with pytest.warns(UserWarning, match="2 of 5 rounds stand for others .* log.repeated"):
+        log = read_dsjson(thinned_lines())
+    assert log.dropped.tolist() == [0, 0.5, 0.75, 0, 0]
+    assert log.weights.tolist() == [1, 2, 4, 1, 1]
+    with pytest.warns(UserWarning, match="2 of 5"):
+        again = read_dsjson(written(write_dsjson, log))
+    assert_same(again, log)
+    whole = read_dsjson(thinned_lines()[:1])
+    assert whole.dropped is None
+    assert not any("pdrop" in line for line in written(write_dsjson, whole))
+
+
+def test_vowpal_wabbit_counts_skipped_and_dropped_events_alike(tmp_path):
+    vowpalwabbit = pytest.importorskip("vowpalwabbit")
+    rounds = list(iter_dsjson(thinned_lines()))
+    (tmp_path / "log.json").write_text("\n".join(thinned_lines()) + "\n")
+    write_dsjson(rounds, tmp_path / "again.json")
+    for name in ("log.json", "again.json"):
+        workspace = vowpalwabbit.Workspace(f"--cb_adf --dsjson --quiet -d {tmp_path / name}")
+        workspace.run_parser()
+        assert workspace.get_weighted_examples() == sum(1 / (1 - one.dropped) for one in rounds) == 9
+        workspace.finish()
+
+
 @pytest.mark.parametrize("features", [{"_a": 1.0}, {"a": 1.0, "a^b": 2.0}, {"a^b": 2.0, "a": 1.0}, {"a": math.inf}])
 def test_what_json_can_t_hold_is_refused(features):
     with pytest.raises(ValueError, match="round 1"):
@@ -118,11 +170,11 @@ JSON = st.recursive(
 )
 
 
-@given(st.sampled_from([*PERSONALIZER, "_multi", "User"]), JSON)
+@given(st.sampled_from([*PERSONALIZER, "pdrop", "_skipLearn", "_multi", "User"]), JSON)
 @settings(max_examples=80, deadline=None)
 def test_any_event_is_read_or_refused_with_its_line(key, value):
     event = {**PERSONALIZER, "c": dict(PERSONALIZER["c"])}
-    (event if key in PERSONALIZER else event["c"])[key] = value
+    (event["c"] if key in ("_multi", "User") else event)[key] = value
     said = refusal(lambda: list(iter_dsjson([json.dumps(event)])))
     assert not said or said.startswith("line 1: ")
 

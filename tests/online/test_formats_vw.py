@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from feedback_logs import COSTS, assert_same, dense, heard, offered_log, refusal, some_log, vw_labels, written
 from noisewise.online._formats_vw import iter_vw, read_vw, write_vw
-from noisewise.online._logs import Choice, LoggedRound
+from noisewise.online._logged_round import Choice, LoggedRound
 
 
 @pytest.mark.parametrize("cost", COSTS)
@@ -117,6 +117,7 @@ def test_rounds_without_an_answer_are_skipped_on_request():
         (LoggedRound({}, "x", 1, 0.5), "round 1: the action is 'x'; .* classes="),
         (LoggedRound({}, 1, 1, 0.5, id="a b"), "round 1: 'a b' can't be written as a tag"),
         (LoggedRound({}, 1, 1, 0.5, (Choice(1, {"f": 1.0}),)), "round 1: the actions have features"),
+        (LoggedRound({}, 1, 1, 0.5, dropped=0.9), "round 1: .* dropped with probability 0.9, .* log.repeated"),
     ],
 )
 def test_what_text_can_t_hold_is_refused(one, says):
@@ -145,6 +146,7 @@ ROUNDS = st.builds(
     st.floats(1e-9, 1.0),
     st.just(()),
     st.one_of(st.none(), NAMES),
+    st.just(0.0),
 )
 
 

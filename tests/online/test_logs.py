@@ -2,9 +2,11 @@ import numpy as np
 import pytest
 
 from feedback_logs import assert_same, dense, some_log, written
+from helpers import assert_unbiased
 from noisewise.online._formats_obp import from_open_bandit, to_open_bandit
 from noisewise.online._formats_vw import read_vw, write_vw
-from noisewise.online._logs import Choice, FeedbackLog
+from noisewise.online._logged_round import Choice
+from noisewise.online._logs import FeedbackLog
 from noisewise.online.recipes import linucb
 
 
@@ -38,12 +40,42 @@ def test_rounds_and_back_are_the_same_log():
         ({"feature_names": ["p", "q"]}, "feature names"),
         ({"ids": ["e1"]}, "ids has 1 entries"),
         ({"offered": [(Choice("a"),), (Choice("a"),)]}, "round 2 played 'b'"),
+        ({"dropped": [0.5]}, "dropped has shape"),
+        ({"dropped": [0.5, 1.0]}, "dropped with probability 1.0"),
+        ({"dropped": [np.nan, 0.5]}, "dropped with probability nan"),
     ],
 )
 def test_impossible_logs_are_refused(change, says):
     parts = {"X": [[1.0], [2.0]], "actions": ["a", "b"], "feedback": [1, 0], "probabilities": [0.5, 0.5]}
     with pytest.raises(ValueError, match=says):
         FeedbackLog(**{**parts, **change})
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_log_for_learners_has_each_round_as_often_as_it_stands_for(sparse):
+    dropped = np.tile([0.0, 0.75, 0.6, 0.3], 10)
+    log = some_log(sparse=sparse, ids=[str(number) for number in range(40)], dropped=dropped)
+    logs = [log.repeated(seed) for seed in range(300)]
+    times = np.array([np.bincount(np.array(one.ids, dtype=int), minlength=40) for one in logs])
+    assert (times[:, dropped == 0] == 1).all()
+    assert (times[:, dropped == 0.75] == 4).all()
+    assert_unbiased(times[:, dropped == 0.6], 2.5)
+    assert_unbiased(times[:, dropped == 0.3], 1 / 0.7)
+    one, places = logs[0], np.array(logs[0].ids, dtype=int)
+    assert (np.diff(places) >= 0).all()
+    assert np.array_equal(dense(one.X), dense(log.X)[places])
+    for name in ("actions", "feedback", "probabilities"):
+        assert np.array_equal(getattr(one, name), getattr(log, name)[places]), name
+    assert one.dropped is None
+    assert one.repeated() is one
+    assert_same(log.repeated(3), log.repeated(3))
+
+
+def test_rounds_that_stand_for_others_have_no_place_in_open_bandit_feedback():
+    log = some_log(dropped=np.full(40, 0.5))
+    with pytest.raises(ValueError, match=r"Open Bandit Pipeline has no place; log.repeated"):
+        to_open_bandit(log)
+    assert to_open_bandit(log.repeated())["n_rounds"] == 80
 
 
 def open_bandit_feedback():
@@ -85,8 +117,17 @@ def test_open_bandit_feedback_of_named_sparse_logs():
         ({"reward": np.full(6, 0.5)}, "feedback is 0.5"),
         ({"action": np.full(6, 3)}, "whole numbers from 0 to 2"),
         ({"n_rounds": 7}, "n_rounds is 7"),
+        ({"n_actions": 4.7}, "n_actions is 4.7; it is a whole number"),
+        ({"n_actions": "3"}, "n_actions is '3'"),
+        ({"n_actions": np.inf}, "n_actions is inf"),
     ],
 )
 def test_bad_open_bandit_feedback_is_refused(change, says):
     with pytest.raises(ValueError, match=says):
         from_open_bandit({**open_bandit_feedback(), **change})
+
+
+@pytest.mark.parametrize("given", [None, [1, 2], np.ones(3)])
+def test_what_is_no_dict_is_no_open_bandit_feedback(given):
+    with pytest.raises(ValueError, match="a dict with n_actions, context, action, reward, pscore is needed"):
+        from_open_bandit(given)

@@ -1,5 +1,6 @@
 import itertools
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -128,9 +129,107 @@ def test_too_little_support_is_said_aloud():
             off_policy_value(always, [1] * 100, method="snips")
 
 
+WARNED = "instead of 1: the policy looks at the actions that were drawn, or the log's probabilities are not"
+
+
+@pytest.mark.parametrize("method", ["ips", "snips", "dr"])
+def test_weights_that_are_too_large_are_said_aloud(method):
+    rng = np.random.default_rng(10)
+    y, actions = rng.integers(4, size=500), rng.integers(4, size=500)
+    log = FeedbackLog(np.eye(4)[y], actions, actions == y, np.full(500, 0.25))
+    with pytest.warns(RuntimeWarning, match=f"average 4.00 {WARNED}"):
+        off_policy_value(log, log.actions, method=method)
+    small = FeedbackLog(log.X, actions, log.feedback, np.full(500, 0.05))
+    with pytest.warns(RuntimeWarning, match=WARNED):
+        off_policy_value(small, y, method=method)
+    off_policy_value(log, y, method=method)  # warnings are errors here
+
+
+def test_honest_logs_raise_no_alarm():
+    said = []
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        n, k = rng.choice([3, 30, 300, 3000]), rng.integers(2, 8)
+        logging = np.maximum(rng.dirichlet(np.full(k, rng.choice([0.1, 1.0, 5.0])), size=n), 1e-3)
+        logging /= logging.sum(axis=1, keepdims=True)
+        actions = (rng.random(n)[:, None] > logging.cumsum(axis=1)[:, :-1]).sum(axis=1)
+        log = FeedbackLog(np.ones((n, 1)), actions, rng.integers(2, size=n), logging[np.arange(n), actions], range(k))
+        policies = [rng.integers(k, size=n), logging.argmax(axis=1), rng.dirichlet(np.ones(k), size=n), logging]
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            off_policy_value(log, policies[seed % 4], method="ips")
+        said += [str(one.message) for one in caught]
+    assert not [sentence for sentence in said if WARNED in sentence]
+
+
+def thinned_log(rng, n_rounds, share_by_action=(0.9, 0.9, 0.5)):
+    """A simulated log from which most wrong answers were dropped."""
+    log, policy = simulated_log(rng, n_rounds)
+    dropped = np.where(log.feedback, 0.0, np.array(share_by_action)[log.actions])
+    kept = rng.random(n_rounds) >= dropped
+    parts = [part[kept] for part in (log.X, log.actions, log.feedback, log.probabilities)]
+    return FeedbackLog(*parts, log.classes, dropped=dropped[kept]), policy[kept]
+
+
+@pytest.mark.parametrize("method", ["ips", "snips", "dr"])
+def test_rounds_count_for_those_that_were_dropped(method):
+    rng = np.random.default_rng(12)
+    logs = [thinned_log(rng, 2000) for _ in range(200)]
+    found = [off_policy_value(log, policy, method=method) for log, policy in logs]
+    assert_unbiased(found, TRUE_VALUE)
+    assert np.mean([one.low <= TRUE_VALUE <= one.high for one in found]) >= 0.904  # three deviations below 0.95
+    blind = [off_policy_value(replace(log, dropped=None), policy, method=method) for log, policy in logs[:50]]
+    assert z_scores(blind, TRUE_VALUE) > 20
+
+
+@pytest.mark.parametrize("method", ["ips", "snips"])
+def test_a_round_that_stands_for_others_is_worth_as_much_as_those_repeated(method):
+    log, policy = thinned_log(np.random.default_rng(13), 2000, (0.75, 0.75, 0.75))
+    repeated = np.repeat(policy, log.weights.astype(int), axis=0)
+    value, as_many = (off_policy_value(*one, method=method) for one in ((log, policy), (log.repeated(), repeated)))
+    assert value == pytest.approx(as_many, abs=1e-12)
+    assert value.high - value.low > 1.2 * (as_many.high - as_many.low)  # the same round again is no further evidence
+
+
+@pytest.mark.parametrize("method", ["ips", "snips", "dr"])
+def test_dropping_all_rounds_alike_changes_no_value(method):
+    log, policy = simulated_log(np.random.default_rng(14), 500)
+    value = off_policy_value(log, policy, method=method)
+    alike = off_policy_value(replace(log, dropped=np.full(500, 0.8)), policy, method=method)
+    assert (alike, *alike.interval) == pytest.approx((value, *value.interval), abs=1e-12)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_columns_of_a_policy_s_frame_are_found_by_their_names(library):
+    made = pytest.importorskip(library)
+    frame = made.table if library == "pyarrow" else made.DataFrame
+    log, policy = simulated_log(np.random.default_rng(15), 300)
+    value = off_policy_value(log, policy)
+    assert off_policy_value(log, frame({str(label): policy[:, label] for label in (2, 0, 1)})) == value
+    named = replace(log, actions=np.array(list("bca"))[log.actions], classes=list("bca"))
+    assert off_policy_value(named, frame({"a": policy[:, 2], "b": policy[:, 0], "c": policy[:, 1]})) == value
+    for names in ("abd", "012"):
+        with pytest.raises(ValueError, match=r"the policy's columns are .* they must be the classes \['b', 'c', 'a'\]"):
+            off_policy_value(named, frame({name: policy[:, place] for place, name in enumerate(names)}))
+
+
+def test_columns_without_names_are_in_the_order_of_the_classes():
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    log, policy = simulated_log(np.random.default_rng(16), 300)
+    named = replace(log, actions=np.array(list("bca"))[log.actions], classes=list("bca"))
+    from_one = replace(log, actions=log.actions + 1, classes=[1, 2, 3])
+    value = off_policy_value(log, policy)
+    for frame in (pandas.DataFrame(policy), polars.DataFrame(policy)):
+        assert (
+            off_policy_value(log, frame) == off_policy_value(named, frame) == off_policy_value(from_one, frame) == value
+        )
+    assert off_policy_value(from_one, pandas.DataFrame(policy[:, ::-1], columns=[3, 2, 1])) == value
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [
+        ({"log": {"a": 1}}, "log is {'a': 1}; a FeedbackLog is needed"),
         ({"method": "dm"}, "method is 'dm'"),
         ({"confidence": 95}, "confidence is 95"),
         ({"policy": [0, 1]}, "shape .2,."),

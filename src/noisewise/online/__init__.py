@@ -8,7 +8,8 @@ from noisewise.online._formats_dsjson import iter_dsjson, read_dsjson, write_dsj
 from noisewise.online._formats_obp import from_open_bandit, to_open_bandit
 from noisewise.online._formats_vw import iter_vw, read_vw, write_vw
 from noisewise.online._labels import OnlineClassifier
-from noisewise.online._logs import Choice, FeedbackLog, LoggedRound
+from noisewise.online._logged_round import Choice, LoggedRound
+from noisewise.online._logs import FeedbackLog
 from noisewise.online._missing import AnswerTable, MissingReport, MissingTracker
 from noisewise.online._nrest import NREst
 from noisewise.online._off_policy import off_policy_value

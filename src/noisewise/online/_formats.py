@@ -12,7 +12,8 @@ from math import isfinite
 from pathlib import Path
 from typing import IO, Any
 
-from noisewise.online._logs import Choice, FeedbackLog, LoggedRound
+from noisewise.online._logged_round import Choice, LoggedRound
+from noisewise.online._logs import FeedbackLog
 from noisewise.online._rates import known_classes
 
 Source = str | os.PathLike[str] | Iterable[str]

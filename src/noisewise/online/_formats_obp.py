@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from noisewise._inputs import check_number
+from noisewise.online._formats import MOST_ACTIONS
+from noisewise.online._logged_round import refuse_dropped
 from noisewise.online._logs import FeedbackLog
 from noisewise.online._rates import known_classes
 
@@ -25,11 +28,14 @@ def from_open_bandit(bandit_feedback: Mapping[str, Any], classes: Any = None) ->
     >>> log.actions.tolist(), log.classes.tolist(), log.probabilities.tolist()
     ([2, 0], [0, 1, 2], [0.5, 0.2])
     """
+    if not isinstance(bandit_feedback, Mapping):
+        raise ValueError(f"the feedback is {bandit_feedback!r:.60}; a dict with {', '.join(NEEDED)} is needed")
     absent = [key for key in NEEDED if bandit_feedback.get(key) is None]
     if absent:
         raise ValueError(f"{', '.join(absent)} missing in the feedback; needed are {', '.join(NEEDED)}")
-    n_actions, codes = int(bandit_feedback["n_actions"]), np.asarray(bandit_feedback["action"])
-    labels = np.arange(n_actions) if classes is None else known_classes(None, classes)
+    n_actions, codes = bandit_feedback["n_actions"], np.asarray(bandit_feedback["action"])
+    check_number("n_actions", n_actions, _is_count, f"it is a whole number from 2 to {MOST_ACTIONS:,}")
+    labels = np.arange(int(n_actions)) if classes is None else known_classes(None, classes)
     if len(labels) != n_actions:
         raise ValueError(f"classes has {len(labels)} labels; n_actions is {n_actions}")
     if codes.ndim != 1:
@@ -44,8 +50,14 @@ def from_open_bandit(bandit_feedback: Mapping[str, Any], classes: Any = None) ->
     return FeedbackLog(context, labels[codes], reward, pscore, labels, extra=extra)
 
 
+def _is_count(n_actions: Any) -> bool:
+    return bool(2 <= n_actions <= MOST_ACTIONS and n_actions == int(n_actions))
+
+
 def to_open_bandit(log: FeedbackLog) -> dict[str, Any]:
     """The dict that Open Bandit Pipeline takes; actions are places among the log's classes, X is made dense."""
+    if log.dropped is not None:
+        refuse_dropped(float(log.dropped.max()), "the dict of Open Bandit Pipeline")
     return {
         "position": None,
         **(log.extra or {}),

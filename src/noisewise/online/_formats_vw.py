@@ -24,7 +24,8 @@ from noisewise.online._formats import (
     write_lines,
 )
 from noisewise.online._formats_vw_lines import Line, features_text, parse_line, tag_text
-from noisewise.online._logs import Choice, FeedbackLog, LoggedRound, checked_round
+from noisewise.online._logged_round import Choice, LoggedRound, checked_round, refuse_dropped
+from noisewise.online._logs import FeedbackLog
 
 NO_ANSWER = "there is no action:cost:probability"
 
@@ -66,7 +67,7 @@ def iter_vw(
     Examples
     --------
     >>> next(iter_vw(["2:1:0.4 | a"], cost="1-reward", classes=["left", "right"]))
-    LoggedRound(features={'a': 1.0}, action='right', feedback=0, probability=0.4, offered=(), id=None)
+    LoggedRound(features={'a': 1.0}, action='right', feedback=0, probability=0.4, offered=(), id=None, dropped=0.0)
     """
     check_options(cost, missing)
     actions = Actions(classes)
@@ -173,6 +174,7 @@ def _answer(parts: list[list[str]], cost: str) -> tuple[int, float]:
 def _lines(rounds: Iterable[LoggedRound], as_text: Any, cost: str, numbers: Numbers) -> Iterator[str]:
     for number, one in enumerate(rounds, start=1):
         with at(f"round {number}"):
+            refuse_dropped(one.dropped, "Vowpal Wabbit's text")
             text = as_text(one, f"{cost_of(one.feedback, cost)!r}:{float(one.probability)!r}", numbers)
         yield text
 

@@ -9,7 +9,7 @@ from math import isfinite
 from typing import NamedTuple
 
 from noisewise.online._formats import NUMBER, finite, join_name, number_in, split_name
-from noisewise.online._logs import Features
+from noisewise.online._logged_round import Features
 
 BLANKS = " \t"
 UNFIT = re.compile(r"[ \t\r\n|]")

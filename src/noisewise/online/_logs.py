@@ -3,43 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from noisewise._inputs import Codes, Floats, check_binary_or_more, encode_labels, find_labels
+from noisewise._inputs import Chance, Codes, Floats, check_binary_or_more, encode_labels, find_labels, generator
 from noisewise.online._decision import check_feedbacks, check_probabilities
+from noisewise.online._log_columns import NamedRows
+from noisewise.online._logged_round import NOTHING, Choice, LoggedRound, check_dropped
 from noisewise.online._rates import known_classes
 from noisewise.online._rows import check_csr, refuse_unusable
-
-Features = Mapping[str, float]
-NOTHING: Features = MappingProxyType({})
-
-
-class Choice(NamedTuple):
-    """An action that was on offer in a round, its own features, and the probability it had, where that is known."""
-
-    action: Any
-    features: Features = NOTHING
-    probability: float | None = None
-
-
-class LoggedRound(NamedTuple):
-    """One round of a log as files have it, with features by name.
-
-    A name is ``feature`` or ``namespace^feature``. `offered` is empty where every action could be played.
-    """
-
-    features: Features
-    action: Any
-    feedback: int
-    probability: float
-    offered: tuple[Choice, ...] = ()
-    id: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +34,9 @@ class FeedbackLog:
     offered : for each round every `Choice` there was, in order, or None if every label could be played
     ids : a name for each round
     extra : what else came with the log, to be given back by `to_open_bandit`
+    dropped : for each round, the probability with which a round like it was left out of the log, below 1; None if the
+        log is whole. `off_policy_value` counts each round for the 1 / (1 - dropped) that it stands for; a learner needs
+        `repeated`.
 
     Examples
     --------
@@ -81,6 +60,7 @@ class FeedbackLog:
     offered: Sequence[tuple[Choice, ...]] | None = None
     ids: Sequence[str] | None = None
     extra: Mapping[str, Any] | None = None
+    dropped: Floats | None = None
 
     def __post_init__(self) -> None:
         X = sp.csr_array(self.X, dtype=np.float64) if sp.issparse(self.X) else np.array(self.X, dtype=np.float64)
@@ -92,8 +72,15 @@ class FeedbackLog:
         check_binary_or_more(classes)
         codes = _find_actions(self.actions, classes)
         feedback, probabilities = check_feedbacks(self.feedback), check_probabilities(self.probabilities)
-        for name, part in (("actions", codes), ("feedback", feedback), ("probabilities", probabilities)):
-            if part.shape != (X.shape[0],):
+        dropped = None if self.dropped is None else check_dropped(self.dropped)
+        parts: dict[str, Any] = {
+            "actions": codes,
+            "feedback": feedback,
+            "probabilities": probabilities,
+            "dropped": dropped,
+        }
+        for name, part in parts.items():
+            if part is not None and part.shape != (X.shape[0],):
                 raise ValueError(f"{name} has shape {part.shape}; X has {X.shape[0]} rounds, and each needs one")
         for name, more in (("offered", self.offered), ("ids", self.ids)):
             if more is not None and len(more) != X.shape[0]:
@@ -101,8 +88,7 @@ class FeedbackLog:
         if self.feature_names is not None and len(set(self.feature_names)) != X.shape[1]:
             raise ValueError(f"{len(set(self.feature_names))} different feature names for {X.shape[1]} columns of X")
         _check_offered(self.offered, classes[codes])
-        checked = {"X": X, "actions": classes[codes], "feedback": feedback, "probabilities": probabilities}
-        for name, value in {**checked, "classes": classes}.items():
+        for name, value in {**parts, "X": X, "actions": classes[codes], "classes": classes}.items():
             object.__setattr__(self, name, value)
 
     @classmethod
@@ -112,9 +98,9 @@ class FeedbackLog:
         """Gather rounds, with X sparse.
 
         `features` names the columns of X, or says how many numbered ones there are. Without it a column is made for
-        each name when it first comes, or, if all names are whole numbers, they are the columns.
+        each name when it first comes, or, if all names are whole numbers below 2^24, they are the columns.
         """
-        gathered = _Rows(features)
+        gathered = NamedRows(features)
         heard: list[LoggedRound] = []
         for one in rounds:
             gathered.add(one.features)
@@ -125,6 +111,7 @@ class FeedbackLog:
         ids = [one.id for one in heard]
         played: list[Any] = [one.action for one in heard]
         offered = [one.offered for one in heard]
+        dropped = np.array([one.dropped for one in heard])
         if classes is None:
             every = [choice.action for choices in offered for choice in choices]
             classes = _in_order(played + every)
@@ -137,6 +124,7 @@ class FeedbackLog:
             names,
             offered if any(offered) else None,
             None if None in ids else [str(one) for one in ids],
+            dropped=dropped if dropped.any() else None,
         )
 
     def rounds(self) -> Iterator[LoggedRound]:
@@ -146,7 +134,40 @@ class FeedbackLog:
             offered = () if self.offered is None else tuple(self.offered[number])
             name = None if self.ids is None else self.ids[number]
             probability = float(self.probabilities[number])
-            yield LoggedRound(self._features(number, names), action, feedback, probability, offered, name)
+            dropped = 0.0 if self.dropped is None else float(self.dropped[number])
+            yield LoggedRound(self._features(number, names), action, feedback, probability, offered, name, dropped)
+
+    def repeated(self, random_state: Chance = None) -> FeedbackLog:
+        """A log for learners: each round comes as often as it stands for, the rounds that were dropped included.
+
+        That is 1 / (1 - dropped) times; chance decides on the fraction, so that the mean is right. Without dropped
+        rounds it is the log itself; else it comes without `extra`. It is not for intervals: the same round again is
+        no further evidence.
+
+        >>> log = FeedbackLog([[1.0], [2.0]], ["cat", "dog"], [1, 0], [0.9, 0.1], dropped=[0.0, 0.75])
+        >>> log.repeated().actions.tolist()
+        ['cat', 'dog', 'dog', 'dog', 'dog']
+        """
+        if self.dropped is None:
+            return self
+        times = np.floor(self.weights + generator(random_state).random(len(self))).astype(np.int64)
+        places = np.repeat(np.arange(len(self)), times).tolist()
+        return replace(
+            self,
+            X=self.X[places],
+            actions=self.actions[places],
+            feedback=self.feedback[places],
+            probabilities=self.probabilities[places],
+            offered=None if self.offered is None else [self.offered[place] for place in places],
+            ids=None if self.ids is None else [self.ids[place] for place in places],
+            extra=None,
+            dropped=None,
+        )
+
+    @property
+    def weights(self) -> Floats:
+        """How many rounds each round stands for, itself and those that were dropped."""
+        return np.ones(len(self)) if self.dropped is None else 1 / (1 - self.dropped)
 
     @property
     def codes(self) -> Codes:
@@ -164,40 +185,6 @@ class FeedbackLog:
             columns = np.flatnonzero(self.X[number]).tolist()
             values = self.X[number, columns].tolist()
         return {names[column]: value for column, value in zip(columns, values) if value != 0}
-
-
-class _Rows:
-    """Rows of named features, gathered into a sparse matrix."""
-
-    def __init__(self, features: Sequence[str] | int | None) -> None:
-        self.given = features
-        names = [str(column) for column in range(features)] if isinstance(features, int) else features or []
-        self.places = {name: column for column, name in enumerate(names)}
-        self.columns: list[int] = []
-        self.values: list[float] = []
-        self.starts = [0]
-
-    def add(self, features: Features) -> None:
-        for name, value in features.items():
-            if self.given is not None and name not in self.places:
-                raise ValueError(f"round {len(self.starts)}: feature {name!r} is not among the features given")
-            self.columns.append(self.places.setdefault(name, len(self.places)))
-            self.values.append(value)
-        self.starts.append(len(self.columns))
-
-    def matrix(self) -> tuple[Any, list[str] | None]:
-        names, columns, width = list(self.places), np.array(self.columns, dtype=np.int64), len(self.places)
-        numbered = isinstance(self.given, int)
-        if self.given is None and names and all(map(_is_column, names)):
-            numbered, places = True, np.array([int(name) for name in names])
-            columns, width = places[columns], int(places.max()) + 1
-        rows = sp.csr_array((np.array(self.values), columns, self.starts), shape=(len(self.starts) - 1, width))
-        return rows, None if numbered else names
-
-
-def _is_column(name: str) -> bool:
-    """Whether a name is a number that a sparse matrix can have as a column."""
-    return name.isdecimal() and len(name) < 19 and str(int(name)) == name
 
 
 def _find_actions(actions: Any, classes: NDArray[Any]) -> Codes:
@@ -226,12 +213,3 @@ def _labels(labels: list[Any]) -> NDArray[Any]:
     made = np.empty(len(labels), dtype=object)
     made[:] = labels
     return made
-
-
-def checked_round(
-    features: Features, action: Any, feedback: int, probability: float, offered: tuple[Choice, ...], name: str | None
-) -> LoggedRound:
-    """A round with a probability that it can have been played with."""
-    if not 0 < probability <= 1:  # the array check says why, but is slow for one number
-        check_probabilities(probability)
-    return LoggedRound(features, action, feedback, float(probability), offered, name)

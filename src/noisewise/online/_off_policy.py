@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from noisewise._inputs import Codes, Floats, find_labels, one_column
+from noisewise._inputs import Codes, Floats
 from noisewise.noise import Estimate
 from noisewise.noise._rounds import narrow
 from noisewise.online._logs import FeedbackLog
+from noisewise.online._policy_chances import policy_chances
 from noisewise.online._rates import Noise, flip_rates
 
 METHODS = ("ips", "snips", "dr")
@@ -28,14 +29,17 @@ def off_policy_value(
 
     Each answer f is replaced by ``inv(T)[f, 1]``, whose mean over the noise is the true one, and divided by the
     probability with which its action was played. So the value is unbiased, and may lie outside [0, 1] in a short log.
-    Without `noise` flipped feedback shows rho0 + (1 - rho0 - rho1) times the value.
+    Without `noise` flipped feedback shows rho0 + (1 - rho0 - rho1) times the value. A round that stands for others that
+    were dropped from the log counts for all of them; how many rounds there were is then estimated too, and the value
+    is right only for long logs.
 
     Parameters
     ----------
     log : FeedbackLog
         Its probabilities are those with which the actions were drawn.
-    policy : labels the policy would play, one a round; or its probabilities, of shape (n_rounds, n_classes); or an
-        object with ``predict``, such as a learner. One that learnt from this very log looks better than it is.
+    policy : labels the policy would play, one a round; or its probabilities, of shape (n_rounds, n_classes), where the
+        columns of a frame are found by their names; or an object with ``predict``, such as a learner. One that learnt
+        from this very log looks better than it is.
     noise : FlipMatrix over wrong (0) and right (1), or one for each class, or None
         Taken as known: its own uncertainty is not in the interval.
     method : {"dr", "snips", "ips"}
@@ -57,29 +61,34 @@ def off_policy_value(
         raise ValueError(f"method is {method!r}; known are {', '.join(map(repr, METHODS))}")
     if not 0 < confidence < 1:
         raise ValueError(f"confidence is {confidence}; it is a probability between 0 and 1")
+    if not isinstance(log, FeedbackLog):
+        raise ValueError(f"log is {log!r:.60}; a FeedbackLog is needed, which holds what was played and heard")
     if len(log) < 2:
         raise ValueError(f"the log has {len(log)} rounds; two or more are needed to say how sure a value is")
     codes, rates = log.codes, flip_rates(noise, len(log.classes))
-    chances = _policy_probabilities(log, policy)
+    chances, shares = policy_chances(log, policy), log.weights / log.weights.mean()
     weights = chances[np.arange(len(log)), codes] / log.probabilities
     answers = (log.feedback - rates[codes, 0]) / (1 - rates[codes].sum(axis=1))  # h(f) = inv(T)[f, 1]
-    _warn_of_little_support(weights)
-    unseen = _unseen(weights, log.feedback, float((1 / (1 - rates.sum(axis=1))).max()), confidence)
+    _warn_of_wrong_weights(weights, shares)
+    unseen = _unseen(shares * weights, log.feedback, float((1 / (1 - rates.sum(axis=1))).max()), confidence)
     if method == "snips":
-        value, errors = _self_normalised(weights, answers)
+        value, errors = _weighted_mean(answers, shares * weights)
     else:
         terms = weights * answers
         if method == "dr":
-            expected = held_out_answers(narrow(log.X), codes, answers, len(log.classes))
+            expected = held_out_answers(narrow(log.X), codes, answers, len(log.classes), shares)
             own = expected[np.arange(len(log)), codes]
             terms = (chances * expected).sum(axis=1) + weights * (answers - own)
-        value, errors = float(terms.mean()), terms - terms.mean()
+        value, errors = _weighted_mean(terms, shares)
     low, high = _interval(value, errors, confidence)
     return Estimate(value, low - unseen[1], high + unseen[0])
 
 
-def held_out_answers(X: NDArray[Any], codes: Codes, answers: Floats, n_classes: int) -> Floats:
-    """Ridge estimates of every action's answer in every round, from the rounds of the other folds; within [0, 1]."""
+def held_out_answers(X: NDArray[Any], codes: Codes, answers: Floats, n_classes: int, shares: Floats) -> Floats:
+    """Ridge estimates of every action's answer in every round, from the rounds of the other folds; within [0, 1].
+
+    `shares` say what each round counts for, 1 in the mean.
+    """
     rows = np.column_stack([X, np.ones(len(X))]).astype(np.float64)
     penalty = np.full(rows.shape[1], RIDGE * max(float(np.square(X).sum()) / len(X), 1e-12))
     penalty[-1] = 1e-9  # the mean itself is not shrunk
@@ -91,19 +100,21 @@ def held_out_answers(X: NDArray[Any], codes: Codes, answers: Floats, n_classes: 
             shown = others & (codes == action)
             if shown.any():
                 seen = rows[shown]
-                solved = np.linalg.solve(seen.T @ seen + np.diag(penalty), seen.T @ answers[shown])
+                counted = seen.T * shares[shown]
+                solved = np.linalg.solve(counted @ seen + np.diag(penalty), counted @ answers[shown])
                 expected[mine, action] = rows[mine] @ solved
             else:
-                expected[mine, action] = answers[others].mean()
+                expected[mine, action] = np.average(answers[others], weights=shares[others])
     return np.asarray(np.clip(expected, 0, 1))
 
 
-def _self_normalised(weights: Floats, answers: Floats) -> tuple[float, Floats]:
+def _weighted_mean(terms: Floats, weights: Floats) -> tuple[float, Floats]:
+    """The mean, and what each term adds to its error; to first order where the weights depend on chance too."""
     total = float(weights.sum())
     if total == 0:
         raise ValueError('the policy never plays what the log played; method="snips" has nothing to go by')
-    value = float((weights * answers).sum() / total)
-    return value, weights * (answers - value) * len(weights) / total
+    value = float((weights * terms).sum() / total)
+    return value, weights * (terms - value) * len(weights) / total
 
 
 def _unseen(weights: Floats, feedback: NDArray[np.int8], span: float, confidence: float) -> tuple[float, float]:
@@ -138,45 +149,22 @@ def _interval(value: float, errors: Floats, confidence: float) -> tuple[float, f
     return float(low), float(high)
 
 
-def _policy_probabilities(log: FeedbackLog, policy: Any) -> Floats:
-    """The policy's probability of every class in every round."""
-    played = policy.predict(log.X) if hasattr(policy, "predict") else policy
-    labels = list(played) if isinstance(played, list | tuple) else []
-    tuples = bool(labels) and all(isinstance(one, tuple) for one in labels) and labels[0] in log.classes.tolist()
-    given, shape = one_column(labels) if tuples else np.asarray(played), (len(log), len(log.classes))
-    if given.ndim == 1 and len(given) == len(log):
-        chances = np.zeros(shape)
-        chances[np.arange(len(log)), find_labels(given, log.classes)] = 1.0
-    elif given.shape == shape and given.dtype.kind in "fiub":
-        chances = given.astype(np.float64)
-        sums = chances.sum(axis=1)
-        wrong = ~((chances >= 0).all(axis=1) & (np.abs(sums - 1) < 1e-6))
-        if wrong.any():
-            raise ValueError(f"the policy's probabilities in round {int(np.argmax(wrong)) + 1} do not sum to 1")
-    else:
-        raise ValueError(
-            f"the policy has shape {given.shape}; a label for each of {shape[0]} rounds, or probabilities of shape "
-            f"{shape}, are needed"
-        )
-    _refuse_what_was_not_offered(log, chances)
-    return chances
-
-
-def _refuse_what_was_not_offered(log: FeedbackLog, chances: Floats) -> None:
-    places = {label: code for code, label in enumerate(log.classes.tolist())}
-    for number, choices in enumerate(log.offered or ()):
-        offered = [places[choice.action] for choice in choices]
-        if offered and chances[number, offered].sum() < 1 - 1e-6:
-            raise ValueError(f"in round {number + 1} the policy plays actions that were not offered there")
-
-
-def _warn_of_little_support(weights: Floats) -> None:
-    total, mean = weights.sum(), weights.mean()
-    spread = weights.std() / np.sqrt(len(weights))
+def _warn_of_wrong_weights(weights: Floats, shares: Floats) -> None:
+    mean, errors = _weighted_mean(weights, shares)
+    counted = shares * weights
+    total, squares = counted.sum(), np.square(counted).sum()
+    spread = np.sqrt(np.square(errors).mean() / len(weights))
+    # draws that all agreed by chance have no spread of their own; with a mean of 1 they would have this
+    spread_of_one = max(spread, np.sqrt(max(squares / len(weights) - 1, 0) / len(weights)))
     if mean + 5 * spread < 0.95:
-        missing = f"the weights average {mean:.2f} instead of 1: the log never plays part of what the policy plays"
-    elif total**2 < FEW * np.square(weights).sum():
-        missing = f"the log agrees with the policy in as much as {total**2 / np.square(weights).sum():.0f} rounds only"
+        wrong = f"the weights average {mean:.2f} instead of 1: the log never plays part of what the policy plays"
+    elif mean - 5 * spread_of_one > 1.05:
+        wrong = (
+            f"the weights average {mean:.2f} instead of 1: the policy looks at the actions that were drawn, or the "
+            "log's probabilities are not those they were drawn with"
+        )
+    elif total**2 < FEW * squares:
+        wrong = f"the log agrees with the policy in as much as {total**2 / squares:.0f} rounds only"
     else:
         return
-    warnings.warn(f"{missing}; the value and its interval can't be trusted", RuntimeWarning, stacklevel=3)
+    warnings.warn(f"{wrong}; the value and its interval can't be trusted", RuntimeWarning, stacklevel=3)
