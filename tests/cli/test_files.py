@@ -14,6 +14,7 @@ import pytest
 from noisewise.audit._labelled import read_labelled
 from noisewise.audit._reading import column_names, read_table
 from noisewise.audit._writing import check_folder, write_all, write_whole
+from noisewise.datasets import TableEncoder
 
 TABLE = pl.DataFrame({"size": [1.5, 2.5, None, 4.25], "name": ["Zoë", "Åsa", "Ann", "Bob"], "y": ["p", "q", "p", "q"]})
 
@@ -124,6 +125,23 @@ def test_a_misspelt_file_is_guessed(tmp_path):
 def test_quoted_commas_separate_nothing(tmp_path):
     (tmp_path / "a.csv").write_text('"height, cm";y\n1;p\n2;q\n')
     assert read_table(str(tmp_path / "a.csv")).columns == ["height, cm", "y"]
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.json", "a.jsonl", "a.parquet"])
+def test_labels_are_what_they_say_and_features_are_read_alike_in_every_format(tmp_path, name):
+    days = pl.date_range(pl.date(2022, 1, 1), pl.date(2022, 10, 27), eager=True).cast(pl.String)
+    numbers = ["?", "N/A", *(str(i * 37 % 101 / 8) for i in range(298))]
+    labels = ["None", "N/A", "?"] * 100
+    frame = pl.DataFrame({"a": numbers, "day": days, "y": labels})
+    writer = {".csv": "write_csv", ".json": "write_json", ".jsonl": "write_ndjson", ".parquet": "write_parquet"}
+    getattr(frame, writer[Path(name).suffix])(tmp_path / name)
+    table = read_labelled(str(tmp_path / name), "y")
+    assert table.labels == labels
+    assert TableEncoder().fit(table.features).notes_ == (
+        "column 'a' holds 1 values that are no numbers ('?'): taken as missing",
+        "column 'a' has 2 missing values: filled with the median and marked",
+        "column 'day' holds dates: read as days",
+    )
 
 
 def test_columns_are_known_without_the_rows(tmp_path):

@@ -85,7 +85,7 @@ def n_rows_of(frame: Any) -> int:
 
 
 def _encoded(frame: Any, encoder: TableEncoder, where: slice) -> Any:
-    return encoder.transform(frame.slice(where.start, where.stop - where.start))
+    return encoder.encode(frame.slice(where.start, where.stop - where.start))
 
 
 def _work(

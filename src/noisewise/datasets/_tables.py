@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
@@ -12,7 +13,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from noisewise.datasets._columns import Column, learn_column
+from noisewise.datasets._columns import Column, NumberColumn, learn_column
 
 MOST_ALIKE = 3
 Frame = nw.DataFrame[Any] | nw.LazyFrame[Any]
@@ -22,9 +23,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     """Numbers for every row of a mixed table; arrays go through, with gaps filled.
 
     Numbers are filled with the median where they are missing (and marked so) and standardised, dates and times read as
-    days and hours, categories spread out, text hashed by words. Columns that say nothing (empty, the same or different
-    in every row, row numbers, lists) are left out. `notes_` says what was done. Lazy frames are learnt from one column
-    at a time.
+    days and hours, categories spread out, text hashed by words. Texts of which nearly all are numbers, ISO dates or
+    times are read as such, the others taken as missing. Columns that say nothing (empty, the same or different in every
+    row, row numbers, lists) are left out. `notes_` says what was done. Of lazy frames one column at a time is learnt.
 
     Examples
     --------
@@ -58,10 +59,23 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Learn from a table and give its rows as an array, or as CSR where there is text."""
-        return self.fit(X).transform(X)
+        return self.fit(X).encode(X)
 
     def transform(self, X: Any) -> Any:
-        """Rows of another table with the same columns."""
+        """Rows of another table with the same columns; a warning says what can't be read and is taken as missing."""
+        rows = self.encode(X)
+        frame = _as_frame(X)
+        if isinstance(frame, nw.LazyFrame):
+            frame = frame.select(*self.columns_ or ()).collect()
+        if frame is not None:
+            columns = (self.columns_ or {}).items()
+            numbers = [(name, column) for name, column in columns if isinstance(column, NumberColumn)]
+            for note in _told([(name, note) for name, one in numbers for note in one.unread(frame.get_column(name))]):
+                warnings.warn(note, RuntimeWarning, stacklevel=2)
+        return rows
+
+    def encode(self, X: Any) -> Any:
+        """Rows of a table as numbers, without a word: what can't be read in the table learnt from is in `notes_`."""
         check_is_fitted(self, "columns_")
         frame = _as_frame(X)
         if (frame is None) != (self.columns_ is None):
@@ -97,7 +111,7 @@ def _told(notes: list[tuple[str, str]]) -> tuple[str, ...]:
     """A sentence for each column, or one for many columns of which the same can be said."""
     alike: dict[str, list[tuple[str, str]]] = {}
     for name, note in notes:
-        alike.setdefault(re.sub(r"has \d+ ", "has ", note), []).append((name, note))
+        alike.setdefault(re.sub(r"^(has|holds) \d+ ", r"\1 ", note), []).append((name, note))
     sentences: list[str] = []
     for common, group in alike.items():
         if len(group) <= MOST_ALIKE:
