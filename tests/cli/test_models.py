@@ -41,6 +41,21 @@ def test_fit_and_predict_refuse_with_one_sentence(run, iris, arguments, sentence
     assert "fitting" not in done.stderr  # before any work is done
 
 
+def test_predict_takes_what_is_no_number_as_missing(run, iris):
+    run("fit", "iris.csv", "-l", "species", "-o", "iris.nw", cwd=iris)
+    rows = pl.read_csv(iris / "iris.csv")[:3].drop("species")
+    width = pl.col("sepal width")
+    rows.with_columns(width.cast(pl.String).replace("3.0", "?")).write_csv(iris / "odd.csv")
+    rows.with_columns(pl.when(width == 3.0).then(None).otherwise(width).alias("sepal width")).write_csv(
+        iris / "gap.csv"
+    )
+    odd, gap = run("predict", "iris.nw", "odd.csv", cwd=iris), run("predict", "iris.nw", "gap.csv", cwd=iris)
+    assert odd.returncode == 0
+    assert odd.stdout == gap.stdout
+    assert odd.stderr == "note: column 'sepal width' holds 1 values that are no numbers ('?'): taken as missing\n"
+    assert not gap.stderr
+
+
 def test_classifiers_have_names():
     assert type(estimator_named("RobustKNeighborsClassifier")).__module__.startswith("noisewise")
     assert type(estimator_named("knn")).__name__ == "KNeighborsClassifier"

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from noisewise.cli import _complete
-from noisewise.cli._talk import say, working
+from noisewise.cli._talk import noting, say, working
 
 
 def fit(
@@ -63,7 +63,10 @@ def predict(
     data: Annotated[str, typer.Argument(help="File with the same columns; - reads stdin.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON lines instead of CSV.")] = False,
 ) -> None:
-    """Print the most probable true label of every row of a table, and its probability where the model has one."""
+    """Print the most probable true label of every row of a table, and its probability where the model has one.
+
+    Where the model learnt numbers or dates, what can't be read as such is taken as missing, with a note.
+    """
     import numpy as np
 
     from noisewise.audit._reading import read_table
@@ -71,8 +74,10 @@ def predict(
 
     fitted = load(model)
     frame = read_table(data, say)
-    columns: dict[str, Any] = {"row": np.arange(frame.height), "predicted": fitted.predict(frame)}
-    if hasattr(fitted, "predict_proba"):
-        columns["probability"] = fitted.predict_proba(frame).max(axis=1)
+    columns: dict[str, Any] = {"row": np.arange(frame.height)}
+    with noting():
+        columns["predicted"] = fitted.predict(frame)
+        if hasattr(fitted, "predict_proba"):
+            columns["probability"] = fitted.predict_proba(frame).max(axis=1)
     predictions = type(frame)({name: values.tolist() for name, values in columns.items()})
     typer.echo(predictions.write_ndjson() if as_json else predictions.write_csv(), nl=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -31,6 +32,16 @@ def working(what: str) -> Iterator[Progress]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:  # rich minds NO_COLOR
         task = progress.add_task(what, total=None)
         yield lambda done, total: progress.update(task, completed=done, total=total)
+
+
+@contextmanager
+def noting() -> Iterator[None]:
+    """Say each warning once, as a note, instead of pointing at lines of code."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for sentence in dict.fromkeys(str(warning.message) for warning in caught):
+        say(f"note: {sentence}")
 
 
 def stop_cleanly() -> None:
