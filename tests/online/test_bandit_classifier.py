@@ -332,6 +332,28 @@ def test_blocks_reach_the_tracker_whole_and_in_order(as_rows, stream):
     assert learner.tracker.seen == []  # the parameter stays as given
 
 
+@pytest.mark.parametrize("rounds_before", [0, 30, 700])
+def test_given_noise_stays_whatever_a_tracker_would_find(rounds_before, stream):
+    X, y = stream
+    given = FlipMatrix.binary(0.4, 0.1)
+    learner = recipes.corrected_ucwl(K, block=500, tracker=KnownRates(FlipMatrix.none(2)), random_state=0)
+    if rounds_before:
+        learner.play(X[:rounds_before], y[:rounds_before])
+    learner.use_noise(given)
+    later = learner.play(X[rounds_before:], y[rounds_before:])
+    for x in X[:600]:
+        learner.learn(learner.decide(x), 1)
+    assert learner.noise_ == given
+    assert set(np.round(later.probabilities, 10)) == {0.0025, 0.9925}  # as if the noise had been known at once
+
+
+def test_a_tracker_needs_no_policy_of_its_own(stream):
+    noise = FlipMatrix.binary(0.1, 0.2)
+    learner = BanditClassifier(n_classes=K, tracker=KnownRates(noise), block=100)
+    learner.play(*stream)
+    assert learner.noise_ == noise
+
+
 class FirstActionSaysNothing(KnownRates):
     """A tracker with blocks of its own that finds the first action's feedback useless."""
 

@@ -50,7 +50,8 @@ class BanditClassifier(FeedbackLearner):
     scale_step : bool, default=False
         Whether the step's limit C shrinks with the information in the feedback (C times 1 - rho0 - rho1).
     tracker : RateTracker or another object with observe(X, actions, probabilities, feedback) and estimate(), or None
-        A copy is shown the rounds of every `block`, classes as numbers; its estimate is the noise from then on.
+        A copy is shown the rounds of every `block`, classes as numbers; its estimate is the noise from then on, unless
+        `noise` is given.
     block : int, default=10_000
         Rounds between two estimates.
     missing : {"drop", "no", "auto"}, default="drop"
@@ -139,21 +140,9 @@ class BanditClassifier(FeedbackLearner):
         elif answer != NONE:
             self._learn_plainly(held, row, code, best, probability, answer)
         self._mark_learnt(*mark)
-        if self.tracker is not None and answer != NONE:
+        if "tracker_" in self.__dict__ and answer != NONE:
             _blocks.remember(self, _blocks.as_rows(row, self.n_features_in_), [code], [answer], [probability])
         return self
-
-    def _learn_plainly(self, held: bool, row: Any, code: int, best: int, probability: float, answer: int) -> None:
-        state, scratch = self._state(), self._room()[0]
-        if held:
-            loops().learn_held(*state, scratch, code, best, probability, answer)
-            return
-        if type(row) is tuple:
-            finite = loops().learn_sparse(*state, *row, scratch, code, best, probability, answer)
-        else:
-            finite = loops().learn_dense(*state, row, scratch, code, best, probability, answer)
-        if not finite:
-            raise ValueError(NOT_FINITE.format(row=0))
 
     def report(self, backend: str | None = None) -> Any:
         """What is believed of the answers, as a frame: rates with intervals, counts, whether they are known and used.
@@ -209,12 +198,17 @@ class BanditClassifier(FeedbackLearner):
         )
 
     def use_noise(self, noise: Noise) -> BanditClassifier:
-        """Correct for this noise from now on."""
+        """Correct for this noise from now on, and no more for what a tracker finds.
+
+        None is no noise, until a tracker that has not been replaced finds some.
+        """
         rates = flip_rates(noise, len(known_classes(self.n_classes, self.classes)))
         if "weigher_" in self.__dict__ or self.missing == "auto":
             raise ValueError("this learner finds out itself what each answer tells; it can't be told of other noise")
         if hasattr(self, "table_"):
             self._use_rates(rates)
+            if noise is not None:
+                _blocks.stop(self)
         else:
             self.noise = noise
         return self
@@ -223,12 +217,11 @@ class BanditClassifier(FeedbackLearner):
         """Arrays for the first row; nothing is kept if a parameter is wrong."""
         with self._all_or_nothing():
             classes = known_classes(self.n_classes, self.classes)
-            policy = UpperConfidence() if self.policy is None else self.policy
             rule = Confidence(0.75, C=0.125) if self.rule is None else self.rule
             signal = signal_code(self.signal, FEEDBACK_SIGNALS)
             check_missing(self.missing)
-            chance = chance_state(self.random_state)
-            self._begin(n_features, dtype, policy, rule, signal, self.covariance, flip_rates(self.noise, len(classes)))
+            chance, rates = chance_state(self.random_state), flip_rates(self.noise, len(classes))
+            self._begin(n_features, dtype, self._policy(), rule, signal, self.covariance, rates)
             self.reals_[codes.SCALED] = self.scale_step
             self.classes_, self.chance_, self.n_features_in_ = classes, chance, n_features
             self.n_decisions_, self.learnt_ = 0, np.zeros(0, dtype=np.uint8)
@@ -236,7 +229,11 @@ class BanditClassifier(FeedbackLearner):
                 _weighing.check_regression(self)
             if self.tracker is not None:
                 _tracking.check_tracker(self.tracker, len(classes))
-                _blocks.start(self, policy)
+                if self.noise is None:
+                    _blocks.start(self)
+
+    def _policy(self) -> Policy:
+        return UpperConfidence() if self.policy is None else self.policy
 
     def _go(self, rows: Any, log: Log) -> None:
         if self.missing == "auto":
@@ -244,7 +241,7 @@ class BanditClassifier(FeedbackLearner):
             run_weighed(self, rows, log)
         elif hasattr(self, "weigher_"):
             raise ValueError("this learner weighs answers by who gave them; learn from decisions, with person=")
-        elif self.tracker is None:
+        elif not hasattr(self, "tracker_"):
             self._run(rows, log)
         else:
             refuse_unusable(rows)

@@ -11,18 +11,24 @@ import scipy.sparse as sp
 from noisewise._loops import state as codes
 from noisewise._loops.state import Log
 from noisewise.online import _log
-from noisewise.online._policies import Policy
 from noisewise.online._rates import flip_rates
 
 
-def start(learner: Any, policy: Policy) -> None:
+def start(learner: Any) -> None:
     """An empty block."""
     if not isinstance(learner.block, int | np.integer) or learner.block < 1:
         raise ValueError(f"block is {learner.block!r}; it is a number of rounds, 1 or more")
     learner.tracker_ = deepcopy(learner.tracker)
     learner.n_tracked_ = 0
     learner.log_ = _next_block(learner)
-    learner.reals_[codes.SHARE] = policy.first_share
+    learner.reals_[codes.SHARE] = learner._policy().first_share
+
+
+def stop(learner: Any) -> None:
+    """Estimate no more, if that was done; the learner explores as it does where the noise is known."""
+    if hasattr(learner, "tracker_"):
+        del learner.tracker_, learner.n_tracked_, learner.log_
+        learner.reals_[codes.SHARE] = learner._policy().share
 
 
 def _next_block(learner: Any) -> dict[str, Any]:
@@ -68,7 +74,7 @@ def remember(learner: Any, rows: Any, actions: Any, feedback: Any, probabilities
     estimate = learner.tracker_.estimate()
     rates = flip_rates(getattr(estimate, "noise", estimate), len(learner.classes_))
     learner._use_rates(rates, getattr(estimate, "useless", False))
-    learner.reals_[codes.SHARE] = learner.policy.share
+    learner.reals_[codes.SHARE] = learner._policy().share
     learner.n_tracked_ += size
     learner.log_ = _next_block(learner)
 

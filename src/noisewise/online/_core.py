@@ -18,7 +18,7 @@ from noisewise._inputs import Chance, Codes, Floats, generator
 from noisewise._loops import state as codes
 from noisewise._loops.state import Log, State
 from noisewise.online._policies import Policy
-from noisewise.online._rows import check_rows, csr_parts, refuse_unusable, writable
+from noisewise.online._rows import NOT_FINITE, check_rows, csr_parts, refuse_unusable, writable
 from noisewise.online._rules import Rule
 
 COVARIANCES = {"diagonal": codes.DIAGONAL, "full": codes.FULL}
@@ -125,6 +125,19 @@ class RoundLearner(BaseEstimator):
             everything = np.ones(self.integers_[codes.CLASSES], dtype=np.bool_)
             room = self._space = codes.new_scratch(self.table_), everything
         return room
+
+    def _learn_plainly(self, held: bool, row: Any, code: int, best: int, probability: float, answer: int) -> None:
+        """Learn one answer, to a row that lies scored in the room for one row if it is held."""
+        state, scratch = self._state(), self._room()[0]
+        if held:
+            loops().learn_held(*state, scratch, code, best, probability, answer)
+            return
+        if type(row) is tuple:
+            finite = loops().learn_sparse(*state, *row, scratch, code, best, probability, answer)
+        else:
+            finite = loops().learn_dense(*state, row, scratch, code, best, probability, answer)
+        if not finite:
+            raise ValueError(NOT_FINITE.format(row=0))
 
     def _run(self, X: Any, log: Log) -> None:
         """Play or relive all rows; if one is not finite, nothing has happened."""
