@@ -3,6 +3,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
+from noisewise.labels import krippendorff_alpha
 from noisewise.labels._annotations import encode_names, is_missing, read_annotations
 from noisewise.labels._crowd import dawid_skene, majority_vote
 
@@ -113,3 +114,13 @@ def test_repeated_answers_count():
 def test_bad_answers_are_refused_clearly(function, arguments, message):
     with pytest.raises(ValueError, match=message):
         function(*arguments)
+
+
+def test_wide_frames_may_have_numbers_for_names():
+    long = pd.DataFrame({"item": ITEMS, "annotator": [{"ann": 7, "bob": 0}[name] for name in PEOPLE], "label": LABELS})
+    wide = long.pivot(index="item", columns="annotator", values="label")
+    assert triples(read_annotations(wide)) == triples(read_annotations(long))
+    assert dawid_skene(wide).labels.tolist() == dawid_skene(long).labels.tolist()
+    assert krippendorff_alpha(wide) == krippendorff_alpha(long)
+    named = wide.reset_index().rename(columns={"item": "items"})
+    assert triples(read_annotations(named)) == triples(read_annotations(long))

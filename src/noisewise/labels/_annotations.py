@@ -95,7 +95,8 @@ def read_annotations(items: Any, annotators: Any = None, labels: Any = None, mis
         return read_wide(items, missing)
     long = _long_columns(frame.columns)
     if long is not None:
-        return _from_columns(frame[long[0]], frame[long[1]], frame[long[2]], missing)
+        item, annotator, label = map(frame.get_column, long)
+        return _from_columns(item, annotator, label, missing)
     return read_wide(items, missing)
 
 
@@ -114,8 +115,8 @@ def read_wide(table: Any, missing: Any = None, numbered: bool = False) -> Annota
         raise ValueError("the frame has no column of answers; a wide frame has one column for each annotator")
     columns = np.empty((len(frame), len(people)), dtype=object)
     for place, name in enumerate(people):
-        columns[:, place] = frame[name].to_list()
-    return _from_wide(columns, frame[named].to_list() if named else index, people, missing)
+        columns[:, place] = frame.get_column(name).to_list()  # frame[0] would be its first row
+    return _from_wide(columns, frame.get_column(named).to_list() if named else index, people, missing)
 
 
 def encode_names(values: Any) -> tuple[NDArray[Any], Codes]:
