@@ -7,7 +7,7 @@ from sklearn.datasets import load_digits
 from noisewise.noise import FlipMatrix
 from noisewise.noise._moments import rates_from_moments
 from noisewise.online._tracking import RateTracker, check_tracker
-from noisewise.online.recipes import corrected_ucwl
+from noisewise.online.recipes import corrected_ucwl, linucb, rcine
 
 
 def stream(n_rounds, rates, shares, rng):
@@ -141,6 +141,28 @@ def test_misuse_is_refused():
     tracker.observe(np.eye(2), [0, 1], [0.5, 0.5], [1, 0])
     with pytest.raises(ValueError, match="columns"):
         tracker.observe(np.eye(3), [0, 1, 1], [0.5, 0.5, 0.5], [1, 0, 0])
+
+
+@pytest.mark.parametrize(
+    ("make", "first"),
+    [
+        (lambda: corrected_ucwl(3, block=40), 40),
+        (lambda: rcine(3, block=60), 60),
+        (lambda: rcine(3), 50_000),
+        (lambda: linucb(3, rates="action"), 500),
+    ],
+)
+def test_a_report_that_is_too_early_says_when_there_is_one(make, first):
+    learner = make()
+    with pytest.raises(ValueError, match=f"first time after {first} rounds, and 0 have been seen"):
+        learner.report()
+    for x in np.eye(3):
+        learner.learn(learner.decide(x), 1)
+    if hasattr(learner.tracker_, "report"):  # what is believed before anything has been found
+        assert not learner.report("pandas")["on"].any()
+    else:
+        with pytest.raises(ValueError, match=f"first time after {first} rounds, and 3 have been seen"):
+            learner.report()
 
 
 def test_report_says_in_a_frame_what_a_learner_believes_of_all_answers(rng):

@@ -149,6 +149,7 @@ class BanditClassifier(FeedbackLearner):
 
         By action or by person where these are told apart, in one row where a tracker follows the rates of all.
         """
+        _blocks.refuse_early(self)
         return _weighing.report_frame(self, backend)
 
     def play(self, X: Any, y: Any, noise: Noise = None, rng: Chance = None) -> History:

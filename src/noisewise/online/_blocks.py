@@ -31,11 +31,26 @@ def stop(learner: Any) -> None:
         learner.reals_[codes.SHARE] = learner._policy().share
 
 
+def refuse_early(learner: Any) -> None:
+    """Refuse to tell of rates that are still to be estimated for the first time."""
+    fresh = learner.tracker is not None and learner.noise is None and not hasattr(learner, "table_")
+    waiting = hasattr(learner, "tracker_") and not learner.n_tracked_ and not hasattr(learner.tracker_, "report")
+    if fresh or waiting:
+        seen = learner.log_["n"] if waiting else 0
+        raise ValueError(
+            f"nothing is known of the answers yet: their rates are estimated for the first time after "
+            f"{_block_size(learner)} rounds, and {seen} have been seen"
+        )
+
+
 def _next_block(learner: Any) -> dict[str, Any]:
-    """An empty block, as long as the tracker wants it or else as the learner says."""
-    due = getattr(learner.tracker_, "next_refit", None)
-    size = learner.block if due is None else max(1, due - learner.n_tracked_)
-    return _log.new_log(int(size), learner.table_.dtype)
+    return _log.new_log(_block_size(learner), learner.table_.dtype)
+
+
+def _block_size(learner: Any) -> int:
+    """Rounds of a block: as many as the tracker wants, or else as the learner says."""
+    due = getattr(getattr(learner, "tracker_", learner.tracker), "next_refit", None)
+    return int(learner.block if due is None else max(1, due - getattr(learner, "n_tracked_", 0)))
 
 
 def run(learner: Any, rows: Any, log: Log) -> None:
