@@ -65,7 +65,7 @@ def calls(learner, decision, person, shape):
     ones, hole, endless = np.ones(8), X.copy(), X.copy()
     hole[5, 2], endless[5, 1] = np.nan, np.inf
     named = {"person": person} if person else {}
-    for feedback in (2, -1, 0.5, np.nan, "yes", "1", [1]):
+    for feedback in (2, -1, 0.5, np.inf, "yes", "1", [1]):
         yield lambda f=feedback: learner.learn(decision, f, **named), "feedback is"
     for probability in (0.0, -0.1, 1.5, np.nan):
         yield lambda p=probability: learner.learn(decision._replace(probability=p), 1, **named), "a probability is"

@@ -171,7 +171,7 @@ def test_wrong_input_is_refused_and_changes_nothing(stream):
         (lambda: learner.learn(decision, 2), "feedback is 2"),
         (lambda: learner.learn(decision, "yes"), "feedback is 'yes'"),
         (lambda: learner.learn(decision, 0.5), "feedback is 0.5"),
-        (lambda: learner.learn(decision, np.nan), "feedback is nan"),
+        (lambda: learner.learn(decision, np.array([1, 0])), "feedback is array"),
         (lambda: learner.learn(3, 1), "the Decision that decide returned, not 3"),
         (lambda: learner.learn(decision._replace(probability=0.0), 1), "a probability is 0.0"),
         (lambda: learner.learn(decision._replace(probability=1.5), 1), "a probability is 1.5"),

@@ -227,3 +227,14 @@ def test_answers_may_be_missing_as_pandas_says_it(missing, kind):
     plain = linucb(2, missing=missing).learn_logged(X, actions, [1, None, 0, None], 0.5)
     assert learnt.n_rounds_ == plain.n_rounds_ == (2 if missing == "drop" else 4)
     np.testing.assert_array_equal(learnt.table_, plain.table_)
+
+
+@pytest.mark.parametrize("missing", ["drop", "no", "auto"])
+@pytest.mark.parametrize("silence", [float("nan"), np.float32("nan"), pd.NA, pd.NaT], ids=str)
+def test_every_kind_of_silence_is_learnt_as_none(silence, missing):
+    silent, plain = (linucb(2, missing=missing, random_state=0) for _ in range(2))
+    for learner, answers in ((silent, [1, silence, 0, silence]), (plain, [1, None, 0, None])):
+        for x, answer in zip(np.eye(4), answers):
+            learner.learn(learner.decide(x), answer)
+    assert silent.n_rounds_ == plain.n_rounds_ == (2 if missing == "drop" else 4)
+    np.testing.assert_array_equal(silent.table_, plain.table_)

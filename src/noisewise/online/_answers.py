@@ -2,18 +2,36 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
-from noisewise._inputs import Codes, Floats
+from noisewise._inputs import Codes, Floats, is_missing
 from noisewise.online._action_rates import GATE
+from noisewise.online._decision import check_feedback
 from noisewise.online._refits import fit_ridge, left_out_scores
 
 WRONG, RIGHT, NONE = 0, 1, 2  # answers
 N_ANSWERS = 3
 LEAST_DIFFERENCE, LEAST_BY_ACTION = 0.1, 0.25  # silence must depend on the truth by as much, beyond x
 NO_ACCIDENT = 0.0027  # three standard errors
+
+
+def read_answer(feedback: Any, missing: str) -> int:
+    """Wrong (0), right (1) or none (2), where None, NaN and NA are none; that counts as wrong if missing is "no".
+
+    >>> read_answer(True, "drop"), read_answer(float("nan"), "drop"), read_answer(None, "no")
+    (1, 2, 0)
+    """
+    if feedback is not None:
+        try:
+            return check_feedback(feedback)
+        except ValueError:  # looked at only here, because it takes long to ask a number whether it is one
+            if hasattr(feedback, "__len__") or not is_missing(feedback):
+                raise
+    return WRONG if missing == "no" else NONE
 
 
 def shrunk_channels(counts: Floats) -> Floats:

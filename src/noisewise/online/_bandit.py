@@ -14,7 +14,7 @@ from noisewise._loops import state as codes
 from noisewise._loops.state import Log
 from noisewise.noise import FlipMatrix
 from noisewise.online import _blocks, _tracking, _weighing
-from noisewise.online._answers import NONE
+from noisewise.online._answers import NONE, read_answer
 from noisewise.online._arrivals import FeedbackLearner
 from noisewise.online._core import blank_log, chance_state, loops
 from noisewise.online._decision import Decision, History, check_probabilities
@@ -23,7 +23,7 @@ from noisewise.online._rates import Noise, flip_rates, known_classes, rates_as_n
 from noisewise.online._rows import NOT_FINITE, refuse_unusable
 from noisewise.online._rules import Confidence, Rule
 from noisewise.online._signals import FEEDBACK_SIGNALS, signal_code
-from noisewise.online._weighing import check_missing, learn_weighed, read_answer, read_answers, run_weighed
+from noisewise.online._weighing import check_missing, learn_weighed, read_answers, run_weighed
 
 
 class BanditClassifier(FeedbackLearner):
@@ -125,8 +125,9 @@ class BanditClassifier(FeedbackLearner):
 
         So is a decision of another learner, as far as both are in memory: one made before its learner was saved or
         copied is known by its number alone, because all copies have made it.
-        `feedback` of None says that no answer came. `person` says who answered: linucb then learns who can be believed,
-        and counts each answer by what it tells.
+
+        `feedback` of None, NaN or NA says that no answer came. `person` says who answered: linucb then learns who can
+        be believed, and counts each answer by what it tells.
         """
         answer = read_answer(feedback, self.missing)
         held = decision is not None and decision is self._held  # as it left this learner: no more checks are needed

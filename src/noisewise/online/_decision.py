@@ -62,9 +62,7 @@ def check_feedback(feedback: Any) -> int:
         return int(feedback)
     if isinstance(feedback, NUMBERS) and feedback in (0, 1):
         return int(feedback)
-    raise ValueError(
-        f"feedback is {feedback!r}; it must be 1 or True (right) or 0 or False (wrong). Without an answer, don't learn"
-    )
+    raise ValueError(f"feedback is {feedback!r}; it must be 1 or True (right) or 0 or False (wrong)")
 
 
 def check_feedbacks(feedback: Any) -> NDArray[np.int8]:
