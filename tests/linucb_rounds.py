@@ -11,6 +11,14 @@ def digits():
     return np.hstack([X, np.full((len(X), 1), 0.3)]), y.astype(np.int64)
 
 
+def two_sides(n, seed):
+    """Rows on two sides of a plane, some of them so near to it that chance decides; their sides."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 5))
+    y = (X[:, 0] + 0.5 * X[:, 1] + 0.2 * rng.normal(size=n) > 0).astype(np.int64)
+    return np.hstack([X / np.linalg.norm(X, axis=1, keepdims=True), np.full((n, 1), 0.3)]), y
+
+
 class Learner:
     """Ridge regressions of targets by action, with what is needed to act on them."""
 

@@ -8,7 +8,7 @@ from scipy.stats import beta as beta_distribution
 from scipy.stats import chi2_contingency
 from sklearn.linear_model import Ridge
 
-from linucb_rounds import Learner, digits
+from linucb_rounds import Learner, digits, two_sides
 from noisewise.noise import FlipMatrix
 from noisewise.online import BanditClassifier, LeastSquares, MissingTracker, PeopleTracker, UpperConfidence
 from noisewise.online._action_rates import (
@@ -105,6 +105,22 @@ def test_an_action_that_always_gets_the_same_answer_is_judged_by_elimination(use
     assert np.flatnonzero(tracker.report.useless).tolist() == [3]
     assert greedy <= 0.06
     assert play(rates, np.random.default_rng(14), learnt="raw")[0] >= 0.1
+
+
+@pytest.mark.parametrize("kinds", [[(0.5, 0.1), (0.05, 0.6)], [(0.3, 0.1), (0.1, 0.3)], [(0.2, 0.2)], [(0.0, 0.0)]])
+def test_of_two_actions_the_rates_are_found_too(kinds):
+    pairs = np.array(kinds * 2)[:2]
+    noise = [FlipMatrix.binary(*pair) for pair in pairs]
+    (X, y), (others, sides) = two_sides(20_000, 3), two_sides(4000, 777)
+    known, found = linucb(2, noise=noise), linucb(2, rates="action", random_state=0)
+    for learner in (known, found):
+        learner.play(X, y, noise, 3)
+    errors = [np.mean(learner.predict(others) != sides) for learner in (known, found)]
+    assert errors[1] < errors[0] + 0.01  # as rounds without a clear lead were counted, .06 to .16 more
+    report = found.report("pandas")
+    for name, true in zip(("false_positive", "false_negative"), pairs.T):
+        inside = (report[f"{name}_low"] - 0.01 <= true) & (true <= report[f"{name}_high"] + 0.01)
+        assert inside.all()
 
 
 def log_of(rates, n_rounds, rng, skill=0.7):

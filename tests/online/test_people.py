@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from linucb_rounds import digits
+from linucb_rounds import digits, two_sides
 from noisewise.online._people import (
     GRID,
     SIGNAL,
@@ -18,6 +18,7 @@ from noisewise.online._people import (
     weighted_targets,
 )
 from noisewise.online._refits import left_out_scores
+from noisewise.online.recipes import linucb
 
 CAREFUL, CARELESS, SPITEFUL, YES, NO = (0.02, 0.02), (0.3, 0.3), (0.8, 0.8), (0.97, 0.03), (0.03, 0.97)
 MIXED = [(CAREFUL, 0.5), (CARELESS, 0.25), (SPITEFUL, 0.1), (YES, 0.075), (NO, 0.075)]
@@ -117,6 +118,37 @@ def test_five_answers_tell_the_careless_from_the_careful():
     assert roc_auc_score(careful[enough], (1 - wrong - right)[enough]) >= 0.85
 
 
+@pytest.mark.parametrize(
+    "rates", [[(0.15, 0.15)] * 6, [(0.02, 0.02), (0.8, 0.8), (0.3, 0.3), (0.5, 0.5), (0.97, 0.03)]]
+)
+def test_naming_people_does_not_mislead_where_there_are_two_actions(rates):
+    (X, y), (others, sides) = two_sides(6000, 0), two_sides(4000, 777)
+    who, u = np.random.default_rng(0).integers(len(rates), size=6000), np.random.default_rng(1).random(6000)
+    raw, named = linucb(2), linucb(2)
+    for i, x in enumerate(X):
+        for learner in (raw, named):
+            decision = learner.decide(x)
+            right = decision.action == y[i]
+            answer = bool(right) != (u[i] < rates[who[i]][int(right)])
+            learner.learn(decision, answer, person=int(who[i]) if learner is named else None)
+    assert np.mean(named.predict(others) != sides) < np.mean(raw.predict(others) != sides) + 0.01
+    report = named.report("pandas").sort_values("person")
+    inside = [
+        (report[f"{name}_low"] - 0.04 <= true) & (true <= report[f"{name}_high"] + 0.04)  # a step of the grid
+        for name, true in zip(("false_positive", "false_negative"), np.array(rates).T)
+    ]
+    assert np.mean(inside) >= 0.9
+
+
+def test_a_person_without_a_name_is_refused():
+    learner = linucb(2)
+    for nobody in (np.nan, np.datetime64("NaT")):
+        decision = learner.decide([1.0, 0.0])
+        with pytest.raises(ValueError, match="name who answered"):
+            learner.learn(decision, 1, person=nobody)
+    assert learner.n_rounds_ == 0
+
+
 def test_evidence_is_the_log_likelihood_of_the_answers():
     rng = np.random.default_rng(6)
     chance, feedback, people = rng.uniform(0.05, 0.95, 300), rng.integers(2, size=300).astype(float), np.arange(300) % 3
@@ -164,8 +196,9 @@ def test_targets_are_unbiased_and_weights_follow_information():
 
 
 def test_doubtful_rounds_do_not_speak_of_people():
-    scores = np.array([[0.9, 0.1, 0.0], [0.5, 0.4, 0.0], [0.9, 0.1, 0.0], [0.9, 0.5, 0.0]])
-    assert informative(scores, np.array([0, 0, 2, 1]), usual_lead=0.3).tolist() == [True, False, True, False]
+    scores = np.array([[0.9, 0.1, 0.0], [0.5, 0.4, 0.0], [0.5, 0.4, 0.0], [0.9, 0.5, 0.0], [0.5, 0.4, 0.0]])
+    played, tell = np.array([0, 0, 1, 1, 2]), [True, False, False, True, True]
+    assert informative(scores, played, usual_lead=0.3).tolist() == tell
 
 
 def test_raw_scores_are_brought_to_one_scale():

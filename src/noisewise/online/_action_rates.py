@@ -117,7 +117,7 @@ def action_rates(X: Floats, actions: Codes, feedback: Floats, n_actions: int, ri
     """
     fit = fit_ridge(X, actions, feedback, n_actions, ridge)
     scores, baseline = left_out_scores(fit, X, actions, feedback)
-    middle = np.median(scores, axis=0)
+    middle = np.quantile(scores, (1 - 1 / n_actions) / 2, axis=0)  # of the wrong ones, if all are right equally often
     high = np.quantile(scores, 1 - 1 / (2 * n_actions), axis=0)
     rates = keep_signal(np.clip(middle, 0, 1), np.clip(1 - high, 0, 1))
     counts = _count(scores, baseline, rates, actions, feedback)

@@ -97,7 +97,7 @@ class PeopleTracker(Refitter):
             values, played = np.asarray(scores, dtype=np.float64)[None, :], np.array([action])
             chance = chance_right(values, played)
             if informative(values, played, self.usual_lead)[0]:
-                self.evidence[code] += log_likelihoods(chance)[int(feedback), 0]
+                self.evidence[code] += log_likelihoods(likely_is_sure(chance))[int(feedback), 0]
             wrong, right = posterior_rates(self.evidence[code : code + 1], self.prior)
             targets, weights = weighted_targets(np.array([target]), chance, wrong, right)
             target, importance = float(targets[0]), float(weights[0])
@@ -118,7 +118,8 @@ class PeopleTracker(Refitter):
             self.usual_lead = float(np.median(lead(scores)))
             chance = chance_right(scores, log.actions)
             used = informative(scores, log.actions, self.usual_lead)
-            self.evidence = person_evidence(chance[used], feedback[used], people[used], len(self.people))
+            sure = likely_is_sure(chance[used])
+            self.evidence = person_evidence(sure, feedback[used], people[used], len(self.people))
             self.prior = learnt_prior(self.evidence)
             wrong, right = posterior_rates(self.evidence, self.prior)
             log.targets[:n], log.importance[:n] = weighted_targets(feedback, chance, wrong[people], right[people])
@@ -161,15 +162,20 @@ def lead(scores: Floats) -> Floats:
 
 
 def informative(scores: Floats, actions: Codes, usual_lead: float) -> NDArray[np.bool_]:
-    """Rounds that tell about a person: the guess was played with a clear lead, or something not among the two best."""
+    """Rounds that tell about a person: the guess had a clear lead, or what was played is not among the two best."""
     own = scores[np.arange(len(actions)), actions]
     better = np.sum(scores > own[:, None], axis=1)
-    return np.asarray(((better == 0) & (lead(scores) >= usual_lead)) | (better >= 2))
+    return np.asarray((lead(scores) >= usual_lead) | (better >= 2))
+
+
+def likely_is_sure(chance: Floats) -> Floats:
+    """Chances of informative rounds, where a likely right one is right: doubt would look like praise for the wrong."""
+    return np.where(chance > 0.5, 1.0, chance)
 
 
 def on_one_scale(scores: Floats) -> Floats:
     """Scores of raw feedback, moved and stretched so that wrong is about 0 and right about 1."""
-    middle = np.median(scores)
+    middle = np.quantile(scores, (1 - 1 / scores.shape[1]) / 2)  # of the wrong ones, all but one in each row
     return np.asarray((scores - middle) / max(float(np.median(scores.max(axis=1)) - middle), 1e-6))
 
 
@@ -181,10 +187,11 @@ def log_likelihoods(chance: Floats) -> Floats:
 
 def person_evidence(chance: Floats, feedback: Floats, people: Codes, n_people: int) -> Floats:
     """Log-likelihood of each person's answers for every kind of person; shape (n_people, kinds)."""
-    step = np.minimum((chance * BINS).astype(np.int64), BINS - 1)
-    column = feedback.astype(np.int64) * BINS + step
-    counts = sparse.coo_array((np.ones(len(people)), (people, column)), shape=(n_people, 2 * BINS)).tocsr()
-    return np.asarray(counts @ log_likelihoods((np.arange(BINS) + 0.5) / BINS).reshape(2 * BINS, -1))
+    step = np.minimum((chance * BINS).astype(np.int64), BINS)  # the last one for those that are sure
+    typical = np.append((np.arange(BINS) + 0.5) / BINS, 1.0)
+    column = feedback.astype(np.int64) * len(typical) + step
+    counts = sparse.coo_array((np.ones(len(people)), (people, column)), shape=(n_people, 2 * len(typical))).tocsr()
+    return np.asarray(counts @ log_likelihoods(typical).reshape(2 * len(typical), -1))
 
 
 def learnt_prior(evidence: Floats) -> Floats:

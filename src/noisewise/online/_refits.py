@@ -173,7 +173,7 @@ def sure_of(scores: Floats, actions: Codes) -> tuple[NDArray[np.bool_], NDArray[
     """Which rounds surely played the right action, and which surely a wrong one.
 
     Surely right: the best guess was played, with a lead in the upper half among the rounds of that guess. Surely
-    wrong: what was played is not among the two best.
+    wrong: what was played is not among the two best, and as far behind as such a guess leads.
     """
     n_actions = scores.shape[1]
     guess = scores.argmax(axis=1)
@@ -182,7 +182,8 @@ def sure_of(scores: Floats, actions: Codes) -> tuple[NDArray[np.bool_], NDArray[
     usual = np.array([np.median(lead[guess == k]) if (guess == k).any() else np.inf for k in range(n_actions)])
     own = scores[np.arange(len(actions)), actions]
     right = (guess == actions) & (lead >= usual[guess])
-    wrong = own < (top[:, -2] if n_actions > 2 else top[:, -1])  # of two actions, the other one is best
+    behind = top[:, -1] - own
+    wrong = (behind > (lead if n_actions > 2 else 0.0)) & (behind >= usual[guess])  # of two, the other one is best
     return right, wrong
 
 

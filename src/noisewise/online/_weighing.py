@@ -60,6 +60,8 @@ def learn_weighed(learner: Any, row: Any, code: int, answer: int, person: Hashab
     except TypeError:
         sentence = f"person is {person!r}; a name, a number or another value that does not change is needed"
         raise ValueError(sentence) from None
+    if person is not None and is_missing(person):
+        raise ValueError(f"person is {person!r}; name who answered, or give one name to all who are not known")
     tracker = _tracker(learner, person)
     if isinstance(tracker, PeopleTracker):
         if answer == NONE:
