@@ -213,7 +213,23 @@ def test_parameters_that_cannot_work_are_refused_before_the_first_round(make, se
     assert_refused(model, lambda: model.learn_logged(X, [0, 1, 2], [1, 0, 1], 1 / 3), sentence)
 
 
-@pytest.mark.parametrize("classes", [5, [["a"], ["b"]], ["a"], ["a", "a"], []])
+@pytest.mark.parametrize(
+    "classes",
+    [
+        5,
+        [["a"], ["b"]],
+        ["a"],
+        ["a", "a"],
+        [],
+        "ab",
+        b"ab",
+        np.array(5),
+        [1.0, np.nan],
+        ["a", None],
+        ["a", pd.NA],
+        pd.Index([1.5, None]),
+    ],
+)
 def test_classes_that_are_no_labels_are_refused(classes):
     with pytest.raises(ValueError, match="classes is"):
         recipes.ucwl(classes=classes)
@@ -289,6 +305,7 @@ def test_a_learner_that_begins_with_a_row_of_a_frame_knows_its_names(first):
         (lambda: recipes.ucwl(3, confidence=None), "confidence is None; it is a probability"),
         (lambda: recipes.linucb(3, ridge="x"), "ridge is 'x'; it must be positive"),
         (lambda: recipes.ucwl(3, random_state="x").decide([1.0, 2.0]), "'x' is no source of chance"),
+        (lambda: recipes.ucwl(3, random_state=-1).decide([1.0, 2.0]), "random_state is -1; a seed is a whole number"),
     ],
 )
 def test_parameters_that_are_no_numbers_are_refused_with_a_sentence(make, said):

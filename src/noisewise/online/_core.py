@@ -218,6 +218,8 @@ def chance_state(random_state: Chance) -> NDArray[np.uint64]:
     seed = random_state
     if not (seed is None or isinstance(seed, int | np.integer)):
         seed = int(generator(seed).integers(2**63))
+    if seed is not None and seed < 0:
+        raise ValueError(f"random_state is {seed}; a seed is a whole number, 0 or more")
     return np.array(np.random.SFC64(seed).state["state"]["state"], dtype=np.uint64)
 
 

@@ -55,12 +55,13 @@ def known_classes(n_classes: int | None, classes: Sequence[Any] | None) -> NDArr
         if not isinstance(n_classes, int | np.integer) or n_classes < 2:
             raise ValueError(f"n_classes is {n_classes!r}; two or more labels are needed to choose from")
         return np.arange(n_classes)
-    try:
-        labels = list(getattr(classes, "tolist", lambda: classes)())
-        n_different = len(set(labels))
-    except TypeError:
-        raise ValueError(f"classes is {classes!r:.60}; a list of labels such as text or numbers is needed") from None
-    if n_different != len(labels) or len(labels) < 2:
+    given = getattr(classes, "tolist", lambda: classes)()
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise ValueError(f"classes is {classes!r:.60}; a list of labels such as text or numbers is needed")
+    labels = list(given)
+    for label in labels:
+        check_label(label, "classes", labels)
+    if len(set(labels)) != len(labels) or len(labels) < 2:
         raise ValueError(f"classes is {labels!r}; two or more different labels are needed")
     if all(isinstance(label, str) for label in labels) or all(type(label) is int for label in labels):
         return np.array(labels)
