@@ -248,6 +248,17 @@ def test_decisions_kept_as_lists_are_learnt_from_as_they_were_made():
         np.testing.assert_array_equal(one.table_, other.table_)
 
 
+@pytest.mark.parametrize(("width", "takes"), [(10**7, "2,235,174 GiB"), (10**9, "22,351,741,791 GiB")])
+def test_a_covariance_that_no_memory_holds_is_refused_with_what_would_do(width, takes):
+    row = sp.csr_array(([1.0], ([0], [3])), shape=(1, width))
+    learner = recipes.linucb(3)
+    said = f"{takes} of memory, more than there is; a diagonal one would do"
+    assert_refused(learner, lambda: learner.decide(row), said)
+    assert_refused(learner, lambda: learner.play(row, [0]), said)
+    with pytest.raises(ValueError, match=said):
+        recipes.arow(covariance="full").partial_fit(row, [0], classes=[0, 1, 2])
+
+
 def test_noise_of_each_action_may_come_from_a_generator():
     noises = [FlipMatrix.binary(rate, 0.1) for rate in (0.1, 0.2, 0.3)]
     learner = recipes.ucwl(3, noise=iter(noises))

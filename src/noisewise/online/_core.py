@@ -74,8 +74,8 @@ class RoundLearner(BaseEstimator):
         self.reals_ = np.zeros(codes.RATES + codes.PER_ACTION * n_classes)
         settings = [policy.width_in_std, policy.share, numbers.step, numbers.phi, numbers.ridge]
         self.reals_[: len(settings)] = settings
+        self.sigma_ = _covariances(n_features, n_classes, kind, numbers.variance)
         self.table_ = codes.new_table(n_features, n_columns, kind, dtype, numbers.variance)
-        self.sigma_ = codes.new_sigma(n_features, n_classes, kind, numbers.variance)
         self.__dict__.pop("_space", None)
         self._use_rates(flip_rates)
 
@@ -221,6 +221,18 @@ def chance_state(random_state: Chance) -> NDArray[np.uint64]:
     if seed is not None and seed < 0:
         raise ValueError(f"random_state is {seed}; a seed is a whole number, 0 or more")
     return np.array(np.random.SFC64(seed).state["state"]["state"], dtype=np.uint64)
+
+
+def _covariances(n_features: int, n_classes: int, kind: int, variance: float) -> Floats:
+    try:
+        return codes.new_sigma(n_features, n_classes, kind, variance)
+    except (MemoryError, ValueError):  # numpy's two ways to say that there is not so much memory
+        size = 8 * n_classes * n_features**2 / 2**30
+        raise ValueError(
+            f"a full covariance of {n_features} features for each of {n_classes} classes takes {size:,.0f} GiB of "
+            "memory, more than there is; a diagonal one would do (covariance='diagonal', as ucwl has it), or fewer "
+            "features"
+        ) from None
 
 
 def blank_log(true: Codes, noise: Floats, uniforms: Floats) -> Log:
