@@ -2,7 +2,7 @@
 
     python benchmarks/answers.py [--rounds 30000]
 
-8x8 digits drawn with replacement, one seed: error of the greedy label in the end / mistakes of the played label, and
+8x8 digits drawn with replacement, all ten or even against odd, one seed: error of the greedy label in the end / mistakes of the played label, and
 which share of the intervals of `report()` hold the true rate.
 """
 
@@ -41,12 +41,15 @@ def held(report, rates):
     return float(np.mean(inside))
 
 
-def by_action(X, y):
-    print(f"{'rates of half of the actions':40}{'raw':>16}{'rates known':>16}{'rates found':>16}{'held':>8}")
+def by_action(X, y, n_actions):
+    print(
+        f"\n{f'rates of half of the {n_actions} actions':40}{'raw':>16}{'rates known':>16}{'rates found':>16}{'held':>8}"
+    )
     for name, kinds in BY_ACTION.items():
-        which = np.random.default_rng(0).permutation(10) % len(kinds)
+        which = np.random.default_rng(0).permutation(n_actions) % len(kinds)
         noise = [FlipMatrix.binary(*kinds[kind]) for kind in which]
-        learners = linucb(10), linucb(10, noise=noise), linucb(10, rates="action", random_state=0)
+        n = n_actions
+        learners = linucb(n), linucb(n, noise=noise), linucb(n, rates="action", random_state=0)
         played = [learner.play(X, y, noise=noise, rng=3).mistakes for learner in learners]
         cells = "".join(f"{rate(one, X, y, wrong):>16}" for one, wrong in zip(learners, played))
         print(f"{name:40}{cells}{held(learners[2].report('pandas'), np.array(kinds)[which]):8.2f}")
@@ -62,9 +65,9 @@ def answered(learner, X, y, answer, who=None):
     return rate(learner, X, y, wrong)
 
 
-def by_person(X, y):
+def by_person(X, y, n_actions):
     rng = np.random.default_rng(1)
-    print(f"\n{'20 people':40}{'raw':>16}{'person=':>16}{'held':>8}")
+    print(f"\n{f'20 people, {n_actions} actions':40}{'raw':>16}{'person=':>16}{'held':>8}")
     for name, kinds in PEOPLE.items():
         rates, activity = np.array(kinds)[rng.permutation(20)], 1 / np.arange(1, 21)
         who, u = rng.choice(20, size=len(y), p=activity / activity.sum()).tolist(), rng.random(len(y))
@@ -72,7 +75,7 @@ def by_person(X, y):
         def answer(i, right, rates=rates, who=who, u=u):
             return int(u[i] >= rates[who[i], 1]) if right else int(u[i] < rates[who[i], 0])
 
-        raw, weighed = linucb(10), linucb(10)
+        raw, weighed = linucb(n_actions), linucb(n_actions)
         cells = f"{answered(raw, X, y, answer):>16}{answered(weighed, X, y, answer, who):>16}"
         report = weighed.report("pandas")
         print(f"{name:40}{cells}{held(report, rates[report['person'].to_numpy().astype(int)]):8.2f}")
@@ -95,6 +98,8 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=30_000)
     X, y = digits(parser.parse_args().rounds)
-    by_action(X, y)
-    by_person(X[:20_000], y[:20_000])
+    by_action(X, y, 10)
+    by_action(X, y % 2, 2)
+    by_person(X[:20_000], y[:20_000], 10)
+    by_person(X[:20_000], y[:20_000] % 2, 2)
     silent(X, y)

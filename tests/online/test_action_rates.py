@@ -187,6 +187,16 @@ def test_report_tells_what_is_believed():
     assert not off.useless.any()
 
 
+def test_every_rate_lies_in_its_interval_from_the_first_round_on():
+    learner = linucb(3, rates="action", random_state=0)
+    for x in np.eye(3):
+        learner.learn(learner.decide(x), 1)
+        report = learner.report("pandas")
+        for name in ("false_positive", "false_negative"):
+            assert (report[f"{name}_low"] <= report[name]).all()
+            assert (report[name] <= report[f"{name}_high"]).all()
+
+
 def test_left_out_scores_are_those_of_a_fit_without_the_round():
     rng = np.random.default_rng(21)
     X, actions, targets, importance = rng.normal(size=(60, 4)), rng.integers(3, size=60), rng.random(60), rng.random(60)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from scipy.special import betaincinv
 
 from noisewise._inputs import Floats
@@ -44,15 +45,14 @@ class Estimate(float):
 
 
 def share_interval(share: Floats, rounds: Floats) -> tuple[Floats, Floats]:
-    """Ends of the 95 % intervals of shares that were counted in so many rounds (Jeffreys' interval).
+    """Ends of the 95 % intervals of shares that were counted in so many rounds (Jeffreys' interval, which holds its share).
 
-    >>> import numpy as np
     >>> low, high = share_interval(np.array([0.5, 0.5]), np.array([0, 100]))
     >>> low.round(2), high.round(2)
     (array([0. , 0.4]), array([1. , 0.6]))
     """
     yes, no = share * rounds + 0.5, (1 - share) * rounds + 0.5
-    return betaincinv(yes, no, 0.025), betaincinv(yes, no, 0.975)
+    return np.minimum(betaincinv(yes, no, 0.025), share), np.maximum(betaincinv(yes, no, 0.975), share)
 
 
 def with_interval(name: str, values: Any, low: Any, high: Any) -> dict[str, Any]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from noisewise._inputs import Codes, Floats
+from noisewise._inputs import Codes, Floats, find_labels
+from noisewise.noise._actions import known_classes
 from noisewise.noise._rate_estimate import RateEstimate, clipped_estimate
 from noisewise.noise._rounds import RIDGE, check_log, held_out_scores, narrow
 
@@ -25,22 +27,30 @@ Share = tuple[float, float, int]  # mean, its standard error, and of how many ro
 
 
 def rates_from_moments(
-    X: Any, actions: ArrayLike, feedback: ArrayLike, probabilities: ArrayLike, n_classes: int, ridge: float = RIDGE
+    X: Any,
+    actions: ArrayLike,
+    feedback: ArrayLike,
+    probabilities: ArrayLike,
+    n_classes: int | None = None,
+    ridge: float = RIDGE,
+    classes: Sequence[Any] | None = None,
 ) -> RateEstimate:
     """Flip rates of right/wrong feedback from a log with its exploration probabilities.
 
     A ridge regression of the feedback on (x, action), each round scored without itself, finds the rounds where the
     played action is surely right: the share of "wrong" there is rho1. Weighting by the logged probabilities gives the
-    mean feedback of an action drawn at random, which is rho0 + (1 - rho0 - rho1) / n_classes.
+    mean feedback of an action drawn at random, which is rho0 + (1 - rho0 - rho1) / n_classes. Both rest on exactly one
+    action being right for each row: clicks on adverts, of which several or none may please, have no such rates.
 
     Parameters
     ----------
     X : array or sparse matrix of shape (n_rounds, n_features)
-    actions : codes 0 ... n_classes - 1 of the played actions
+    actions : codes 0 ... n_classes - 1 of the played actions, or their labels if `classes` are given
     feedback : 0 or 1, as observed
     probabilities : of the played actions, as they were when they were drawn
     n_classes : number of actions
     ridge : strength of the regression's penalty, in mean squared row lengths
+    classes : labels of all actions, played or not, in place of their number
 
     Examples
     --------
@@ -56,8 +66,10 @@ def rates_from_moments(
     """
     if not ridge > 0:
         raise ValueError(f"ridge is {ridge}; it must be positive")
-    rows, played, seen, chances = check_log(X, actions, feedback, probabilities, n_classes)
-    scores = held_out_scores(narrow(rows), played, seen, n_classes, ridge)
+    known = known_classes(n_classes, classes)
+    coded = actions if classes is None else find_labels(actions, known)
+    rows, played, seen, chances = check_log(X, coded, feedback, probabilities, len(known))
+    scores = held_out_scores(narrow(rows), played, seen, len(known), ridge)
     terms, weights = exploration_terms(scores, played, seen, chances)
     moment = ExplorationMoment.of(terms, weights)
     return combine(scores, played, seen, moment)

@@ -58,7 +58,8 @@ def linucb(
 
     ``learn(decision, feedback, person=...)`` learns who can be believed and counts each answer by what it tells.
     ``missing="auto"`` reads no answer (None) as a third answer, if it depends on the truth; "drop" and "no" do not ask.
-    ``report()`` has what is believed, in one frame.
+    ``report()`` has what is believed, in one frame. All three rest on exactly one class being right for each row: where
+    several adverts may be clicked, or none, leave them out.
 
     >>> learner = linucb(classes=["cat", "dog"], rates="action", random_state=0)
     >>> learner.learn(learner.decide([1.0, 0.5]), feedback=1).report()["on"].to_list()
