@@ -20,6 +20,7 @@ from noisewise.noise._moments import (
     with_known_wrong,
 )
 from noisewise.noise._rounds import held_out_scores
+from noisewise.online.recipes import rcnbf
 
 SETTINGS = [(0.0, 0.0), (0.15, 0.15), (0.25, 0.25), (0.4, 0.4), (0.2, 0.4), (0.4, 0.2)]
 
@@ -239,3 +240,18 @@ def test_logs_that_cannot_be_right_are_refused(change, message):
     log = {"X": [[1.0], [0.0]], "actions": [0, 1], "feedback": [0, 1], "probabilities": [0.5, 0.5]} | change
     with pytest.raises(ValueError, match=message):
         rates_from_moments(np.array(log.pop("X")), n_classes=3, **log)
+
+
+def test_actions_may_be_named(rng):
+    y = rng.integers(3, size=2000)
+    X = np.eye(3)[y] + rng.normal(scale=0.2, size=(2000, 3))
+    names = np.array(["sun", "rain", "snow"])
+    learner = rcnbf(classes=names, noise=FlipMatrix.none(2), gamma=0.3, random_state=0)
+    history = learner.play(X, names[y], FlipMatrix.binary(0.1, 0.2), rng=1)
+    rest = history.feedback, history.probabilities
+    coded = [names.tolist().index(name) for name in history.actions]
+    assert rates_from_moments(X, history.actions, *rest, classes=names) == rates_from_moments(X, coded, *rest, 3)
+    with pytest.raises(ValueError, match="label 'snow'"):
+        rates_from_moments(X, history.actions, *rest, classes=["sun", "rain"])
+    with pytest.raises(ValueError, match="either n_classes="):
+        rates_from_moments(X, history.actions, *rest)

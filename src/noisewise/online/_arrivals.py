@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisewise._inputs import Codes, find_labels
+from noisewise.noise._actions import known_classes
 from noisewise.online._core import RoundLearner
 from noisewise.online._decision import NUMBERS, TRUTHS, Decision
-from noisewise.online._rates import known_classes
 from noisewise.online._rows import NOT_FINITE, check_rows, feature_names, kept_row, one_row, refuse_other_names
 
 

@@ -13,13 +13,14 @@ from noisewise._inputs import Chance, Floats, generator
 from noisewise._loops import state as codes
 from noisewise._loops.state import Log
 from noisewise.noise import FlipMatrix
+from noisewise.noise._actions import known_classes
 from noisewise.online import _blocks, _tracking, _weighing
 from noisewise.online._answers import NONE, read_answer
 from noisewise.online._arrivals import FeedbackLearner
 from noisewise.online._core import blank_log, chance_state, loops
 from noisewise.online._decision import Decision, History, check_probabilities
 from noisewise.online._policies import Policy, UpperConfidence
-from noisewise.online._rates import Noise, flip_rates, known_classes, rates_as_noise
+from noisewise.online._rates import Noise, flip_rates, rates_as_noise
 from noisewise.online._rows import NOT_FINITE, refuse_unusable
 from noisewise.online._rules import Confidence, Rule
 from noisewise.online._signals import FEEDBACK_SIGNALS, signal_code
