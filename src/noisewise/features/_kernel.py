@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from noisewise._inputs import Chance, Floats, generator
 from noisewise.features._batch import guarded_choice
+from noisewise.features._checks import check_noise
 from noisewise.features._kernel_ridge import LANDMARKS, KernelRidge, fit_kernel_ridge
 from noisewise.features._noise import gather_copies, noise_matrix
 from noisewise.features._surrogate_descent import Copies, Stream, descend, two_copies
@@ -104,6 +105,7 @@ class NoisyKernelRegressor(RegressorMixin, BaseEstimator):
         self._check_parameters()
         every = gather_copies(rows, copies)
         self.noise_ = self._noise_of(every)
+        check_noise(self, every, copies)
         covariance = noise_matrix(self.noise_, rows.shape[1])
         pair = two_copies(every, covariance, generator(self.random_state))
         kernels = self._candidates(pair, covariance)

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from noisewise._inputs import Floats
 from noisewise.features._batch import centre, fold_products
+from noisewise.features._checks import check_noise
 from noisewise.features._least_squares import STRENGTHS, Fitted, amount_on_a_line, solve, solve_guarded
 from noisewise.features._noise import FeatureNoise, correction_of_mean, gather_copies
 from noisewise.features._targets import LabelTargets, NumberTargets, Scored
@@ -40,6 +41,7 @@ class _NoisyLinear(Scored):
     def _take(self, X: Floats, Y: Floats, copies: Any, row_covariances: Any, fresh: bool) -> Self:
         self._check_settings()
         every = gather_copies(X, copies)
+        check_noise(self, every, copies, row_covariances)
         n, m, d = every.shape
         correction = correction_of_mean(every, self.noise, row_covariances)
         rows = np.column_stack([every.mean(axis=1), Y])
@@ -148,7 +150,7 @@ class NoisyFeatureRegressor(NumberTargets, _NoisyLinear):
     strength_ : float, the ridge or radius chosen
     validation_loss_, validation_error_ : the unbiased held-out loss of the choice and its standard error
     reliability_ : array of shape (n_features,), the share of each column's variance that is signal
-    bent_coef_ : what plain least squares makes of `coef_` in this noise
+    bent_coef_ : what plain least squares makes of `coef_` in this noise; for predictions of rows as noisy as these
     attenuation_ : float, the share of `coef_` that is left in `bent_coef_`; 1 says that the noise bends nothing
     n_samples_seen_ : int
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from noisewise._inputs import Floats
+from noisewise.features._checks import check_noise
 from noisewise.features._noise import Correction, FeatureNoise, correction_of_mean, gather_copies
 from noisewise.features._targets import NumberTargets
 from noisewise.features.theory import known_covariance_guarantee, two_copies_guarantee
@@ -130,6 +131,7 @@ class OnlineNoisyRegressor(NumberTargets):
 
         self._check_settings()
         every = gather_copies(rows, copies)
+        check_noise(self, every, copies, row_covariances)
         n, m, d = every.shape
         correction = correction_of_mean(every, self.noise, row_covariances)
         left = right = np.ascontiguousarray(every.mean(axis=1))

@@ -8,6 +8,7 @@ import numpy as np
 
 from noisewise._inputs import Chance, Codes, Floats, generator
 from noisewise.features._batch import fold_products
+from noisewise.features._checks import check_noise
 from noisewise.features._deconvolution import excess_products, pair_damping, solve_deconvolved
 from noisewise.features._laws import MaskingNoise
 from noisewise.features._least_squares import Fitted
@@ -46,6 +47,7 @@ class WaveLearner(Scored):
     def _take(self, X: Floats, Y: Floats, copies: Any, fresh: bool) -> Self:
         self._check_settings()
         every = gather_copies(X, copies)
+        check_noise(self, every, copies)
         n, m, _ = every.shape
         rows = every.mean(axis=1)
         if fresh:
