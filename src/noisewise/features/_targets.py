@@ -29,7 +29,11 @@ class NumberTargets(RegressorMixin, Scored):
     """Predicts one number."""
 
     def predict(self, X: Any) -> Floats:
-        """The predicted number of each row."""
+        """The predicted number of each clean row.
+
+        For rows as noisy as those learnt from, a model without correction predicts better; that of a linear one has the
+        coefficients `bent_coef_`.
+        """
         return np.asarray(self._check_and_score(X)[:, 0])
 
     def _check_training(self, X: Any, y: Any, fresh: bool) -> tuple[Floats, Floats]:
