@@ -86,6 +86,35 @@ def test_drawings_count_every_row():
     assert "30.0%" in class_bars(["a", "b"], np.array([0.1, 0.3]))
 
 
+def test_bars_of_doubt_are_as_long_as_the_doubt():
+    def widths(*shares):
+        drawn = class_bars(list("abcd")[: len(shares)], np.array(shares))
+        return [float(width) for width in re.findall(r'class="doubt" .*? width="([0-9.]+)"', drawn)]
+
+    assert widths(0.0, 0.0002) == [0.4, 0.0]  # of 180; the largest is not the measure
+    assert widths(0.4, 0.1) == [180, 45]
+    assert widths(0.05, np.nan) == [90]
+    assert ">10%<" in class_bars(["a"], np.array([0.0]))
+    assert ">40%<" in class_bars(["a"], np.array([0.4]))
+
+
+@pytest.mark.parametrize("n_class", [4, 30])
+def test_classes_too_small_to_judge_are_marked_and_get_no_numbers(n_class, tmp_path):
+    rng = np.random.default_rng(0)
+    y = np.append(np.arange(24 * n_class) % n_class, [n_class] * 3)
+    names = np.array([*(f"c{k:02d}" for k in range(n_class)), "rare"])[y]
+    audit = audit_labels(4 * np.eye(n_class + 1)[y] + rng.normal(size=(len(y), n_class + 1)), names)
+    audit.to_html(tmp_path / "audit.html")
+    text = (tmp_path / "audit.html").read_text()
+    table = text[text.index("What was seen as what") : text.index("How sure each label is")]
+    assert "true rare" not in table
+    assert "<td>rare</td><td>c" not in table
+    if n_class == 4:
+        assert '<th>rare</th><td class="small" colspan="5">too few rows to judge</td>' in table
+        bars = text[text.index("Doubt by class") : text.index("How far to trust")]
+        assert re.search(r">rare</text><text [^>]*>too few rows to judge<", bars)
+
+
 def test_a_browser_opens_and_sorts_the_page(page, browser, tmp_path):
     browser.get(page.as_uri())
     heading = browser.find_element("css selector", "#rows th:first-child button")

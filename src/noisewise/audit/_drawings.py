@@ -12,6 +12,9 @@ import numpy as np
 
 from noisewise._inputs import Floats
 
+LEAST_WIDEST = 0.1  # a share that fills the rail; small doubts are drawn small
+TOO_SMALL = "too few rows to judge"
+
 
 def histogram(probability: Floats, bins: int = 20) -> str:
     """Bars of how many rows have each probability; those below one half are in the colour of doubt."""
@@ -27,19 +30,26 @@ def histogram(probability: Floats, bins: int = 20) -> str:
 
 
 def class_bars(names: list[str], shares: Floats, most: int = 20) -> str:
-    """One bar a class, the most doubtful first."""
+    """One bar a class, the most doubtful first, from 0 to at least a tenth; NaN says that there were too few rows."""
     order = np.argsort(-shares, kind="stable")[:most]
-    widest = max(float(shares.max(initial=0)), 1e-9)
+    widest = max(float(np.nanmax(shares, initial=0)), LEAST_WIDEST)
     bars = []
     for line, place in enumerate(order):
         y = 8 + 24 * line
+        bars.append(f'<text x="110" y="{y + 12}" text-anchor="end">{escape(names[place][:16])}</text>')
+        if np.isnan(shares[place]):
+            bars.append(f'<text x="118" y="{y + 12}">{TOO_SMALL}</text>')
+            continue
         bars += [
-            f'<text x="110" y="{y + 12}" text-anchor="end">{escape(names[place][:16])}</text>',
             f'<rect class="rail" x="118" y="{y}" width="180" height="16" rx="3"/>',
             f'<rect class="doubt" x="118" y="{y}" width="{180 * shares[place] / widest:.1f}" height="16" rx="3"/>',
             f'<text x="304" y="{y + 12}">{shares[place]:.1%}</text>',
         ]
-    return _svg(360, 16 + 24 * len(order), "Expected share of wrong labels by class", bars)
+    bottom = 20 + 24 * len(order)
+    bars += [
+        f'<text x="{x}" y="{bottom}" text-anchor="middle">{share:.0%}</text>' for x, share in ((118, 0), (298, widest))
+    ]
+    return _svg(360, bottom + 6, "Expected share of wrong labels by class", bars)
 
 
 @dataclass(frozen=True)

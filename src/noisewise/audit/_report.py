@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from noisewise._inputs import Codes
-from noisewise.audit._drawings import class_bars, histogram
+from noisewise.audit._drawings import TOO_SMALL, class_bars, histogram
 from noisewise.audit._pages import page
 from noisewise.audit._shown import features_of
-from noisewise.audit._summaries import columns_by_annotator, columns_by_class
+from noisewise.audit._summaries import columns_by_annotator, columns_by_class, is_small
 from noisewise.audit._thumbnails import thumbnails
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ def report_content(audit: LabelAudit, title: str, truth: Any = None, precision: 
     n = len(audit.observed)
     chosen = audit.picked if precision is None else audit.rows(precision)
     columns, rows = _worst_rows(audit)
+    small = is_small(audit.observed, len(names))
     return {
         "title": title,
         "proven": audit.expected_errors.low > 0,
@@ -49,10 +50,11 @@ def report_content(audit: LabelAudit, title: str, truth: Any = None, precision: 
         "truth": None if truth is None else _against_truth(audit, truth, chosen),
         "bands": _bands(audit),
         "names": names,
-        "heat": _heat(audit, names) if len(names) <= MOST_CLASSES else None,
-        "flips": _largest_flips(audit.noise.matrix, names),
+        "heat": _heat(audit, names, small) if len(names) <= MOST_CLASSES else None,
+        "too_small": TOO_SMALL,
+        "flips": _largest_flips(audit.noise.matrix[~small], names, np.flatnonzero(~small)),
         "histogram": Markup(histogram(audit.probability)),
-        "class_bars": Markup(class_bars(names, columns_by_class(audit)["share"])),
+        "class_bars": Markup(class_bars(names, np.where(small, np.nan, columns_by_class(audit)["share"]))),
         "people": _people(audit),
         "notes": audit.notes,
         "columns": columns,
@@ -83,11 +85,12 @@ def _bands(audit: LabelAudit) -> list[dict[str, str]]:
     ]
 
 
-def _heat(audit: LabelAudit, names: list[str]) -> list[dict[str, Any]]:
+def _heat(audit: LabelAudit, names: list[str], small: NDArray[np.bool_]) -> list[dict[str, Any]]:
     low, high = audit.noise_interval
     return [
         {
             "name": name,
+            "small": bool(small[j]),
             "cells": [
                 {
                     "name": names[k],
@@ -119,11 +122,14 @@ def _people(audit: LabelAudit, most: int = 20) -> list[dict[str, str]]:
     ]
 
 
-def _largest_flips(matrix: NDArray[np.float64], names: list[str], most: int = 15) -> list[dict[str, str]]:
-    flips = matrix - np.diag(np.diag(matrix))
+def _largest_flips(
+    matrix: NDArray[np.float64], names: list[str], of_row: Codes, most: int = 15
+) -> list[dict[str, str]]:
+    """What is seen as something else most often; row i of the matrix is that of true class `of_row[i]`."""
+    flips = np.where(np.arange(len(names)) == of_row[:, None], 0.0, matrix)
     places = np.argsort(-flips, axis=None, kind="stable")[:most]
     pairs = [np.unravel_index(place, flips.shape) for place in places]
-    return [{"true": names[j], "seen": names[k], "text": f"{100 * flips[j, k]:.1f}"} for j, k in pairs]
+    return [{"true": names[of_row[j]], "seen": names[k], "text": f"{100 * flips[j, k]:.1f}"} for j, k in pairs]
 
 
 def _worst_rows(audit: LabelAudit) -> tuple[list[str], list[list[dict[str, Any]]]]:

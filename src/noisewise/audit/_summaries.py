@@ -65,10 +65,15 @@ def columns_by_annotator(audit: LabelAudit) -> dict[str, NDArray[Any]]:
     return {name: values[order] for name, values in columns.items()}
 
 
+def is_small(observed: Codes, n_classes: int) -> NDArray[np.bool_]:
+    """Which classes have too few rows to judge."""
+    return np.bincount(observed, minlength=n_classes) < SMALL_CLASS
+
+
 def small_classes(classes: NDArray[Any], observed: Codes) -> tuple[str, ...]:
     """A plain word about classes with too few rows to judge."""
     counts = np.bincount(observed, minlength=len(classes))
-    small = [f"{classes[k]!s} ({counts[k]})" for k in np.flatnonzero(counts < SMALL_CLASS)]
+    small = [f"{classes[k]!s} ({counts[k]})" for k in np.flatnonzero(is_small(observed, len(classes)))]
     if not small:
         return ()
     return (f"classes with fewer than {SMALL_CLASS} rows are too small to judge: {', '.join(small)}",)
