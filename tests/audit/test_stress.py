@@ -106,7 +106,7 @@ def test_frames_come_back_in_their_library(iris, library):
         ({"rates": [0, 1.0]}, "below 1"),
         ({"rates": []}, "rates of noise"),
         ({"flips": "wild"}, "flips is 'wild'"),
-        ({"n_seeds": 1}, "two seeds"),
+        ({"n_seeds": 0}, "^0 seeds show no interval; two or more are needed$"),
     ],
 )
 def test_what_cannot_be_stressed_gets_a_sentence(iris, options, sentence):

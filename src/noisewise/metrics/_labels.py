@@ -52,7 +52,9 @@ def corrected_accuracy(
     Returns
     -------
     Score
-        A named tuple of value and interval; ``float(score)`` is the value.
+        A named tuple of value and interval; ``float(score)`` is the value. The value is unbiased, so that values of
+        several test sets or folds can be averaged: where the true score is near 1, chance takes it beyond 1 as often
+        as below. The interval is cut at 0 and 1; report ``min(value, 1)`` where one number is asked for.
 
     Examples
     --------
@@ -62,6 +64,10 @@ def corrected_accuracy(
     >>> value, interval = corrected_accuracy(y_observed, y_pred, noise=noise)
     >>> print(f"{value:.2f} ({interval[0]:.2f} to {interval[1]:.2f})")
     1.00 (0.91 to 1.00)
+    >>> y_observed[80:84] = 0  # 82 % agree: fewer labels were flipped than are on average
+    >>> value, interval = corrected_accuracy(y_observed, y_pred, noise=noise)
+    >>> print(f"{value:.2f} ({interval[0]:.2f} to {interval[1]:.2f})")
+    1.03 (0.94 to 1.00)
     """
     classes, (observed, predicted) = read_classes(classes, noise, y_observed, y_pred)
     rows, guess = Rows.cells(observed, predicted, check_weights(sample_weight, observed), noise)

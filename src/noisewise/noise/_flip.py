@@ -66,8 +66,10 @@ class FlipMatrix:
         """Every class is mistaken at the same rate, for each of the others alike."""
         if n_classes < 2:
             raise ValueError(f"n_classes is {n_classes}; two or more classes are needed")
-        if not 0 <= rate < (n_classes - 1) / n_classes:
-            most = (n_classes - 1) / n_classes
+        if not 0 <= rate <= 1:
+            raise ValueError(f"the rate is {rate}; a rate is a probability between 0 and 1")
+        most = (n_classes - 1) / n_classes
+        if rate >= most:
             raise ValueError(f"the rate is {rate}; at or above {most:.2f}, {n_classes} classes carry no information")
         matrix = np.full((n_classes, n_classes), rate / (n_classes - 1))
         np.fill_diagonal(matrix, 1 - rate)
