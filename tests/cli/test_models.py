@@ -30,6 +30,8 @@ def test_a_fitted_model_predicts_the_same_later(run, iris, estimator):
         (["fit", "iris.csv", "-l", "species", "-e", "CrowdLabelling"], "there is no estimator 'CrowdLabelling'"),
         (["fit", "iris.csv", "-l", "species", "-o", "iris.csv/model.nw"], "iris.csv is a file"),
         (["fit", "iris.csv", "-l", "species", "-o", "."], "name a file for the model"),
+        (["fit", "iris.csv", "-l", "species", "-e", "RandomForestClassifier"], "can't hold RandomForestClassifier; "),
+        (["fit", "iris.csv", "-l", "species", "-e", "svc"], "a model file can't hold svc; classifiers of noisewise"),
         (["predict", "iris.csv", "iris.csv"], "iris.csv"),
     ],
 )

@@ -23,7 +23,7 @@ def fit(
         typer.Option(
             "--estimator",
             "-e",
-            help="A classifier of noisewise.labels or scikit-learn, or a label recipe like arow.",
+            help="A classifier of noisewise.labels, a simple one of scikit-learn, or a label recipe like arow.",
             autocompletion=_complete.estimators,
         ),
     ] = "RobustRidgeClassifier",
@@ -44,6 +44,7 @@ def fit(
         raise ValueError(f"{out} is a folder; name a file for the model, such as {out / 'model.nw'}")
     check_folder(out.parent, "the model file")
     chosen = estimator_named(estimator, seed)
+    _check_kept(chosen, estimator)
     table = read_labelled(data, label, say=say)
     with working(f"fitting {type(chosen).__name__} to {len(table.labels):,} rows"):
         model = make_pipeline(TableEncoder(), chosen).fit(table.features, table.labels)
@@ -56,6 +57,22 @@ def fit(
     if noise is not None:
         found["flip_matrix"] = noise.matrix.round(4).tolist()
     typer.echo(json.dumps(found) if as_json else "\n".join(f"{name}: {value}" for name, value in found.items()))
+
+
+def _check_kept(chosen: Any, name: str) -> None:
+    """Refuse what a model file can't hold before it is fitted."""
+    from tempfile import TemporaryDirectory
+
+    from noisewise.persistence import save
+
+    with TemporaryDirectory() as folder:
+        try:
+            save(chosen, Path(folder) / "model.nw")
+        except ValueError:
+            raise ValueError(
+                f"a model file can't hold {name}; classifiers of noisewise, label recipes like arow, and simple ones "
+                "of scikit-learn such as LogisticRegression can be kept"
+            ) from None
 
 
 def predict(
