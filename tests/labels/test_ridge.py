@@ -6,7 +6,7 @@ from sklearn.metrics import roc_auc_score
 
 from noisewise.labels import _leave_one_out, _nystroem, _ridge_fit
 from noisewise.labels._ridge import RobustRidgeClassifier
-from noisewise.labels._ridge_fit import fit_pooled_ridge, pool, whitening
+from noisewise.labels._ridge_fit import pool
 from noisewise.noise._flip import FlipMatrix
 
 
@@ -14,52 +14,6 @@ from noisewise.noise._flip import FlipMatrix
 def blobs():
     X, y = make_blobs(60, 3, centers=3, cluster_std=3.0, random_state=1)
     return X, y
-
-
-def refit_without_equals(ridge, X, codes, alone=()):
-    """Scores of each row by solving the normal equations again without it and its copies (or without it only)."""
-    rows = ridge.standardizer(X, np.float64)
-    targets = np.eye(len(ridge.shares))[codes] - ridge.shares
-    scores = np.tile(ridge.shares, (len(X), 1))
-    for weight, view, features, name in zip(
-        ridge.weights, ridge.views, ridge.landmarks.features(rows), ridge.landmarks.views
-    ):
-        phi = features @ whitening(ridge.landmarks.gram(name))
-        for i in range(len(X)):
-            left = (X[i] != X).any(axis=1)
-            if i in alone:
-                left = np.arange(len(X)) != i
-            normal = phi[left].T @ phi[left] + view.penalty * np.eye(phi.shape[1])
-            scores[i] += weight * phi[i] @ np.linalg.solve(normal, phi[left].T @ targets[left])
-    return scores
-
-
-def test_leave_one_out_equals_refits(blobs):
-    X, y = blobs
-    ridge = fit_pooled_ridge(X, y, 3, 20, np.random.default_rng(0), dtype=np.float64)
-    assert len(ridge.views) > 1
-    np.testing.assert_allclose(
-        ridge.honest_scores(X, y, dtype=np.float64), refit_without_equals(ridge, X, y), rtol=0, atol=1e-8
-    )
-    np.testing.assert_allclose(ridge.honest_scores(X, y), refit_without_equals(ridge, X, y), rtol=0, atol=2e-3)
-
-
-def test_copies_are_left_out_together(blobs):
-    X, y = blobs
-    X, y = np.vstack([X, X[:25], X[:5]]), np.concatenate([y, y[:25], (y[:5] + 1) % 3])
-    ridge = fit_pooled_ridge(X, y, 3, 20, np.random.default_rng(0), dtype=np.float64)
-    expected = refit_without_equals(ridge, X, y)
-    np.testing.assert_allclose(ridge.honest_scores(X, y, dtype=np.float64), expected, rtol=0, atol=1e-8)
-    assert np.abs(expected - refit_without_equals(ridge, X, y, alone=range(len(X)))).max() > 0.01
-
-
-def test_rows_of_a_coarse_table_are_left_out_alone(blobs):
-    X, y = blobs
-    X = X.copy()
-    X[:30] = X[0]
-    ridge = fit_pooled_ridge(X, y, 3, 20, np.random.default_rng(0), dtype=np.float64)
-    expected = refit_without_equals(ridge, X, y, alone=range(30))
-    np.testing.assert_allclose(ridge.honest_scores(X, y, dtype=np.float64), expected, rtol=0, atol=1e-8)
 
 
 def test_a_weight_counts_rows(blobs):
@@ -71,23 +25,6 @@ def test_a_weight_counts_rows(blobs):
     np.testing.assert_allclose(counted.predict_proba(X), repeated.predict_proba(X), rtol=1e-6)
     np.testing.assert_allclose(counted.label_quality_.repeat(weights), repeated.label_quality_, rtol=1e-4)
     assert counted.n_wrong_ == pytest.approx(repeated.n_wrong_, rel=1e-5)
-
-
-def test_heavy_rows_do_not_see_their_own_label(blobs):
-    X, y = blobs
-    weights = np.where(np.arange(len(y)) < 10, 1000.0, 1.0)
-    ridge = fit_pooled_ridge(X, y, 3, 20, np.random.default_rng(0), dtype=np.float64, weights=weights)
-    asked = ridge.honest_scores(X, y, dtype=np.float64)[0]
-    rows = ridge.standardizer(X, np.float64)
-    targets = weights[:, None] * (np.eye(3)[y] - ridge.shares)
-    expected = ridge.shares.copy()
-    for weight, view, features, name in zip(
-        ridge.weights, ridge.views, ridge.landmarks.features(rows), ridge.landmarks.views
-    ):
-        phi = features @ whitening(ridge.landmarks.gram(name))
-        normal = (phi[1:].T * weights[1:]) @ phi[1:] + view.penalty * np.eye(phi.shape[1])
-        expected += weight * phi[0] @ np.linalg.solve(normal, phi[1:].T @ targets[1:])
-    np.testing.assert_allclose(asked, expected, atol=1e-6)
 
 
 def test_rows_of_weight_zero_are_judged_only(blobs):
@@ -158,14 +95,6 @@ def test_doubling_the_rows_hides_no_wrong_label(monkeypatch):
     assert roc_auc_score(wrong, -RobustRidgeClassifier().fit(twice, labels).label_quality_) > 0.97
     monkeypatch.setattr(_leave_one_out, "MOST_COPIES", 0)  # every row alone: its copy tells its label
     assert roc_auc_score(wrong, -RobustRidgeClassifier().fit(twice, labels).label_quality_) < 0.9
-
-
-def test_only_rows_the_fit_has_seen_are_left_out(blobs):
-    X, y = blobs
-    ridge = fit_pooled_ridge(X, y, 3, 20, np.random.default_rng(0), dtype=np.float64)
-    new = X + 0.5
-    np.testing.assert_allclose(ridge.honest_scores(new, y, dtype=np.float64), ridge.scores(new), atol=1e-12)
-    assert np.abs(ridge.honest_scores(X, y) - ridge.scores(X)).max() > 0.01
 
 
 @pytest.mark.parametrize("columns", [64, 10])

@@ -6,6 +6,14 @@ a fit without r rows that look exactly like x, whose targets sum to t, says at x
     (f - h t) / (1 - r h).
 
 r = 1 and t = y is the usual leave-one-out; r = 0 a row that took no part in the fit; a group of copies goes as a whole.
+
+Where features and targets are centred on the mean of all rows, of weight n, that mean has to go as well: the centred
+rows sum to zero, so that the others give away x, and their targets t. Around the mean of the others x, t and the normal
+matrix's share of both are q = n / (n - r) times as long, and with q h for h the fit says
+
+    q (f - q h t) / (1 - r q h)
+
+above the mean target of the others. It is added to the mean of all: that of the others would tell t, with a minus sign.
 """
 
 from __future__ import annotations
@@ -19,9 +27,10 @@ import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
 
 from noisewise._inputs import Codes, Floats
-from noisewise.labels._nystroem import Landmarks, Standardizer, fingerprints, map_blocks
+from noisewise.labels._nystroem import CENTRED, Landmarks, Standardizer, fingerprints, map_blocks
 
 MOST_COPIES = 20  # more equal rows are a cell of a coarse table, each with a label of its own, and no copies
+NOTHING = 1e-9  # of the weight of all rows
 
 
 @dataclass(frozen=True)
@@ -76,9 +85,10 @@ class PooledRidge:
         """Score of each class for each row; a row's scores sum to one."""
         return np.concatenate(list(map_blocks(X, partial(self._block, dtype))))
 
-    def honest_scores(self, X: Any, codes: Codes, dtype: DTypeLike = np.float32) -> Floats:
-        """The same, for each row as if it and its copies had not been there to learn from."""
-        return np.concatenate(list(map_blocks(X, partial(self._block, dtype), codes)))
+    def honest_scores(self, X: Any, codes: Codes, dtype: DTypeLike | None = None) -> Floats:
+        """The same, for each row as if it and its copies had not been there to learn from; as precise as the fit."""
+        wanted = self.landmarks.rows.dtype if dtype is None else dtype
+        return np.concatenate(list(map_blocks(X, partial(self._block, wanted), codes)))
 
     def _block(self, dtype: DTypeLike, X: Any, codes: Codes | None = None) -> Floats:
         rows = self.standardizer(X, dtype)
@@ -87,16 +97,36 @@ class PooledRidge:
             targets = tallies - counts[:, None] * self.shares
             seen = np.flatnonzero(counts)
         pooled = np.tile(self.shares, (X.shape[0], 1))
-        for weight, view, features in zip(self.weights, self.views, self.landmarks.features(rows)):
+        kinds = self.landmarks.views
+        for weight, view, kind, features in zip(self.weights, self.views, kinds, self.landmarks.features(rows)):
             scores = np.asarray(features @ view.coefficients.astype(dtype), dtype=np.float64)
             if codes is not None and len(seen):
                 leverage = np.square(features[seen] @ view.root.astype(dtype)).sum(axis=1, dtype=np.float64)
-                scores[seen] = without(scores[seen], leverage, counts[seen], targets[seen])
+                total = self.left_out.counts.sum() if kind in CENTRED else np.inf
+                scores[seen] = without(scores[seen], leverage, counts[seen], targets[seen], least_rest(dtype), total)
             pooled += weight * scores
         return pooled
 
 
-def without(scores: Floats, leverage: Floats, counts: Floats, targets: Floats) -> Floats:
-    """Scores of a fit without `counts` rows equal to the one scored, whose targets sum to `targets`."""
-    rest = np.maximum(1 - counts * leverage, 1e-6)
-    return np.asarray((scores - leverage[:, None] * targets) / rest[:, None])
+def without(
+    scores: Floats, leverage: Floats, counts: Floats, targets: Floats, least: float, total: float = np.inf
+) -> Floats:
+    """Scores of a fit without `counts` rows equal to the one scored, whose targets sum to `targets`.
+
+    Features and targets that are centred are so on rows of weight `total`. Where no row is left, or less of the fit
+    than `least`, there is nothing to say: scores go to zero, the mean.
+    """
+    remain = 1 - counts / total
+    longer = np.where(remain > NOTHING, 1 / np.maximum(remain, NOTHING), 0.0)
+    leverage = longer * leverage
+    rest = np.maximum(1 - counts * leverage, least)
+    return np.asarray((longer / rest)[:, None] * (scores - leverage[:, None] * targets))
+
+
+def least_rest(dtype: DTypeLike) -> float:
+    """The least part of a fit that is not a row's own doing, and no rounding.
+
+    >>> least_rest(np.float32), least_rest(np.float64)
+    (1e-06, 1e-12)
+    """
+    return 1e-12 if np.dtype(dtype) == np.float64 else 1e-6

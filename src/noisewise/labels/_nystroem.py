@@ -20,6 +20,7 @@ from noisewise._inputs import Floats
 BLOCK = 4096  # rows at a time: what is n x landmarks is never held
 CLIP = 4.0  # standard deviations; one far value must not decide a distance
 VIEWS = ("narrow", "wide", "pointed", "linear")  # two Gaussian kernels, one Laplacian, the inputs themselves
+CENTRED = ("linear",)  # views that have lost the mean of the rows, which stands for a constant that costs nothing
 MOST_COLUMNS = 1000  # the inputs themselves are a view up to here; beyond, their products with the landmarks
 
 

@@ -11,8 +11,8 @@ import scipy.optimize
 from numpy.typing import DTypeLike
 
 from noisewise._inputs import Codes, Floats
-from noisewise.labels._leave_one_out import LeftOut, PooledRidge, View, without
-from noisewise.labels._nystroem import VIEWS, Landmarks, Standardizer, blocks, fingerprints
+from noisewise.labels._leave_one_out import LeftOut, PooledRidge, View, least_rest, without
+from noisewise.labels._nystroem import CENTRED, MOST_COLUMNS, VIEWS, Landmarks, Standardizer, blocks, fingerprints
 
 PENALTIES = 10.0 ** np.arange(-2.5, 3.1, 0.5)
 FIT_ROWS = 20_000  # the ridge learns from so many rows, drawn at random; the others need no leaving out
@@ -69,17 +69,22 @@ def fit_pooled_ridge(
     n_classes: int,
     n_landmarks: int,
     rng: np.random.Generator,
-    dtype: DTypeLike = np.float32,
+    dtype: DTypeLike | None = None,
     weights: Floats | None = None,
 ) -> PooledRidge:
-    """Fit in every view on a part of the rows, keep the views that help, and pool them."""
+    """Fit in every view on a part of the rows, keep the views that help, and pool them.
+
+    In single precision, but in double where there are no more rows than columns, or in the `dtype` that is wanted.
+    """
     counted = np.ones(len(codes)) if weights is None else weights
     standardizer = Standardizer.of(X, counted)
-    shares = np.bincount(codes, counted, minlength=n_classes) / counted.sum()
     shuffle = np.random.default_rng(rng.integers(2**63))
     some = rng.permutation(np.flatnonzero(counted))[:FIT_ROWS]
-    rows, labels = standardizer(X[some], dtype), codes[some]
+    rows, labels = standardizer(X[some], dtype or np.float32), codes[some]
+    shares = np.bincount(labels, counted[some], minlength=n_classes) / counted[some].sum()
     left_out = LeftOut.of(fingerprints(rows), labels, counted[some], n_classes)
+    if dtype is None and len(left_out.prints) <= min(X.shape[1] + 1, MOST_COLUMNS):
+        rows = standardizer(X[some], np.float64)  # the inputs can fit any labels: tiny rests decide who is left out
     sample = Sample.of(rows, labels, counted[some], shares, left_out, shuffle)
     landmarks = Landmarks.among(sample.rows, sample.weights, n_landmarks)
     bases = {view: whitening(landmarks.gram(view)) for view in VIEWS}
@@ -109,11 +114,16 @@ def _fit_view(landmarks: Landmarks, basis: Floats, sample: Sample) -> tuple[View
     turned = np.empty((len(sample.weights), basis.shape[1]), dtype=dtype)
     for part in blocks(len(turned)):
         turned[part] = landmarks.features(sample.rows[part])[0] @ basis.astype(dtype)
+    few, total = sample.first(CHOICE_ROWS), np.inf
+    goals = few.goals
+    if landmarks.views[0] in CENTRED:  # on these very rows, where they are a part of those of the landmarks' mean
+        total = float(sample.weights.sum())
+        turned -= sample.weights.astype(dtype) @ turned / dtype.type(total)
+        goals = goals - few.counts[:, None] * (sample.weights @ sample.targets / total)
     heavy = turned.T * sample.weights.astype(dtype)
     values, vectors = scipy.linalg.eigh((heavy @ turned).astype(np.float64), driver="evd")
     values = np.maximum(values, 0)
     moments = vectors.T @ (heavy @ sample.targets.astype(dtype))
-    few = sample.first(CHOICE_ROWS)
     aligned = turned[:CHOICE_ROWS] @ vectors.astype(dtype)
     leverages = np.square(aligned).astype(np.float64) @ (1 / (values[:, None] + PENALTIES))
     guesses = [
@@ -121,7 +131,9 @@ def _fit_view(landmarks: Landmarks, basis: Floats, sample: Sample) -> tuple[View
             (aligned @ (moments / (values + penalty)[:, None]).astype(dtype)).astype(np.float64),
             leverage,
             few.counts,
-            few.goals,
+            goals,
+            least_rest(dtype),
+            total,
         )
         for penalty, leverage in zip(PENALTIES, leverages.T)
     ]
