@@ -2,8 +2,8 @@
 
     python benchmarks/answers.py [--rounds 30000]
 
-8x8 digits drawn with replacement, all ten or even against odd, one seed: error of the greedy label in the end / mistakes of the played label, and
-which share of the intervals of `report()` hold the true rate.
+8x8 digits drawn with replacement, all ten or even against odd, one seed: error of the greedy label in the end /
+mistakes of the played label, and which share of the intervals of `report()` hold the true rate.
 """
 
 import argparse
@@ -42,9 +42,8 @@ def held(report, rates):
 
 
 def by_action(X, y, n_actions):
-    print(
-        f"\n{f'rates of half of the {n_actions} actions':40}{'raw':>16}{'rates known':>16}{'rates found':>16}{'held':>8}"
-    )
+    title = f"rates of half of the {n_actions} actions"
+    print(f"\n{title:40}{'raw':>16}{'rates known':>16}{'rates found':>16}{'held':>8}")
     for name, kinds in BY_ACTION.items():
         which = np.random.default_rng(0).permutation(n_actions) % len(kinds)
         noise = [FlipMatrix.binary(*kinds[kind]) for kind in which]

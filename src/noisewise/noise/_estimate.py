@@ -45,7 +45,7 @@ class Estimate(float):
 
 
 def share_interval(share: Floats, rounds: Floats) -> tuple[Floats, Floats]:
-    """Ends of the 95 % intervals of shares that were counted in so many rounds (Jeffreys' interval, which holds its share).
+    """Ends of the 95 % intervals of shares that were counted in so many rounds (Jeffreys', made to hold the share).
 
     >>> low, high = share_interval(np.array([0.5, 0.5]), np.array([0, 100]))
     >>> low.round(2), high.round(2)
