@@ -76,7 +76,7 @@ class FeedbackLearner(RoundLearner):
 
     def _sign(self) -> int:
         """A number for the decisions from now on, which no other learner has."""
-        self._maker, self._signed_from = randbits(52), self.n_decisions_  # as JSON and float64 keep it
+        self._maker, self._signed_from = 1 + randbits(52), self.n_decisions_  # as JSON and float64 keep it
         return self._maker
 
     def _check_decision(self, decision: Decision) -> tuple[Any, tuple[int, int]]:

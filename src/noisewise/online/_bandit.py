@@ -112,7 +112,7 @@ class BanditClassifier(FeedbackLearner):
             code, best, probability = loops().decide_dense(*state, row, scratch, allowed)
         if code < 0:
             raise ValueError(NOT_FINITE.format(row=0))
-        maker = self._sign() if self._maker is None else self._maker
+        maker = self._maker or self._sign()
         number = self.n_decisions_
         self.n_decisions_ = number + 1
         version = state.integers.item(codes.ROUNDS)
