@@ -51,8 +51,7 @@ class BanditClassifier(FeedbackLearner):
     scale_step : bool, default=False
         Whether the step's limit C shrinks with the information in the feedback (C times 1 - rho0 - rho1).
     tracker : RateTracker or another object with observe(X, actions, probabilities, feedback) and estimate(), or None
-        A copy is shown the rounds of every `block`, classes as numbers; its estimate is the noise from then on, unless
-        `noise` is given.
+        Unless `noise` is given, a copy is shown every `block`, classes as numbers; its estimate is the noise from then.
     block : int, default=10_000
         Rounds between two estimates.
     missing : {"drop", "no", "auto"}, default="drop"
