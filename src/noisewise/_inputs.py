@@ -22,8 +22,9 @@ def generator(rng: Chance = None) -> np.random.Generator:
         return np.random.default_rng(rng.randint(np.iinfo(np.int32).max))
     try:
         return np.random.default_rng(rng)
-    except TypeError:
-        raise ValueError(f"{rng!r:.60} is no source of chance; a whole number, a numpy generator or None is") from None
+    except (TypeError, ValueError):
+        sentence = f"{rng!r:.60} is no source of chance; a whole number from 0 on, a numpy generator or None is"
+        raise ValueError(sentence) from None
 
 
 def check_number(name: str, value: Any, fits: Callable[[Any], bool], wanted: str) -> None:

@@ -120,6 +120,8 @@ def calls(learner, decision, person, shape):
         yield lambda f=feedback: learner.learn_logged(shape(X), y, f, ones), "feedback is"
     for probabilities in (0 * ones, 2 * ones, np.nan * ones):
         yield lambda p=probabilities: learner.learn_logged(shape(X), y, ones, p), "a probability is"
+    for probabilities in (ones[:2] / 2, ones[:, None] / 2):
+        yield lambda p=probabilities: learner.learn_logged(shape(X), y, ones, p), "probabilities has shape"
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -18,7 +18,7 @@ from noisewise.online import _blocks, _tracking, _weighing
 from noisewise.online._answers import NONE, read_answer
 from noisewise.online._arrivals import FeedbackLearner
 from noisewise.online._core import blank_log, chance_state, loops
-from noisewise.online._decision import Decision, History, check_probabilities
+from noisewise.online._decision import Decision, History, round_probabilities
 from noisewise.online._policies import Policy, UpperConfidence
 from noisewise.online._rates import Noise, flip_rates, rates_as_noise
 from noisewise.online._rows import NOT_FINITE, refuse_unusable
@@ -174,7 +174,7 @@ class BanditClassifier(FeedbackLearner):
             rows = self._rows(X)
             played, observed = self._find(actions), read_answers(feedback, self.missing)
             check_consistent_length(rows, played, observed)
-            chances = np.array(np.broadcast_to(check_probabilities(probabilities), observed.shape))
+            chances = round_probabilities(probabilities, len(observed))
             if self.missing != "auto" and (observed == NONE).any():
                 kept = observed != NONE
                 rows, played, observed, chances = rows[kept], played[kept], observed[kept], chances[kept]

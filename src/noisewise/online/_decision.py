@@ -88,3 +88,13 @@ def check_probabilities(probabilities: Any) -> Floats:
             "above 0 and at most 1"
         )
     return given
+
+
+def round_probabilities(probabilities: Any, n_rounds: int) -> Floats:
+    """A probability for each round: as given, or one that holds for all."""
+    given = check_probabilities(probabilities)
+    if given.shape not in ((), (n_rounds,)):
+        raise ValueError(
+            f"probabilities has shape {given.shape}; one for each of {n_rounds} rounds, or one for all, is needed"
+        )
+    return np.full(n_rounds, given)

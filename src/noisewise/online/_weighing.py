@@ -15,7 +15,7 @@ from noisewise._loops import state as codes
 from noisewise._loops.state import Log
 from noisewise.online._answers import NONE, WRONG
 from noisewise.online._core import loops
-from noisewise.online._decision import check_feedback, check_feedbacks
+from noisewise.online._decision import check_feedbacks
 from noisewise.online._missing import MissingTracker
 from noisewise.online._people import PeopleTracker
 from noisewise.online._refits import load_fit, weighted_step
@@ -30,15 +30,8 @@ def check_missing(missing: Any) -> None:
         raise ValueError(f"missing is {missing!r}; it is 'auto', 'drop' or 'no'")
 
 
-def read_answer(feedback: Any, missing: str) -> int:
-    """Wrong (0), right (1) or none (2); no answer counts as wrong if missing is "no"."""
-    if feedback is None:
-        return WRONG if missing == "no" else NONE
-    return check_feedback(feedback)
-
-
 def read_answers(feedback: Any, missing: str) -> NDArray[np.int8]:
-    """The same for many rounds, where NaN is no answer too."""
+    """Wrong (0), right (1) or none (2) for each of many rounds; None, NaN and NA are no answer, as in `read_answer`."""
     given = np.asarray(feedback)
     if given.ndim != 1:
         return check_feedbacks(feedback)
@@ -100,18 +93,20 @@ def report_frame(learner: Any, backend: str | None) -> Any:
     found: Any = getattr(tracker, "report", None) or getattr(tracker, "estimate", None)
     found = found() if callable(found) else found
     if not hasattr(found, "columns"):
-        raise ValueError(_nothing_to_report(tracker, learner.missing))
+        raise ValueError(_nothing_to_report(tracker, learner))
     columns = found.columns()
     if "action" in columns:
         columns["action"] = learner.classes_[columns["action"]].tolist()
     return frame_like({name: one_column(values) for name, values in columns.items()}, backend=backend)
 
 
-def _nothing_to_report(tracker: Any, missing: str) -> str:
-    if missing == "auto":
+def _nothing_to_report(tracker: Any, learner: Any) -> str:
+    if learner.missing == "auto":
         return "nothing is believed of the answers yet: they are judged for the first time after 500 rounds"
     if tracker is not None:
         return "the tracker says no more than its rates: tracker_.estimate() has them"
+    if learner.noise is not None:
+        return "nothing is estimated: the noise was given, and noise_ has it"
     return "nothing is believed of the answers: name a person in learn, or use rates='action' or missing='auto'"
 
 
