@@ -39,7 +39,7 @@ def refit(features, targets, weights, penalty, kind, place, left):
 def refit_without_equals(ridge, X, codes, alone=(), weights=None):
     """Scores of each row by fitting again without it and its copies (or without it only)."""
     weights = np.ones(len(X)) if weights is None else weights
-    rows = ridge.standardizer(X, np.float64)
+    rows = ridge.standardizer(X, np.float32).astype(np.float64)
     targets = np.eye(len(ridge.shares))[codes] - ridge.shares
     scores = np.tile(ridge.shares, (len(X), 1))
     kinds = ridge.landmarks.views

@@ -263,3 +263,16 @@ def test_likely_wrong_has_the_largest_expected_f1():
     expected = [2 * worst[:k].sum() / (k + chance.sum()) for k in range(1, 61)]
     assert len(picked) == np.argmax(expected) + 1
     np.testing.assert_array_equal(chance[picked], worst[: len(picked)])
+
+
+def test_a_row_that_counts_twice_is_two_rows_to_the_last_bit():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 3, 40)
+    scores = rng.dirichlet(np.ones(3), 40) + 0.2 * np.eye(3)[codes]
+    weights = rng.integers(0, 4, 40)
+    order = rng.permutation(weights.sum())
+    counted = read_noise(scores, codes, weights=weights.astype(float))
+    repeated = read_noise(scores.repeat(weights, axis=0)[order], codes.repeat(weights)[order])
+    np.testing.assert_array_equal(counted.calibration.noise.matrix, repeated.calibration.noise.matrix)
+    np.testing.assert_array_equal(counted.posterior.repeat(weights, axis=0)[order], repeated.posterior)
+    assert counted.interval == pytest.approx(repeated.interval, rel=1e-12)

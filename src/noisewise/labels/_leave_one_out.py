@@ -91,7 +91,7 @@ class PooledRidge:
         return np.concatenate(list(map_blocks(X, partial(self._block, wanted), codes)))
 
     def _block(self, dtype: DTypeLike, X: Any, codes: Codes | None = None) -> Floats:
-        rows = self.standardizer(X, dtype)
+        rows = self.standardizer(X, np.float32).astype(dtype, copy=False)  # as `fit` has seen them
         if codes is not None:
             counts, tallies = self.left_out.look_up(fingerprints(rows), codes)
             targets = tallies - counts[:, None] * self.shares

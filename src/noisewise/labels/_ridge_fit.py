@@ -80,11 +80,12 @@ def fit_pooled_ridge(
     standardizer = Standardizer.of(X, counted)
     shuffle = np.random.default_rng(rng.integers(2**63))
     some = rng.permutation(np.flatnonzero(counted))[:FIT_ROWS]
-    rows, labels = standardizer(X[some], dtype or np.float32), codes[some]
+    rows, labels = standardizer(X[some], np.float32), codes[some]
     shares = np.bincount(labels, counted[some], minlength=n_classes) / counted[some].sum()
     left_out = LeftOut.of(fingerprints(rows), labels, counted[some], n_classes)
-    if dtype is None and len(left_out.prints) <= min(X.shape[1] + 1, MOST_COLUMNS):
-        rows = standardizer(X[some], np.float64)  # the inputs can fit any labels: tiny rests decide who is left out
+    if dtype is None:  # with so few rows the inputs fit any labels, and what they leave to others is tiny
+        dtype = np.float64 if len(left_out.prints) <= min(X.shape[1] + 1, MOST_COLUMNS) else np.float32
+    rows = rows.astype(dtype, copy=False)  # rounded all the same: one rounding makes repeated rows and weights agree
     sample = Sample.of(rows, labels, counted[some], shares, left_out, shuffle)
     landmarks = Landmarks.among(sample.rows, sample.weights, n_landmarks)
     bases = {view: whitening(landmarks.gram(view)) for view in VIEWS}

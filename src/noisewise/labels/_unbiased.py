@@ -78,7 +78,7 @@ class UnbiasedLogisticRegression(NoisyLabelClassifier):
         self._check_settings()
         weights = check_weights(sample_weight, X)
         self.noise_ = self._check_noise(find_noise(self.noise, X, codes, weights))
-        targets = bounded_targets(self.noise_.unbiased_targets(codes), weights)
+        targets = bounded_targets(self.noise_.unbiased_targets(codes), weights, self.noise is not None)
         if len(self.classes_) == 2:
             targets = targets[:, 1:]
         weights_of_columns, self.n_iter_ = minimise(
@@ -189,8 +189,10 @@ def _apply(change: Floats, parameters: Floats) -> Floats:
     return np.asarray(change[:, None] * parameters if change.ndim == 1 else change @ parameters)
 
 
-def bounded_targets(targets: Floats, weights: Floats) -> Floats:
+def bounded_targets(targets: Floats, weights: Floats, given: bool = True) -> Floats:
     """Targets whose mean is a share of every class above zero, so that no intercept runs away.
+
+    Rates that were `given` may be wrong, and a warning says so; those found from few rows are rough, that is all.
 
     >>> bounded_targets(np.array([[1.5, -0.5], [-0.5, 1.5]]), np.ones(2))
     array([[ 1.5, -0.5],
@@ -201,12 +203,13 @@ def bounded_targets(targets: Floats, weights: Floats) -> Floats:
     if shares.min() >= least:
         return targets
     raised = np.maximum(shares, least)
-    warnings.warn(
-        f"the corrected share of class number {int(np.argmin(shares))} is {shares.min():.3f}: its label is seen less "
-        "often than the noise alone would show it; it was raised above zero, and the flip rates may be too high",
-        RuntimeWarning,
-        stacklevel=3,
-    )
+    if given:
+        warnings.warn(
+            f"the corrected share of class number {int(np.argmin(shares))} is {shares.min():.3f}: its label is seen "
+            "less often than the noise alone would show it; it was raised above zero, and the flip rates may be too high",
+            RuntimeWarning,
+            stacklevel=3,
+        )
     return np.asarray(targets + raised / raised.sum() - shares)
 
 
