@@ -206,7 +206,8 @@ def bounded_targets(targets: Floats, weights: Floats, given: bool = True) -> Flo
     if given:
         warnings.warn(
             f"the corrected share of class number {int(np.argmin(shares))} is {shares.min():.3f}: its label is seen "
-            "less often than the noise alone would show it; it was raised above zero, and the flip rates may be too high",
+            "less often than the noise alone would show it; it was raised above zero, and the flip rates may be too "
+            "high",
             RuntimeWarning,
             stacklevel=3,
         )
