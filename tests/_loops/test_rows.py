@@ -5,9 +5,10 @@ import pytest
 import scipy.sparse as sp
 from numba import njit
 
-from noisewise._loops import policies, rows, signals, state
+from noisewise._loops import highest as choice
+from noisewise._loops import rows, signals, state
 from noisewise._loops.compiled import bare
-from noisewise._loops.lanes import load, store_even, store_odd, zero_quads
+from noisewise._loops.lanes import load, start_of, store_even, store_odd, zero_quads
 from noisewise.online import recipes
 
 WIDTHS = [1, 7, 8, 9, 16, 37]
@@ -17,12 +18,12 @@ def from_python(inner):
     return njit(lambda *arguments: inner(*arguments))
 
 
-compact, highest, best_other = map(from_python, (rows.compact, policies.highest, signals.best_other))
+compact, highest, best_other = map(from_python, (rows.compact, choice.highest, signals.best_other))
 
 
 @bare
 def parts_of_record(table, means, variances):
-    record = load(table, 0, 0, zero_quads(table, 4))
+    record = load(start_of(table), 0, zero_quads(table, 4))
     store_even(means, 0, record)
     store_odd(variances, 0, record)
 
@@ -104,18 +105,19 @@ def test_a_dense_stream_equals_its_rows_one_by_one_and_sparse(make, dtype, width
     assert np.array_equal(whole.table_, single.table_)
 
 
-def test_the_first_of_the_best_allowed_classes_is_chosen(rng):
+def test_the_first_of_the_best_classes_is_chosen_with_one_left_out(rng):
     for _ in range(200):
         n = rng.integers(2, 12)
-        scores, allowed = rng.integers(-3, 3, size=n).astype(float), rng.random(n) < 0.6
-        allowed[rng.integers(n)] = True
-        assert highest(scores, n, allowed) == np.argmax(np.where(allowed, scores, -np.inf))
+        scores = rng.integers(-3, 3, size=12).astype(float)
         k = rng.integers(n)
-        assert best_other(scores, n, k) == np.argmax(np.where(np.arange(n) == k, -np.inf, scores))
+        assert highest(scores, n, -1) == np.argmax(scores[:n])
+        assert highest(scores, n, k) == best_other(scores, n, k)
+        assert best_other(scores, n, k) == np.argmax(np.where(np.arange(n) == k, -np.inf, scores[:n]))
 
 
 def test_scores_that_are_no_numbers_still_give_a_class():
-    nothing = np.full(3, np.nan)
-    assert highest(nothing, 3, np.array([False, True, True])) == 1
+    nothing = np.full(4, np.nan)
+    assert highest(nothing, 3, -1) == -1
     assert best_other(nothing, 3, 0) == 1
     assert best_other(nothing, 3, 2) == 0
+    assert highest(np.array([np.nan, 1.0, np.nan, np.nan]), 4, -1) == 1

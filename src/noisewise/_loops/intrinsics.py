@@ -37,19 +37,24 @@ def _scalar(dtype: Any) -> Any:
     return ir.DoubleType() if dtype == types.float64 else ir.FloatType()
 
 
-def _shuffle(builder: Any, first: Any, second: Any, places: list[int]) -> Any:
+def shuffle(builder: Any, first: Any, second: Any, places: list[int]) -> Any:
+    """The numbers at some places of two vectors, those of the second counted on."""
     mask = ir.Constant(ir.VectorType(ir.IntType(32), len(places)), places)
     return builder.shuffle_vector(first, second, mask)
 
 
-def _splat(builder: Any, x: Any, kind: Any) -> Any:
+def splat(builder: Any, x: Any, kind: Any) -> Any:
+    """A vector of one number."""
     nothing = ir.Constant(kind, ir.Undefined)
     first = builder.insert_element(nothing, x, ir.Constant(ir.IntType(32), 0))
-    return _shuffle(builder, first, nothing, [0] * kind.count)
+    return shuffle(builder, first, nothing, [0] * kind.count)
 
 
-def _address(context: Any, builder: Any, kind: Any, array: Any, places: list[Any], of: Any) -> Any:
-    """A pointer to the numbers at some places of an array; alignment is that of one number."""
+def address(context: Any, builder: Any, kind: Any, array: Any, places: list[Any], of: Any) -> Any:
+    """A pointer to the numbers at some places of an array, or after its start; alignment is that of one number."""
+    if isinstance(kind, types.CPointer):
+        pointer = builder.gep(array, places, source_etype=context.get_data_type(kind.dtype))
+        return builder.bitcast(pointer, of.as_pointer())
     made = context.make_array(kind)(context, builder, array)
     item: Any = cgutils.get_item_pointer
     pointer = item(context, builder, kind, made, places, wraparound=False)
@@ -81,6 +86,15 @@ def per_line(typing: Any, table: Any) -> Any:
     return types.int64(table), generate
 
 
+@intrinsic
+def start_of(typing: Any, array: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return context.make_array(array)(context, builder, arguments[0]).data
+
+    pointer: Any = types.CPointer
+    return pointer(array.dtype)(array), generate
+
+
 def _zeros(quads: Any) -> Any:
     @intrinsic(prefer_literal=True)
     def zeros(typing: Any, like: Any, n: Any) -> Any:
@@ -108,23 +122,23 @@ def length(typing: Any, lanes: Any) -> Any:
 
 
 @intrinsic
-def load(typing: Any, table: Any, row: Any, column: Any, like: Any) -> Any:
+def load(typing: Any, table: Any, place: Any, like: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        array, i, j, _ = arguments
-        pointer = _address(context, builder, table, array, [i, j], _scalar(like.dtype))
+        array, j, _ = arguments
+        pointer = address(context, builder, table, array, [j], _scalar(like.dtype))
         joined = ir.Constant(context.get_value_type(like), ir.Undefined)
         for place, (offset, kind) in enumerate(like.registers):
             joined = builder.insert_value(joined, _load(builder, pointer, offset, kind, like.dtype), place)
         return joined
 
-    return like(table, types.intp, types.intp, like), generate
+    return like(table, types.intp, like), generate
 
 
 @intrinsic
 def store(typing: Any, sums: Any, place: Any, lanes: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array, j, joined = arguments
-        pointer = _address(context, builder, sums, array, [j], _scalar(sums.dtype))
+        pointer = address(context, builder, sums, array, [j], _scalar(sums.dtype))
         for place, (offset, _) in enumerate(lanes.registers):
             _store(builder, builder.extract_value(joined, place), pointer, offset, sums.dtype)
         return context.get_dummy_value()
@@ -137,11 +151,11 @@ def _store_every_other(first: int) -> Any:
     def every_other(typing: Any, sums: Any, place: Any, lanes: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             array, j, joined = arguments
-            pointer = _address(context, builder, sums, array, [j], _scalar(sums.dtype))
+            pointer = address(context, builder, sums, array, [j], _scalar(sums.dtype))
             for quad in range(first, lanes.n_quads, 2):
                 register, within = divmod(QUAD * quad, 256 // lanes.dtype.bitwidth)
                 vector = builder.extract_value(joined, register)
-                part = _shuffle(builder, vector, vector, list(range(within, within + QUAD)))
+                part = shuffle(builder, vector, vector, list(range(within, within + QUAD)))
                 _store(builder, part, pointer, QUAD * (quad // 2), sums.dtype)
             return context.get_dummy_value()
 
@@ -155,10 +169,10 @@ store_even, store_odd = _store_every_other(0), _store_every_other(1)
 
 def _by_quad(builder: Any, even: Any, odd: Any, kind: Any, offset: int) -> Any:
     """A register of one number in even quads and another in odd ones, from an offset on."""
-    first, second = _splat(builder, even, kind), _splat(builder, odd, kind)
+    first, second = splat(builder, even, kind), splat(builder, odd, kind)
     if kind.count == QUAD:
         return second if offset // QUAD % 2 else first
-    return _shuffle(builder, first, second, [*range(QUAD), *range(kind.count + QUAD, 2 * kind.count)])
+    return shuffle(builder, first, second, [*range(QUAD), *range(kind.count + QUAD, 2 * kind.count)])
 
 
 @intrinsic
@@ -175,36 +189,24 @@ def muladd(typing: Any, x: Any, x2: Any, lanes: Any, total: Any) -> Any:
     return total(lanes.dtype, lanes.dtype, lanes, total), generate
 
 
-def _prefetch(context: Any, builder: Any, kind: Any, array: Any, places: list[Any]) -> Any:
-    byte, i32 = ir.IntType(8), ir.IntType(32)
-    pointer = _address(context, builder, kind, array, places, byte)
-    asks = ir.FunctionType(ir.VoidType(), [byte.as_pointer(), i32, i32, i32])
-    declare: Any = cgutils.get_or_insert_function
-    builder.call(declare(builder.module, asks, "llvm.prefetch.p0"), [pointer, i32(0), i32(3), i32(1)])
-    return context.get_dummy_value()
-
-
 @intrinsic
 def prefetch(typing: Any, array: Any, place: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return _prefetch(context, builder, array, arguments[0], [arguments[1]])
+        byte, i32 = ir.IntType(8), ir.IntType(32)
+        pointer = address(context, builder, array, arguments[0], [arguments[1]], byte)
+        asks = ir.FunctionType(ir.VoidType(), [byte.as_pointer(), i32, i32, i32])
+        declare: Any = cgutils.get_or_insert_function
+        builder.call(declare(builder.module, asks, "llvm.prefetch.p0"), [pointer, i32(0), i32(3), i32(1)])
+        return context.get_dummy_value()
 
     return types.void(array, types.intp), generate
-
-
-@intrinsic
-def prefetch_row(typing: Any, table: Any, row: Any, column: Any) -> Any:
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return _prefetch(context, builder, table, arguments[0], list(arguments[1:]))
-
-    return types.void(table, types.intp, types.intp), generate
 
 
 @intrinsic
 def nonzero_bits(typing: Any, row: Any, j: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         eight = ir.VectorType(_scalar(row.dtype), 8)
-        loaded = builder.load(_address(context, builder, row, arguments[0], [arguments[1]], eight), typ=eight)
+        loaded = builder.load(address(context, builder, row, arguments[0], [arguments[1]], eight), typ=eight)
         loaded.align = row.dtype.bitwidth // 8
         bits = builder.fcmp_unordered("!=", loaded, ir.Constant(eight, [0.0] * 8))
         return builder.zext(builder.bitcast(bits, ir.IntType(8)), ir.IntType(64))
@@ -218,10 +220,10 @@ def put8(typing: Any, positions: Any, byte: Any, j: Any, index: Any, n: Any) -> 
         table, bits, first, array, place = arguments
         eight, small = ir.VectorType(ir.IntType(32), 8), ir.VectorType(ir.IntType(8), 8)
         zero = ir.Constant(ir.IntType(64), 0)
-        found = builder.load(_address(context, builder, positions, table, [bits, zero], small), typ=small)
+        found = builder.load(address(context, builder, positions, table, [bits, zero], small), typ=small)
         found.align = 1
-        moved = builder.add(builder.zext(found, eight), _splat(builder, builder.trunc(first, ir.IntType(32)), eight))
-        stored = builder.store(moved, _address(context, builder, index, array, [place], eight))
+        moved = builder.add(builder.zext(found, eight), splat(builder, builder.trunc(first, ir.IntType(32)), eight))
+        stored = builder.store(moved, address(context, builder, index, array, [place], eight))
         stored.align = 4
         return context.get_dummy_value()
 

@@ -35,13 +35,13 @@ def move(state: Any, row: Any, moves: Any, gain: Any) -> int:
         t, start = np.uint64(row.stop), np.uint64(row.start)
         while t > start:
             t -= np.uint64(1)
-            state.table[row.features[t], k] += a * state.table.dtype.type(number(row, t))
+            state.table[row.features[t], k] += a * number(row, t)
     else:
         a, a2 = state.table.dtype.type(alpha), state.table.dtype.type(alpha2)
         t, start = np.uint64(row.stop), np.uint64(row.start)
         while t > start:
             t -= np.uint64(1)
-            x = state.table.dtype.type(number(row, t))
+            x = number(row, t)
             j = row.features[t]
             state.table[j, first] += a * x
             state.table[j, second] += a2 * x
@@ -62,7 +62,7 @@ def move_diagonal(table: Any, shrink: int, r: float, row: Any, k: int, alpha: fl
             t -= np.uint64(1)
             j = row.features[t]
             variance = table[j, mean + QUAD]
-            gain = variance * table.dtype.type(number(row, t))
+            gain = variance * number(row, t)
             table[j, mean] += a * gain
             table[j, mean + QUAD] = max(zero, variance - b * (gain * gain))  # rounding must not make it negative
         return
@@ -88,7 +88,7 @@ def move_two(table: Any, row: Any, moves: Any) -> None:
     while t > start:
         t -= np.uint64(1)
         j = row.features[t]
-        x = table.dtype.type(number(row, t))
+        x = number(row, t)
         variance, variance2 = table[j, mean + QUAD], table[j, mean2 + QUAD]
         gain, gain2 = variance * x, variance2 * x
         table[j, mean] += a * gain
@@ -133,7 +133,8 @@ def move_full(table: Any, sigma: Any, n_classes: int, row: Any, moves: Any, gain
 @inner
 def fill_gain(sigma: Any, row: Any, gain: Any) -> None:
     """Sigma x, for a full covariance."""
-    gain[:] = 0.0
+    for i in range(sigma.shape[0]):
+        gain[i] = 0.0
     for t in range(np.uint64(row.start), np.uint64(row.stop)):
         x = np.float64(number(row, t))
         for i in range(sigma.shape[0]):

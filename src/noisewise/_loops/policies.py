@@ -8,6 +8,7 @@ import numpy as np
 
 from noisewise._loops.chance import uniform
 from noisewise._loops.compiled import inlined, inner
+from noisewise._loops.highest import highest
 from noisewise._loops.state import BETA, CLASSES, PER_ACTION, PROJECT, RATES, RHO0, SHARE, SIGNAL, USELESS, VALUE, WIDTH
 
 
@@ -50,23 +51,17 @@ def fill_corrected(integers: Any, reals: Any, work: Any) -> None:
 
 
 @inlined
-def highest(scores: Any, n: int, allowed: Any) -> Any:
-    """The first allowed class of those with the highest score."""
-    top = -np.inf
-    for k in range(np.uint64(n)):  # unsigned: no test for places counted from the end
-        top = max(top, scores[k] if allowed[k] else -np.inf)
-    for k in range(np.uint64(n)):
-        if allowed[k] and scores[k] == top:
-            return np.int64(k)
-    return nth_allowed(allowed, 0)  # no score is a number
-
-
-@inlined
 def act(state: Any, work: Any, allowed: Any, n_allowed: int, decided: Any) -> tuple[int, int, float]:
     """The action played, the best one, and the probability of the one played; steps the chance if it is needed."""
     integers, reals = state.integers, state.reals
     scores = work.bounds if fill_bounds(integers, reals, work) else work.means
-    best = highest(scores, integers[CLASSES], allowed)
+    if n_allowed < integers[CLASSES]:
+        for k in range(integers[CLASSES]):
+            work.bounds[k] = scores[k] if allowed[k] else -np.inf
+        scores = work.bounds
+    best = highest(scores, integers[CLASSES], -1)
+    if best < 0:  # no score is a number
+        best = nth_allowed(allowed, 0)
     share = reals[SHARE]
     if share <= 0.0 or decided:
         return best, best, 1.0

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from noisewise._loops.compiled import bare, inlined, inner
+from noisewise._loops.lanes import start_of
 from noisewise._loops.moves import move
 from noisewise._loops.policies import act, count_allowed
 from noisewise._loops.rows import DenseRow, Row, compact, look_ahead_to_the_end, look_at_rest
@@ -28,14 +29,16 @@ def divide(state: Any, scratch: Any) -> Any:
     n_features, width = state.table.shape
     room = n_features + SPARE
     means = 2 * room
+    places = scratch[:room].view(np.uint32)
     return Work(
-        scratch[:room].view(np.uint32),
-        scratch[room:means].view(state.table.dtype),
-        scratch[means : means + width],
-        scratch[means + width : means + 2 * width],
-        scratch[means + 2 * width : means + 3 * width],
-        scratch[means + 3 * width : -2],
-        scratch[-2:].view(np.int64),
+        start_of(places[:room]),
+        start_of(places[room:]),
+        start_of(scratch[room:means].view(state.table.dtype)),
+        start_of(scratch[means : means + width]),
+        start_of(scratch[means + width : means + 2 * width]),
+        start_of(scratch[means + 2 * width : means + 3 * width]),
+        start_of(scratch[means + 3 * width : -2]),
+        start_of(scratch[-2:].view(np.int64)),
     )
 
 
@@ -72,14 +75,13 @@ def one_round(state: Any, row: Any, work: Any, allowed: Any, n_allowed: int, i: 
 def play_dense(state: Any, X: Any, log: Any, scratch: Any, allowed: Any) -> int:
     """Play (or, if the log is given, relive) a dense X up to the first row that is not finite: its number, or -1."""
     work, n_allowed = divide(state, scratch), count_allowed(allowed)
-    room = X.shape[1] + SPARE
-    here, there = work.features[:room], work.features[room:]
+    here, there = work.features, work.found
     n, last = np.int64(0), X.shape[0] - 1
     if last >= 0:
-        n = np.int64(look_at_rest(X[0], np.int64(0), here, np.uint64(0)))
+        n = np.int64(look_at_rest(start_of(X[0]), np.int64(0), X.shape[1], here, np.uint64(0)))
     for i in range(X.shape[0]):
-        work.ahead[:] = 0
-        row = DenseRow(here, X[i], 0, n, X[min(i + 1, last)], there)
+        work.ahead[0] = work.ahead[1] = 0
+        row = DenseRow(here, start_of(X[i]), 0, n, X.shape[1], start_of(X[min(i + 1, last)]), there)
         if not one_round(state, row, work, allowed, n_allowed, i, log):
             return i
         n = np.int64(look_ahead_to_the_end(row, work.ahead[0], np.uint64(work.ahead[1])))
@@ -93,7 +95,7 @@ def play_sparse(state: Any, indptr: Any, indices: Any, data: Any, log: Any, scra
     work, n_allowed = divide(state, scratch), count_allowed(allowed)
     n_features = state.table.shape[0]
     for i in range(indptr.shape[0] - 1):
-        row = Row(indices, data, int(indptr[i]), int(indptr[i + 1]))
+        row = Row(start_of(indices), start_of(data), int(indptr[i]), int(indptr[i + 1]), indices.shape[0])
         if row.start < row.stop and max(indices[row.start], indices[row.stop - 1]) >= n_features:  # they are sorted
             return i
         if not one_round(state, row, work, allowed, n_allowed, i, log):
@@ -130,7 +132,7 @@ def decide_dense(
     work = divide(state, scratch)
     n = compact(x, work.features, work.values)
     work.ahead[1] = n
-    return decide_row(state, Row(work.features, work.values, 0, n), work, allowed)
+    return decide_row(state, Row(work.features, work.values, 0, n, n), work, allowed)
 
 
 @bare
@@ -151,7 +153,7 @@ def learn_dense(
     state = State(table, sigma, reals, integers, chance)
     work = divide(state, scratch)
     n = compact(x, work.features, work.values)
-    return learn_row(state, Row(work.features, work.values, 0, n), work, action, best, probability, observed)
+    return learn_row(state, Row(work.features, work.values, 0, n, n), work, action, best, probability, observed)
 
 
 @bare
@@ -170,7 +172,7 @@ def learn_held(
     """`learn_row` for the dense row that was decided last, if nothing has been learnt since: it has been scored."""
     state = State(table, sigma, reals, integers, chance)
     work = divide(state, scratch)
-    row = Row(work.features, work.values, 0, work.ahead[1])
+    row = Row(work.features, work.values, 0, work.ahead[1], work.ahead[1])
     learn(state, row, work, action, best, probability, observed, np.int64(-1))
 
 
@@ -188,7 +190,8 @@ def decide_sparse(
 ) -> Any:
     """`decide_row` for the non-zeros of a row."""
     state = State(table, sigma, reals, integers, chance)
-    return decide_row(state, Row(indices, data, 0, indices.shape[0]), divide(state, scratch), allowed)
+    n = indices.shape[0]
+    return decide_row(state, Row(start_of(indices), start_of(data), 0, n, n), divide(state, scratch), allowed)
 
 
 @bare
@@ -208,5 +211,6 @@ def learn_sparse(
 ) -> Any:
     """`learn_row` for the non-zeros of a row."""
     state = State(table, sigma, reals, integers, chance)
-    work = divide(state, scratch)
-    return learn_row(state, Row(indices, data, 0, indices.shape[0]), work, action, best, probability, observed)
+    work, n = divide(state, scratch), indices.shape[0]
+    row = Row(start_of(indices), start_of(data), 0, n, n)
+    return learn_row(state, row, work, action, best, probability, observed)

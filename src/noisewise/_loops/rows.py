@@ -6,35 +6,39 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba.extending import overload
-from numpy.typing import NDArray
 
 from noisewise._loops.compiled import EVERYWHERE, INLINED, inlined
-from noisewise._loops.lanes import POSITIONS, nonzero_bits, per_line, popcount, prefetch, put8
+from noisewise._loops.lanes import POSITIONS, nonzero_bits, per_line, popcount, prefetch, put8, start_of
 
 LINES_AHEAD = 32  # of the next row, asked of memory before they are looked at
 
 
 class Row(NamedTuple):
-    """One example: the ``features[start:stop]`` that are not zero, and their ``values``."""
+    """One example: the ``features[start:stop]`` that are not zero, and their ``values``.
 
-    features: NDArray[Any]
-    values: NDArray[Any]
+    Arrays are given by where they start, because a loop is handed a row in every round. ``end`` is how long they are.
+    """
+
+    features: Any
+    values: Any
     start: int
     stop: int
+    end: int
 
 
 class DenseRow(NamedTuple):
     """Row i of a dense X: the ``features[start:stop]`` that are not zero, and the ``values`` of all features.
 
-    ``found`` takes the non-zeros of the ``following`` row.
+    ``found`` takes the non-zeros of the ``following`` row; both rows are ``end`` long.
     """
 
-    features: NDArray[Any]
-    values: NDArray[Any]
+    features: Any
+    values: Any
     start: int
     stop: Any
-    following: NDArray[Any]
-    found: NDArray[Any]
+    end: int
+    following: Any
+    found: Any
 
 
 @inlined
@@ -46,9 +50,8 @@ def look_at_eight(row: Any, j: int, index: Any, n: Any) -> Any:
 
 
 @inlined
-def look_at_rest(row: Any, j: Any, index: Any, n: Any) -> Any:
-    """All non-zeros from j on, into ``index[n:]``; how many there are then."""
-    d = row.shape[0]
+def look_at_rest(row: Any, j: Any, d: int, index: Any, n: Any) -> Any:
+    """All non-zeros from j to d, into ``index[n:]``; how many there are then."""
     while j + 8 <= d:
         n = look_at_eight(row, j, index, n)
         j += 8
@@ -62,7 +65,7 @@ def look_at_rest(row: Any, j: Any, index: Any, n: Any) -> Any:
 @inlined
 def compact(row: Any, index: Any, value: Any) -> Any:
     """Non-zeros of a dense row into `index` and `value`; how many they are."""
-    n = look_at_rest(row, np.int64(0), index, np.uint64(0))
+    n = look_at_rest(start_of(row), np.int64(0), row.shape[0], index, np.uint64(0))
     for t in range(n):
         value[t] = row[index[t]]
     return np.int64(n)
@@ -82,7 +85,7 @@ def look_ahead(row: Any, seen: int, n: Any) -> Any:
 
 @inlined
 def _look_ahead(row: Any, seen: int, n: Any) -> Any:
-    if seen + 8 <= row.following.shape[0]:
+    if seen + 8 <= row.end:
         prefetch(row.following, seen + LINES_AHEAD * per_line(row.following))
         n = look_at_eight(row.following, seen, row.found, n)
         seen += 8
@@ -92,9 +95,9 @@ def _look_ahead(row: Any, seen: int, n: Any) -> Any:
 @inlined
 def look_ahead_to_the_end(row: Any, seen: Any, n: Any) -> Any:
     """Look at what is left of the next dense row; how many non-zeros it has."""
-    while seen + 8 <= row.following.shape[0]:
+    while seen + 8 <= row.end:
         seen, n = _look_ahead(row, seen, n)
-    return look_at_rest(row.following, seen, row.found, n)
+    return look_at_rest(row.following, seen, row.end, row.found, n)
 
 
 # Which kind of row it is, is settled when the loop is compiled.

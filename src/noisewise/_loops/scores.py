@@ -12,7 +12,8 @@ from noisewise._loops.lanes import (
     load,
     muladd,
     per_line,
-    prefetch_row,
+    prefetch,
+    start_of,
     stay_apart,
     store,
     store_even,
@@ -28,36 +29,36 @@ IN_CACHE = 1 << 19  # bytes: a smaller table stays near by itself
 
 
 @inlined
-def add_term(table: Any, row: Any, t: Any, column: int, squared: bool, total: Any) -> Any:
+def add_term(table: Any, width: int, row: Any, t: Any, column: int, squared: bool, total: Any) -> Any:
     """Add x times the table's row for the t-th non-zero; where asked for, odd quads take x squared."""
-    x = table.dtype.type(number(row, t))
-    return muladd(x, x * x if squared else x, load(table, row.features[t], column, total), total)
+    x = number(row, t)
+    return muladd(x, x * x if squared else x, load(table, row.features[t] * width + column, total), total)
 
 
 def _sums(n: int, record: bool) -> Any:
-    def sums(table: Any, row: Any, column: int, means: Any, variances: Any, ahead: Any) -> None:
-        """Sums of x times the table's row from a column on, feature by feature; variances take x squared."""
+    def sums(table: Any, width: int, row: Any, asked: Any, column: int, means: Any, variances: Any, ahead: Any) -> None:
+        """Sums of x times the table's row from a column on, feature by feature; variances take x squared.
+
+        Up to the non-zero `asked`, rows of the table are asked for before they are needed.
+        """
         stay_apart()
-        features = row.features
         total = zero_quads(table, n) if record else zero_registers(table, n)
         seen, found = ahead[0], np.uint64(ahead[1])
         one, two, far = np.uint64(1), np.uint64(2), np.uint64(AHEAD * per_line(table))
-        t, stop = np.uint64(row.start), np.uint64(row.stop)  # unsigned: no test for places counted from the end
-        if table.nbytes > IN_CACHE:
-            last = min(stop, max(np.uint64(features.shape[0]), far) - far)
-            while t < last:
-                for place in range(0, length(total), per_line(table)):
-                    prefetch_row(table, features[t + far], column + place)
-                seen, found = look_ahead(row, seen, found)
-                total = add_term(table, row, t, column, record, total)
-                t += one
+        t, stop = np.uint64(row.start), np.uint64(row.stop)
+        while t < asked:
+            for place in range(0, length(total), per_line(table)):
+                prefetch(table, row.features[t + far] * width + column + place)
+            seen, found = look_ahead(row, seen, found)
+            total = add_term(table, width, row, t, column, record, total)
+            t += one
         while t + one < stop:
             seen, found = look_ahead(row, seen, found)
-            total = add_term(table, row, t, column, record, total)
-            total = add_term(table, row, t + one, column, record, total)
+            total = add_term(table, width, row, t, column, record, total)
+            total = add_term(table, width, row, t + one, column, record, total)
             t += two
         if t < stop:
-            total = add_term(table, row, t, column, record, total)
+            total = add_term(table, width, row, t, column, record, total)
         ahead[0], ahead[1] = seen, found
         if record:
             store_even(means, column // 2, total)
@@ -76,46 +77,56 @@ _record2, _record4, _record6, _record10 = (_sums(n, True) for n in (2, 4, 6, 10)
 
 
 @inlined
+def ask_until(table: Any, row: Any) -> Any:
+    """The first non-zero of a row for which nothing is asked of memory ahead."""
+    if table.nbytes <= IN_CACHE:
+        return np.uint64(0)
+    return np.uint64(min(row.stop, max(row.end - AHEAD * per_line(table), 0)))
+
+
+@inlined
 def sum_means(table: Any, row: Any, work: Any) -> None:
     """Fill the means with the row's sums over its features."""
+    start, width, asked = start_of(table), table.shape[1], ask_until(table, row)
     size = per_line(table) // 2
     column = np.int64(0)  # a literal would be compiled for by itself
-    while column < table.shape[1]:
-        left = (table.shape[1] - column) // size
+    while column < width:
+        left = (width - column) // size
         if left >= 5:
-            _means5(table, row, column, work.means, work.variances, work.ahead)
+            _means5(start, width, row, asked, column, work.means, work.variances, work.ahead)
             column += 5 * size
         elif left == 4:
-            _means4(table, row, column, work.means, work.variances, work.ahead)
+            _means4(start, width, row, asked, column, work.means, work.variances, work.ahead)
             column += 4 * size
         elif left == 3:
-            _means3(table, row, column, work.means, work.variances, work.ahead)
+            _means3(start, width, row, asked, column, work.means, work.variances, work.ahead)
             column += 3 * size
         elif left == 2:
-            _means2(table, row, column, work.means, work.variances, work.ahead)
+            _means2(start, width, row, asked, column, work.means, work.variances, work.ahead)
             column += 2 * size
         else:
-            _means1(table, row, column, work.means, work.variances, work.ahead)
+            _means1(start, width, row, asked, column, work.means, work.variances, work.ahead)
             column += size
 
 
 @inlined
 def sum_records(table: Any, row: Any, work: Any) -> None:
     """The same for means and variances."""
+    start, width, asked = start_of(table), table.shape[1], ask_until(table, row)
     column = np.int64(0)
-    while column < table.shape[1]:
-        left = (table.shape[1] - column) // QUAD
+    while column < width:
+        left = (width - column) // QUAD
         if left >= 10:
-            _record10(table, row, column, work.means, work.variances, work.ahead)
+            _record10(start, width, row, asked, column, work.means, work.variances, work.ahead)
             column += 10 * QUAD
         elif left >= 6:
-            _record6(table, row, column, work.means, work.variances, work.ahead)
+            _record6(start, width, row, asked, column, work.means, work.variances, work.ahead)
             column += 6 * QUAD
         elif left >= 4:
-            _record4(table, row, column, work.means, work.variances, work.ahead)
+            _record4(start, width, row, asked, column, work.means, work.variances, work.ahead)
             column += 4 * QUAD
         else:
-            _record2(table, row, column, work.means, work.variances, work.ahead)
+            _record2(start, width, row, asked, column, work.means, work.variances, work.ahead)
             column += 2 * QUAD
 
 
@@ -137,7 +148,9 @@ def score(state: Any, row: Any, work: Any) -> Any:
             for k in range(state.integers[CLASSES]):
                 work.variances[k] = quadratic(state.sigma[k], row)
         elif state.integers[RULE] == PASSIVE_AGGRESSIVE:
-            work.variances[:] = squared_norm(row)
+            norm = squared_norm(row)
+            for k in range(state.integers[CLASSES]):
+                work.variances[k] = norm
     return np.isfinite(work.means[0]) or is_finite(row)  # NaN or infinity would have reached every sum
 
 

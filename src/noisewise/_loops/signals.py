@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from noisewise._loops.compiled import inlined, inner
+from noisewise._loops.highest import highest
 from noisewise._loops.rules import second_order, step
 from noisewise._loops.state import (
     ALONE,
@@ -71,13 +72,8 @@ def plan(
 @inlined
 def best_other(means: Any, n: int, k: int) -> Any:
     """The first of those classes with the highest mean score, k left out."""
-    top = -np.inf
-    for j in range(np.uint64(n)):
-        top = max(top, means[j] if np.int64(j) != k else -np.inf)
-    for j in range(np.uint64(n)):
-        if means[j] == top and np.int64(j) != k:
-            return np.int64(j)
-    return np.int64(k == 0)
+    best = highest(means, n, k)
+    return best if best >= 0 else np.int64(k == 0)  # no score is a number
 
 
 @inner

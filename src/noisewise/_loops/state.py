@@ -47,16 +47,18 @@ class State(NamedTuple):
 class Work(NamedTuple):
     """Room for one row: its non-zeros, mean and variance of each column, upper bound of each class, and Sigma x.
 
-    ``ahead`` is how many numbers of the next dense row have been looked at, and how many non-zeros found.
+    ``found`` takes the non-zeros of the next dense row; ``ahead`` is how many of its numbers have been looked at, and
+    how many non-zeros found. All are given by where they start.
     """
 
-    features: NDArray[np.uint32]
-    values: NDArray[Any]
-    means: NDArray[np.float64]
-    variances: NDArray[np.float64]
-    bounds: NDArray[np.float64]
-    gain: NDArray[np.float64]
-    ahead: NDArray[np.int64]
+    features: Any
+    found: Any
+    values: Any
+    means: Any
+    variances: Any
+    bounds: Any
+    gain: Any
+    ahead: Any
 
 
 class Log(NamedTuple):
