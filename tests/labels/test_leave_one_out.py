@@ -181,6 +181,28 @@ def test_wrong_labels_are_found_among_more_columns_than_rows(columns):
     assert roc_auc_score(wrong, -model.label_quality_) > 0.9
 
 
+def test_columns_that_say_nothing_are_averaged_away():
+    """A few columns of thousands know the label: a heavy penalty finds them, though it makes all scores small."""
+    X, truth, rng = wide(300, 4000)
+    observed = np.where(rng.random(300) < 0.2, 1 - truth, truth)
+    model = RobustRidgeClassifier().fit(X, observed)
+    penalty = model.ridge_.views[model.ridge_.landmarks.views.index("linear")].penalty
+    assert penalty > 4000  # more than the squared length of a row
+    wanted = np.eye(2)[observed] - model.ridge_.shares
+    found = model.scores_ - model.ridge_.shares
+    assert np.vdot(found, wanted) / np.vdot(found, found) == pytest.approx(1, abs=0.02)  # and yet they are no smaller
+    assert roc_auc_score(observed != truth, -model.label_quality_) > 0.92
+
+
+def test_penalties_are_compared_after_the_best_factor():
+    sample = Sample(
+        np.zeros((4, 1)), np.array([[1.0], [1.0], [-1.0], [-1.0]]), np.ones(4), np.ones(4), np.zeros((4, 1))
+    )
+    np.testing.assert_allclose(sample.errors(1e-3 * sample.targets), 0, atol=1e-12)
+    np.testing.assert_allclose(sample.errors(-sample.targets), 1)  # against the labels: nothing is said
+    np.testing.assert_allclose(sample.errors(0 * sample.targets), 1)
+
+
 def test_copies_of_few_rows_are_as_wide_as_the_rows():
     X, truth, rng = wide(150, 250)
     observed = np.where(rng.random(150) < 0.2, 1 - truth, truth)

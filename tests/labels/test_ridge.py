@@ -226,16 +226,28 @@ def test_bad_settings_get_one_sentence(blobs):
         RobustRidgeClassifier().fit(X, y).label_quality(X, y + 1)
 
 
-def test_pool_beats_every_member():
+def test_pool_beats_every_member_however_steep():
     rng = np.random.default_rng(0)
-    shared = rng.normal(size=200)
-    residuals = [shared + rng.normal(size=200) * spread for spread in (0.5, 0.7, 3.0)]
-    weights = pool(residuals)
-    assert weights.sum() == pytest.approx(1)
-    mixed = np.square(sum(w * r for w, r in zip(weights, residuals))).sum()
-    assert mixed < min(np.square(residual).sum() for residual in residuals)
-    for step in np.eye(3) - weights:  # no better towards any corner
-        assert np.square(sum(w * r for w, r in zip(weights + 1e-4 * step, residuals))).sum() >= mixed * (1 - 1e-9)
+    truth = rng.normal(size=(100, 2))
+    guesses = [
+        (truth + rng.normal(size=(100, 2)) * spread) * steep for spread, steep in ((0.5, 1e-3), (0.7, 1.0), (3.0, 1.0))
+    ]
+    weights = pool(guesses, truth)
+
+    def error(tried):
+        return np.square(truth - sum(w * guess for w, guess in zip(tried, guesses))).sum()
+
+    assert weights[0] > 100
+    assert (weights >= 0).all()
+    alone = [error(np.eye(3)[i] * np.vdot(guess, truth) / np.vdot(guess, guess)) for i, guess in enumerate(guesses)]
+    assert error(weights) < min(alone)
+    for step in (*np.diag(weights), *-np.diag(weights)):  # more or less of any is no better
+        assert error(weights + 1e-3 * step) >= error(weights) * (1 - 1e-9)
+
+
+def test_pool_of_guesses_that_go_astray_prefers_none():
+    np.testing.assert_allclose(pool([np.array([-1.0, 0.1]), np.array([-2.0, 0.0])], np.array([1.0, 0.0])), 0.5)
+    np.testing.assert_allclose(pool([np.zeros(2), np.array([2.0, 0.0])], np.array([1.0, 0.0])), [0, 0.5])
 
 
 def test_fingerprints_tell_rows_apart():

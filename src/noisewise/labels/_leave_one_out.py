@@ -72,7 +72,7 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class PooledRidge:
-    """A weighted mean of ridge fits in several views, which can leave out any row it has seen."""
+    """A weighted sum of ridge fits in several views, which can leave out any row it has seen."""
 
     standardizer: Standardizer
     landmarks: Landmarks

@@ -1,4 +1,9 @@
-"""Ridge fits in several views of the rows, their penalties and their mixture by leave-one-out error."""
+"""Ridge fits in several views of the rows, their penalties and their mixture by leave-one-out error.
+
+How steep scores are does not matter: what reads the noise from them finds a slope of its own. So penalties are compared
+after the best common factor, and the views' weights need not sum to one. Else a light penalty would win where columns
+are many, because a heavy one, which averages their noise away, also shrinks the scores.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +19,7 @@ from noisewise._inputs import Codes, Floats
 from noisewise.labels._leave_one_out import LeftOut, PooledRidge, View, least_rest, without
 from noisewise.labels._nystroem import CENTRED, MOST_COLUMNS, VIEWS, Landmarks, Standardizer, blocks, fingerprints
 
-PENALTIES = 10.0 ** np.arange(-2.5, 3.1, 0.5)
+PENALTIES = 10.0 ** np.arange(-2.5, 3.1, 0.5)  # times the mean squared length of rows, which is one in a kernel
 FIT_ROWS = 20_000  # the ridge learns from so many rows, drawn at random; the others need no leaving out
 CHOICE_ROWS = 4_000  # views and penalties are chosen on so many
 SMALLEST_WEIGHT = 0.02
@@ -58,9 +63,16 @@ class Sample:
         parts = (self.rows, self.targets, self.weights, self.counts, self.goals)
         return Sample(*(part[:most] for part in parts))
 
-    def residual(self, guess: Floats) -> Floats:
-        """What a guess lacks, each row as heavy as it is."""
-        return np.asarray(np.sqrt(self.weights)[:, None] * (self.targets - guess))
+    def heavy(self, values: Floats) -> Floats:
+        """Values whose squares count each row as heavy as it is."""
+        return np.asarray(np.sqrt(self.weights)[:, None] * values)
+
+    def errors(self, guess: Floats) -> Floats:
+        """Squared error of each row by the guess, times the factor that suits it best."""
+        guessed, wanted = self.heavy(guess), self.heavy(self.targets)
+        agreement, size = float(np.vdot(guessed, wanted)), float(np.vdot(guessed, guessed))
+        factor = max(agreement, 0.0) / size if size > 0 else 0.0
+        return np.asarray(np.square(wanted - factor * guessed).sum(axis=1))
 
 
 def fit_pooled_ridge(
@@ -91,11 +103,11 @@ def fit_pooled_ridge(
     bases = {view: whitening(landmarks.gram(view)) for view in VIEWS}
     few = sample.first(CHOICE_ROWS)
     fits, guesses = zip(*(_fit_view(landmarks.keep((v,)), bases[v], few) for v in VIEWS))
-    mixture = pool([few.residual(guess) for guess in guesses])
+    mixture = pool([few.heavy(guess) for guess in guesses], few.heavy(few.targets))
     kept = tuple(view for view, weight in zip(VIEWS, mixture) if weight > 0)
     if len(sample.weights) > CHOICE_ROWS:
         fits, guesses = zip(*(_fit_view(landmarks.keep((v,)), bases[v], sample) for v in kept))
-        mixture = pool([few.residual(guess) for guess in guesses])
+        mixture = pool([few.heavy(guess) for guess in guesses], few.heavy(few.targets))
     else:
         fits = tuple(fit for fit, weight in zip(fits, mixture) if weight > 0)
         mixture = mixture[mixture > 0]
@@ -115,18 +127,20 @@ def _fit_view(landmarks: Landmarks, basis: Floats, sample: Sample) -> tuple[View
     turned = np.empty((len(sample.weights), basis.shape[1]), dtype=dtype)
     for part in blocks(len(turned)):
         turned[part] = landmarks.features(sample.rows[part])[0] @ basis.astype(dtype)
-    few, total = sample.first(CHOICE_ROWS), np.inf
+    few, total, penalties = sample.first(CHOICE_ROWS), np.inf, PENALTIES
     goals = few.goals
     if landmarks.views[0] in CENTRED:  # on these very rows, where they are a part of those of the landmarks' mean
         total = float(sample.weights.sum())
         turned -= sample.weights.astype(dtype) @ turned / dtype.type(total)
         goals = goals - few.counts[:, None] * (sample.weights @ sample.targets / total)
+        length = float(sample.weights @ np.square(turned).sum(axis=1, dtype=np.float64)) / total
+        penalties = PENALTIES * (length or 1.0)  # a table of many columns has long rows
     heavy = turned.T * sample.weights.astype(dtype)
     values, vectors = scipy.linalg.eigh((heavy @ turned).astype(np.float64), driver="evd")
     values = np.maximum(values, 0)
     moments = vectors.T @ (heavy @ sample.targets.astype(dtype))
     aligned = turned[:CHOICE_ROWS] @ vectors.astype(dtype)
-    leverages = np.square(aligned).astype(np.float64) @ (1 / (values[:, None] + PENALTIES))
+    leverages = np.square(aligned).astype(np.float64) @ (1 / (values[:, None] + penalties))
     guesses = [
         without(
             (aligned @ (moments / (values + penalty)[:, None]).astype(dtype)).astype(np.float64),
@@ -136,12 +150,12 @@ def _fit_view(landmarks: Landmarks, basis: Floats, sample: Sample) -> tuple[View
             least_rest(dtype),
             total,
         )
-        for penalty, leverage in zip(PENALTIES, leverages.T)
+        for penalty, leverage in zip(penalties, leverages.T)
     ]
-    best = smoothest(np.stack([np.square(few.residual(guess)).sum(axis=1) for guess in guesses]))
-    shrunk = vectors / np.sqrt(values + PENALTIES[best])
+    best = smoothest(np.stack([few.errors(guess) for guess in guesses]))
+    shrunk = vectors / np.sqrt(values + penalties[best])
     root = basis @ shrunk
-    return View(root @ (shrunk.T @ (vectors @ moments)), root, float(PENALTIES[best])), guesses[best]
+    return View(root @ (shrunk.T @ (vectors @ moments)), root, float(penalties[best])), guesses[best]
 
 
 def smoothest(errors: Floats) -> int:
@@ -156,24 +170,28 @@ def smoothest(errors: Floats) -> int:
     return best + int(np.flatnonzero(within)[-1])
 
 
-def pool(residuals: list[Floats]) -> Floats:
-    """Weights of a mixture with the least squared residual; those below two per cent are dropped.
+def pool(guesses: list[Floats], targets: Floats) -> Floats:
+    """Weights, none below zero, of the sum that is nearest to the targets; parts below two per cent are dropped.
 
-    >>> pool([np.array([1.0, 0.0]), np.array([0.0, 1.0]), np.array([2.0, 2.0])])
-    array([0.5, 0.5, 0. ])
+    Where no guess is of any use, all count alike: to hold them against each other would be to look at the labels.
+
+    >>> pool([np.array([1.0, 0.0]), np.array([0.0, 2.0]), np.array([-1.0, -1.0])], np.array([1.0, 1.0]))
+    array([1. , 0.5, 0. ])
     """
-    flat = np.stack([residual.ravel() for residual in residuals])
-    weights = _simplex_weights(flat @ flat.T)
-    kept = weights >= min(SMALLEST_WEIGHT, weights.max())
-    weights[~kept] = 0
-    weights[kept] = _simplex_weights(flat[kept] @ flat[kept].T)
-    return weights
+    flat = np.stack([guess.ravel() for guess in guesses])
+    lengths = np.sqrt(np.square(flat).sum(axis=1))
+    flat /= np.where(lengths > 0, lengths, 1.0)[:, None]
+    parts = _nearest(flat, targets.ravel())
+    if not parts.any():
+        return np.full(len(flat), 1 / len(flat))
+    kept = parts >= SMALLEST_WEIGHT * parts.sum()
+    parts[~kept] = 0
+    parts[kept] = _nearest(flat[kept], targets.ravel())
+    return np.asarray(parts / np.where(lengths > 0, lengths, 1.0))
 
 
-def _simplex_weights(products: Floats) -> Floats:
-    scaled = products / np.trace(products) if np.trace(products) > 0 else products
-    factor = np.linalg.cholesky(scaled + 1e-12 * np.eye(len(scaled)))
-    heavy = 1e4  # holds the sum at one
-    system = np.vstack([factor.T, np.full(len(scaled), heavy)])
-    weights, _ = scipy.optimize.nnls(system, np.append(np.zeros(len(scaled)), heavy))
-    return np.asarray(weights / weights.sum())
+def _nearest(flat: Floats, target: Floats) -> Floats:
+    """Weights, none below zero, of the rows (of length one) whose sum is nearest to the target."""
+    factor = np.linalg.cholesky(flat @ flat.T + 1e-12 * np.eye(len(flat)))
+    weights, _ = scipy.optimize.nnls(factor.T, scipy.linalg.solve_triangular(factor, flat @ target, lower=True))
+    return np.asarray(weights)
