@@ -1,7 +1,5 @@
 """What can't be right is refused with a sentence by every way in, and the learner is as it was before."""
 
-import copy
-
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -10,6 +8,7 @@ import scipy.sparse as sp
 
 from noisewise import FlipMatrix
 from noisewise.online import BanditClassifier, RateTracker, recipes
+from refusals import assert_refused
 
 K, D = 4, 6
 LEARNERS = {
@@ -31,32 +30,6 @@ def rounds(n=60):
     rng = np.random.default_rng(3)
     y = np.arange(n) % K
     return np.eye(K, D)[y] + rng.normal(scale=0.3, size=(n, D)), y
-
-
-def state_of(model):
-    """All that a model keeps, apart from room to work in."""
-    return copy.deepcopy({name: value for name, value in vars(model).items() if name not in model._not_saved_})
-
-
-def same(one, other):
-    if type(one) is not type(other):
-        return False
-    if isinstance(one, dict):
-        return one.keys() == other.keys() and all(same(one[name], other[name]) for name in one)
-    if isinstance(one, list | tuple):
-        return len(one) == len(other) and all(map(same, one, other))
-    if isinstance(one, np.ndarray):
-        return one.dtype == other.dtype and np.array_equal(one, other)
-    if hasattr(one, "__dict__") and not isinstance(one, type):
-        return same(vars(one), vars(other))
-    return one == other
-
-
-def assert_refused(model, call, sentence):
-    before = state_of(model)
-    with pytest.raises(ValueError, match=sentence):
-        call()
-    assert same(before, state_of(model)), f"the model has changed: {sentence}"
 
 
 def calls(learner, decision, person, shape):

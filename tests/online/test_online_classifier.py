@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from noisewise.online import OnlineClassifier, recipes
+from noisewise.online import Herd, OnlineClassifier, recipes
 
 RECIPES = {
     "perceptron": recipes.perceptron(),
@@ -165,3 +165,16 @@ def test_sparse_rows_outside_their_numbers_are_refused():
     X.indptr[2] = 9
     with pytest.raises(ValueError, match="do not lie within its numbers"):
         recipes.perceptron().fit(X, [0, 1, 0, 1])
+
+
+@pytest.mark.parametrize("variant", ["project", "drop", "exact"])
+def test_a_full_covariance_is_herded_alike_whatever_would_keep_a_diagonal_one(variant, clouds):
+    X, y = clouds
+    expected = recipes.nherd(0.7, variant="full").fit(X, y)  # held against the formula in test_plain_versions
+    for model in (
+        recipes.nherd(0.7, variant=variant, covariance="full"),
+        OnlineClassifier(Herd(0.7, variant), covariance="full"),
+    ):
+        model.fit(X, y)
+        assert np.array_equal(model.coef_, expected.coef_)
+        assert (np.linalg.eigvalsh(model.sigma_) > 0).all()

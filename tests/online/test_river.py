@@ -187,3 +187,9 @@ def test_values_that_can_t_be_learnt_from_change_nothing(value):
     with pytest.raises(ValueError, match="feature 'b' is"):
         model.learn_one({"a": 1.0, "b": value}, "new")
     assert pickle.dumps(model) == before
+
+
+@pytest.mark.parametrize("classes", [["a", "b", "a"], "ab"])
+def test_classes_that_would_share_a_place_are_refused(classes):
+    with pytest.raises(ValueError, match="classes is"):
+        adapter.RiverClassifier(classes=classes)

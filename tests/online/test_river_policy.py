@@ -146,3 +146,13 @@ def test_contexts_and_learners_that_cannot_be_are_refused():
         policy.update("left", {"x": [1]}, 1)
     with pytest.raises(ValueError, match="learns from feedback"):
         adapter.RiverPolicy(arow())
+    with pytest.raises(ValueError, match="n_features is 'x'"):
+        adapter.RiverPolicy(linucb(n_classes=2), n_features="x")
+
+
+def test_an_arm_that_is_no_label_is_refused_before_anything_is_learnt():
+    policy = adapter.RiverPolicy(linucb(classes=["left", "right"], random_state=0))
+    policy.update("left", {"x": 1.0}, 1)
+    with pytest.raises(ValueError, match=r"arm_id is \['left'\]"):
+        policy.update(["left"], {"x": 1.0}, 1)
+    assert policy._learner.n_rounds_ == 1

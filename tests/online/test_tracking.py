@@ -179,3 +179,27 @@ def test_report_says_in_a_frame_what_a_learner_believes_of_all_answers(rng):
     silent.play(X, y, noise=FlipMatrix.binary(0.2, 0.1), rng=1)
     assert not silent.report("pandas")["identified"][0]
     assert "explore" in silent.report("polars")["reason"][0]
+
+
+@pytest.mark.parametrize(
+    "rows", [np.zeros((4000, 2)), np.ones((4000, 1)), np.random.default_rng(1).normal(size=(4000, 5))]
+)
+def test_rows_that_tell_nothing_identify_no_rates(rows):
+    rng = np.random.default_rng(0)
+    y, actions, probabilities = rng.integers(3, size=4000), rng.integers(3, size=4000), np.full(4000, 1 / 3)
+    tracker = RateTracker(3)
+    tracker.observe(rows, actions, probabilities, actions == y)
+    for found in (tracker.estimate(), rates_from_moments(rows, actions, actions == y, probabilities, 3)):
+        assert not found.identified
+        assert "X does not tell which action is right, or the answers do not" in found.reason
+        assert found.false_positive_interval == found.false_negative_interval == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1e-30, 1e-8, 1e8, 1e30, 1e300])
+def test_rates_do_not_depend_on_the_unit_of_the_features(unit):
+    X, actions, probabilities, feedback = stream(5_000, (0.2, 0.3), np.full(5_000, 0.3), np.random.default_rng(1))
+    expected = rates_from_moments(X, actions, feedback, probabilities, 10)
+    found = rates_from_moments(X * unit, actions, feedback, probabilities, 10)
+    assert found.identified
+    assert found.false_positive == pytest.approx(expected.false_positive, abs=1e-4)
+    assert found.false_negative == pytest.approx(expected.false_negative, abs=1e-4)

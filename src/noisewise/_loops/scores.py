@@ -138,7 +138,10 @@ def column(k: int) -> int:
 
 @inlined
 def score(state: Any, row: Any, work: Any) -> Any:
-    """Fill the means (a column each) and variances (a class each) for a row; false if the row is not finite."""
+    """Fill the means (a column each) and variances (a class each) for a row; false if the row can't be learnt from.
+
+    NaN or infinity would have reached every sum, and so would a square that is too large every variance.
+    """
     covariance = state.integers[COVARIANCE]
     if covariance == DIAGONAL:
         sum_records(state.table, row, work)
@@ -151,7 +154,9 @@ def score(state: Any, row: Any, work: Any) -> Any:
             norm = squared_norm(row)
             for k in range(state.integers[CLASSES]):
                 work.variances[k] = norm
-    return np.isfinite(work.means[0]) or is_finite(row)  # NaN or infinity would have reached every sum
+        else:
+            return np.isfinite(work.means[0]) or is_finite(row)
+    return np.isfinite(work.variances[0]) or has_length(row, state.table.dtype.type(0.0))
 
 
 @inner
@@ -161,6 +166,14 @@ def is_finite(row: Any) -> bool:
     for t in range(row.start, row.stop):
         n_bad += not np.isfinite(number(row, t))
     return n_bad == 0
+
+
+@inner
+def has_length(row: Any, total: Any) -> bool:
+    """Whether the squares of all values of a row, added to a total, are finite too."""
+    for t in range(row.start, row.stop):
+        total += number(row, t) * number(row, t)
+    return bool(np.isfinite(total))
 
 
 @inner

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from noisewise._inputs import Codes, Floats, find_labels
+from noisewise._inputs import Codes, Floats, check_number, find_labels
 from noisewise.noise._actions import known_classes
 from noisewise.noise._rate_estimate import RateEstimate, clipped_estimate
 from noisewise.noise._rounds import RIDGE, check_log, held_out_scores, narrow
@@ -22,6 +22,7 @@ CHOICE = 1.15  # the standard error is this much larger because the head was cho
 SUREST = 0.5  # share of the rounds that played the best guess; the others are not sure enough
 NARROWED = 1.65  # an interval is this much wider where a smaller head was taken, for being low, perhaps by chance
 Z = 1.959963984540054  # 95 %
+USUAL = 2.0**-20  # the largest number of rows in usual units is at least this, and at most one over it
 
 Share = tuple[float, float, int]  # mean, its standard error, and of how many rounds
 
@@ -64,12 +65,11 @@ def rates_from_moments(
     >>> estimate.identified, abs(estimate.false_positive - 0.1) < 0.02, abs(estimate.false_negative - 0.3) < 0.03
     (True, True, True)
     """
-    if not ridge > 0:
-        raise ValueError(f"ridge is {ridge}; it must be positive")
+    check_number("ridge", ridge, lambda ridge: 0 < ridge < np.inf, "it must be positive and finite")
     known = known_classes(n_classes, classes)
     coded = actions if classes is None else find_labels(actions, known)
     rows, played, seen, chances = check_log(X, coded, feedback, probabilities, len(known))
-    scores = held_out_scores(narrow(rows), played, seen, len(known), ridge)
+    scores = held_out_scores(narrow(of_usual_size(rows)), played, seen, len(known), ridge)
     terms, weights = exploration_terms(scores, played, seen, chances)
     moment = ExplorationMoment.of(terms, weights)
     return combine(scores, played, seen, moment)
@@ -154,7 +154,25 @@ def combine(
     error0 = float(np.hypot(moment.error * n_classes, error1) / (n_classes - 1))
     rho0, error0 = with_known_wrong(rho0, error0, *(known_wrong or _by_scores(feedback[sure_wrong])))
     near0 = (min(max(rho0 - Z * error0, 0.0), 1.0), max(min(rho0 + Z * error0, 1.0), 0.0))
-    return clipped_estimate((min(max(rho0, 0.0), 1.0), rho1), (near0, near1), moment.effective_rounds, count)
+    reason = ""
+    if 1 - rho0 - rho1 <= Z * np.hypot(error0, error1):
+        near0 = near1 = (0.0, 1.0)
+        reason = (
+            "the rates are not identified: the regression's best guesses are praised no more than actions at random, "
+            "so that X does not tell which action is right, or the answers do not"
+        )
+    return clipped_estimate((min(max(rho0, 0.0), 1.0), rho1), (near0, near1), moment.effective_rounds, count, reason)
+
+
+def of_usual_size(rows: Any) -> Any:
+    """Very large or small rows scaled to about one, by a power of two that leaves their digits as they are.
+
+    They are kept in float32, where squares of other units could be too large or too small for any number.
+    """
+    largest = max(float(rows.max()), -float(rows.min()))
+    if largest == 0 or USUAL <= largest <= 1 / USUAL:
+        return rows
+    return rows * 2.0 ** -max(int(np.frexp(largest)[1]), -1000)
 
 
 def exploration_terms(scores: Floats, actions: Codes, feedback: Floats, probabilities: Floats) -> tuple[Floats, Floats]:

@@ -11,10 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisewise._inputs import Codes, find_labels
+from noisewise._loops import state as codes
 from noisewise.noise._actions import known_classes
 from noisewise.online._core import RoundLearner
 from noisewise.online._decision import NUMBERS, TRUTHS, Decision
-from noisewise.online._rows import NOT_FINITE, check_rows, feature_names, kept_row, one_row, refuse_other_names
+from noisewise.online._rows import (
+    adds_up,
+    check_rows,
+    feature_names,
+    kept_row,
+    one_row,
+    refuse_other_names,
+    unusable_row,
+)
 
 
 class FeedbackLearner(RoundLearner):
@@ -45,11 +54,22 @@ class FeedbackLearner(RoundLearner):
         row = one_row(x, None, dtype)
         width = x.shape[-1] if isinstance(row, tuple) else len(row)
         if not np.isfinite(row[1] if isinstance(row, tuple) else row).all():
-            raise ValueError(NOT_FINITE.format(row=0))
-        self._start(width, dtype)
+            raise unusable_row(row)
+        with self._all_or_nothing():
+            self._start(width, dtype)
+            row = kept_row(row, width, self.table_.dtype)
+            self._refuse_endless(row)
         if (names := feature_names(x)) is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
-        return row if isinstance(row, tuple) else row.astype(self.table_.dtype, copy=False)
+        return row
+
+    def _refuse_endless(self, row: Any) -> None:
+        """Refuse a first row whose squares are too large, as the loops would, but before anything is kept."""
+        numbers = row[1] if isinstance(row, tuple) else row
+        if self.integers_[codes.COVARIANCE] == codes.IDENTITY:
+            numbers = numbers.astype(np.float64)  # as lengths are then added up
+        if self.integers_[codes.RULE] != codes.ADDITIVE and not adds_up(numbers):
+            raise unusable_row(row)
 
     def _rows(self, X: Any) -> Any:
         if hasattr(self, "table_"):

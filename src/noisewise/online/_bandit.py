@@ -21,7 +21,7 @@ from noisewise.online._core import blank_log, chance_state, loops
 from noisewise.online._decision import Decision, History, round_probabilities
 from noisewise.online._policies import Policy, UpperConfidence
 from noisewise.online._rates import Noise, flip_rates, rates_as_noise
-from noisewise.online._rows import NOT_FINITE, refuse_unusable
+from noisewise.online._rows import refuse_endless, unusable_row
 from noisewise.online._rules import Confidence, Rule
 from noisewise.online._signals import FEEDBACK_SIGNALS, signal_code
 from noisewise.online._weighing import check_missing, learn_weighed, read_answers, run_weighed
@@ -110,7 +110,7 @@ class BanditClassifier(FeedbackLearner):
         else:
             code, best, probability = loops().decide_dense(*state, row, scratch, allowed)
         if code < 0:
-            raise ValueError(NOT_FINITE.format(row=0))
+            raise unusable_row(row)
         maker = self._maker or self._sign()
         number = self.n_decisions_
         self.n_decisions_ = number + 1
@@ -239,12 +239,12 @@ class BanditClassifier(FeedbackLearner):
 
     def _go(self, rows: Any, log: Log) -> None:
         if self.missing == "auto":
-            refuse_unusable(rows)
+            refuse_endless(rows.astype(self.table_.dtype, copy=False))
             run_weighed(self, rows, log)
         elif hasattr(self, "weigher_"):
             raise ValueError("this learner weighs answers by who gave them; learn from decisions, with person=")
         elif not hasattr(self, "tracker_"):
             self._run(rows, log)
         else:
-            refuse_unusable(rows)
+            refuse_endless(rows.astype(self.table_.dtype, copy=False))
             _blocks.run(self, rows, log)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from noisewise._inputs import Chance
@@ -131,7 +132,8 @@ def corrected_ucwl(
         raise ValueError("noise= tells the rates and tracker= finds them; give one of the two")
     if noise is None:
         tracker = default_tracker(n_classes, classes) if tracker is None else tracker
-        policy = UpperConfidence(width_in_std, exploration, min(1.0, 5 * exploration))
+        policy = UpperConfidence(width_in_std, exploration)  # refuses what is no share
+        policy = replace(policy, first_exploration=min(1.0, 5 * exploration))
     return made_of(
         policy,
         Confidence(confidence, C),

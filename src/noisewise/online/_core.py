@@ -18,7 +18,7 @@ from noisewise._inputs import Chance, Codes, Floats, generator
 from noisewise._loops import state as codes
 from noisewise._loops.state import Log, State
 from noisewise.online._policies import Policy
-from noisewise.online._rows import NOT_FINITE, check_rows, csr_parts, refuse_unusable, writable
+from noisewise.online._rows import TOO_LARGE, adds_up, check_rows, csr_parts, refuse_unusable, unusable_row, writable
 from noisewise.online._rules import Rule
 
 COVARIANCES = {"diagonal": codes.DIAGONAL, "full": codes.FULL}
@@ -63,8 +63,8 @@ class RoundLearner(BaseEstimator):
         numbers = rule.numbers()
         kind = COVARIANCES[covariance] if numbers.second_order else codes.IDENTITY
         shrink = numbers.shrink
-        if signal == codes.VALUE and shrink == codes.ALONE:
-            shrink = codes.DROP  # what is regressed beside the feedback must shrink with it
+        if kind == codes.FULL or (signal == codes.VALUE and shrink == codes.ALONE):
+            shrink = codes.DROP  # a full one stays as it is; what is regressed beside feedback must shrink with it
         n_classes = len(flip_rates)
         n_columns = 2 * n_classes if signal == codes.VALUE else n_classes
         if kind == codes.FULL:
@@ -137,16 +137,17 @@ class RoundLearner(BaseEstimator):
         else:
             finite = loops().learn_dense(*state, row, scratch, code, best, probability, answer)
         if not finite:
-            raise ValueError(NOT_FINITE.format(row=0))
+            raise unusable_row(row)
 
     def _run(self, X: Any, log: Log) -> None:
-        """Play or relive all rows; if one is not finite, nothing has happened."""
+        """Play or relive all rows; if one can't be learnt from, nothing has happened."""
         state = self._state()
         X = X.astype(self.table_.dtype, copy=False)  # another type only where a full covariance asks for float64
         untouched = not self.integers_[codes.ROUNDS]  # every row of the table is then still as the first
         looked = not untouched and X.size < self.table_.size  # looking first is then cheaper than a copy to go back to
         if looked:
             refuse_unusable(X)
+            looked = adds_up(X)
         before = (
             [] if looked else [state.table[: 1 if untouched else None].copy(), *(part.copy() for part in state[1:])]
         )
@@ -158,6 +159,7 @@ class RoundLearner(BaseEstimator):
             for part, old in zip(state, before):
                 part[...] = old
             refuse_unusable(X)
+            raise ValueError(TOO_LARGE.format(row=refused))
 
     def _weights(self) -> NDArray[Any]:
         """Mean weights, of shape (n_features, n_columns)."""

@@ -11,7 +11,7 @@ from scipy.stats import t as student
 from sklearn.base import clone
 from sklearn.neural_network import MLPClassifier
 
-from noisewise._inputs import Floats
+from noisewise._inputs import Floats, check_number
 from noisewise.noise import anchor_scores
 from noisewise.noise._rate_estimate import RateEstimate, clipped_estimate
 from noisewise.noise._rounds import check_log, check_n_classes
@@ -72,8 +72,8 @@ class NREst(PlainState):
         check_n_classes(n_classes)
         if classifier is not None and not (hasattr(classifier, "get_params") and hasattr(classifier, "predict_proba")):
             raise ValueError(f"{classifier!r} has no predict_proba; a classifier that gives probabilities is needed")
-        if quantile is not None and not 0 < quantile <= 1:
-            raise ValueError(f"the quantile is {quantile}; it must lie above 0 and at most at 1")
+        if quantile is not None:
+            check_number("quantile", quantile, lambda share: 0 < share <= 1, "it must lie above 0 and at most at 1")
         self.n_classes = n_classes
         self.classifier = classifier
         self.quantile = quantile

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from noisewise._inputs import Codes, Floats
+from noisewise._inputs import Codes, Floats, check_number
 from noisewise.noise import Estimate
 from noisewise.noise._rounds import narrow
 from noisewise.online._logs import FeedbackLog
@@ -59,8 +59,7 @@ def off_policy_value(
     """
     if method not in METHODS:
         raise ValueError(f"method is {method!r}; known are {', '.join(map(repr, METHODS))}")
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence is {confidence}; it is a probability between 0 and 1")
+    check_number("confidence", confidence, lambda chance: 0 < chance < 1, "it is a probability between 0 and 1")
     if not isinstance(log, FeedbackLog):
         raise ValueError(f"log is {log!r:.60}; a FeedbackLog is needed, which holds what was played and heard")
     if len(log) < 2:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
 NOT_FINITE = "Input X contains NaN or infinity in row {row}; fill it in or drop the row"
+TOO_LARGE = "Input X contains numbers in row {row} whose squares are too large to be added up; scale the features down"
 
 
 def check_rows(model: Any, X: Any, reset: bool, dtype: Any = None) -> Any:
@@ -29,7 +30,7 @@ def check_rows(model: Any, X: Any, reset: bool, dtype: Any = None) -> Any:
 def refuse_unusable(X: Any) -> None:
     """Refuse rows with NaN or infinity, or with columns that do not exist."""
     if sp.issparse(X):
-        _refuse_columns(X)
+        refuse_columns(X)
         if np.isfinite(X.data.sum()):  # the sum alone is cheaper
             return
         finite, last = np.isfinite(X.data), X.indptr[1:]
@@ -41,9 +42,38 @@ def refuse_unusable(X: Any) -> None:
         raise ValueError(NOT_FINITE.format(row=int(np.argmin(finite))))
 
 
+def refuse_endless(X: Any) -> None:
+    """Refuse what `refuse_unusable` does, and rows whose squared length is beyond all numbers of their type."""
+    refuse_unusable(X)
+    if adds_up(X):
+        return
+    with np.errstate(over="ignore"):
+        lengths = X.multiply(X).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", X, X)
+    if not np.isfinite(lengths).all():
+        raise ValueError(TOO_LARGE.format(row=int(np.argmin(np.isfinite(lengths)))))
+
+
+def adds_up(X: Any) -> bool:
+    """Whether all numbers of X are finite, and their squares, all added up: then those of every row are."""
+    numbers = X.data if sp.issparse(X) else X
+    return bool(np.isfinite(np.vdot(numbers, numbers)))
+
+
+def unusable_row(row: Any) -> ValueError:
+    """What is wrong with the row of a decision that the loops refused."""
+    numbers = row[1] if isinstance(row, tuple) else row
+    return ValueError((TOO_LARGE if np.isfinite(numbers).all() else NOT_FINITE).format(row=0))
+
+
 def check_csr(X: Any) -> Any:
     """A CSR matrix in canonical form, whose rows lie within its numbers."""
-    if (np.diff(X.indptr) < 0).any() or X.indptr[-1] > min(len(X.indices), len(X.data)):
+    starts = X.indptr
+    if (
+        len(starts) != X.shape[0] + 1
+        or starts[0] < 0
+        or (np.diff(starts) < 0).any()
+        or starts[-1] > min(len(X.indices), len(X.data))
+    ):
         raise ValueError("X has rows that do not lie within its numbers (indptr); make the CSR matrix anew")
     if not X.has_canonical_format:
         X = X.copy()
@@ -51,7 +81,8 @@ def check_csr(X: Any) -> Any:
     return X
 
 
-def _refuse_columns(X: Any) -> None:
+def refuse_columns(X: Any) -> None:
+    """Refuse column numbers of a sparse matrix that do not exist."""
     if X.nnz and (X.indices.min() < 0 or X.indices.max() >= X.shape[1]):
         raise ValueError(f"X has column numbers outside 0 to {X.shape[1] - 1}")
 
@@ -73,7 +104,7 @@ def writable(array: NDArray[Any]) -> NDArray[Any]:
 def csr_parts(X: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Row starts, column numbers and values; without a copy where the numbers fit."""
     if X.indices.itemsize > 4:
-        _refuse_columns(X)  # a number too large to narrow
+        refuse_columns(X)  # a number too large to narrow
     narrow = writable(X.indices.astype(np.int32, copy=False))
     indices = narrow.view(np.uint32)  # the loops then need no test for negative numbers
     return writable(X.indptr.astype(np.int64, copy=False)), indices, writable(X.data)
@@ -85,13 +116,15 @@ def one_row(x: Any, n_features: int | None, dtype: Any) -> Any:
         return x.copy()  # the common case, quickly
     if sp.issparse(x):
         row = sp.csr_array(x.reshape(1, -1) if x.ndim == 1 else x)
-        if row.shape[0] != 1:
-            raise ValueError(f"one row is needed, not {row.shape[0]}")
+        if row.shape[0] != 1 or not row.shape[1]:
+            raise ValueError(f"one row of features is needed; this has shape {row.shape}")
         _check_width(row.shape[1], n_features)
+        _refuse_complex(row.dtype)
         row = check_csr(row)
-        _refuse_columns(row)
+        refuse_columns(row)
         return csr_parts(row)[1].copy(), row.data.astype(dtype)
     given = x.to_numpy() if hasattr(x, "to_numpy") else x
+    _refuse_complex(getattr(given, "dtype", None))
     try:
         dense = np.array(given, dtype=dtype)
     except (TypeError, ValueError):
@@ -132,6 +165,11 @@ def kept_row(row: Any, n_features: int, dtype: Any) -> Any:
         outside = indices[(indices < 0) | (indices >= n_features)][0]
         raise ValueError(f"the row has a column {outside}; the learner was given {n_features} before")
     return indices.astype(np.uint32, copy=False), values.astype(dtype, copy=False)
+
+
+def _refuse_complex(dtype: Any) -> None:
+    if getattr(dtype, "kind", "f") == "c":  # numpy would drop the imaginary part
+        raise ValueError("one row of real numbers is needed, not of complex ones; give both parts as features")
 
 
 def _check_width(given: int, n_features: int | None) -> None:

@@ -96,7 +96,7 @@ class Adaptive:
     regularisation: float = 1.0
 
     def __post_init__(self) -> None:
-        _check_positive("regularisation", self.regularisation)
+        _check_finite("regularisation", self.regularisation)
 
     def numbers(self) -> RuleNumbers:
         """The rule as numbers."""
@@ -118,7 +118,7 @@ class Herd:
     variant: str = "project"
 
     def __post_init__(self) -> None:
-        check_number("C", self.C, lambda step: 0 < step < inf, "it must be positive and finite")
+        _check_finite("C", self.C)
         _check_variant(self.variant, ("project", "drop", "exact"))
 
     def numbers(self) -> RuleNumbers:
@@ -141,7 +141,7 @@ class LeastSquares:
     projection: bool = False
 
     def __post_init__(self) -> None:
-        _check_positive("ridge", self.ridge)
+        _check_ridge(self.ridge)
 
     def numbers(self) -> RuleNumbers:
         """The rule as numbers."""
@@ -161,7 +161,7 @@ class SecondOrderPerceptron:
     ridge: float = 1.0
 
     def __post_init__(self) -> None:
-        _check_positive("ridge", self.ridge)
+        _check_ridge(self.ridge)
 
     def numbers(self) -> RuleNumbers:
         """The rule as numbers."""
@@ -173,6 +173,15 @@ Rule = Additive | PassiveAggressive | Confidence | Adaptive | Herd | LeastSquare
 
 def _check_positive(name: str, number: float) -> None:
     check_number(name, number, lambda number: number > 0, "it must be positive")
+
+
+def _check_finite(name: str, number: float) -> None:
+    check_number(name, number, lambda number: 0 < number < inf, "it must be positive and finite")
+
+
+def _check_ridge(ridge: float) -> None:
+    wanted = "it must be positive, and at least 1e-30 and at most 1e+30"  # its inverse is a variance, also in float32
+    check_number("ridge", ridge, lambda ridge: 1e-30 <= ridge <= 1e30, wanted)
 
 
 def _check_variant(variant: str, known: tuple[str, ...]) -> None:

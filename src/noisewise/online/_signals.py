@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from noisewise._inputs import Floats
 from noisewise._loops import state as codes
 from noisewise.noise import FlipMatrix
+from noisewise.online._decision import check_feedback, check_probabilities
 
 
 def corrected_feedback(feedback: int, noise: FlipMatrix | None = None) -> float:
@@ -22,9 +23,10 @@ def corrected_feedback(feedback: int, noise: FlipMatrix | None = None) -> float:
     >>> round(corrected_feedback(1, FlipMatrix.binary(false_positive=0.2, false_negative=0.3)), 3)
     1.6
     """
+    heard = check_feedback(feedback)
     if noise is None:
-        return float(feedback)
-    return float(noise.unbiased_targets(np.array([int(feedback)]))[0, 1])
+        return float(heard)
+    return float(noise.unbiased_targets(np.array([heard]))[0, 1])
 
 
 def label_signal(n_classes: int, true: int, greedy: int) -> Floats:
@@ -33,10 +35,7 @@ def label_signal(n_classes: int, true: int, greedy: int) -> Floats:
     >>> label_signal(3, true=2, greedy=0)
     array([-1.,  0.,  1.])
     """
-    signal = np.zeros(n_classes)
-    signal[true] += 1
-    signal[greedy] -= 1
-    return signal
+    return _only(n_classes, true, 1) - _only(n_classes, greedy, 1)
 
 
 def rival_signal(scores: ArrayLike, true: int) -> Floats:
@@ -46,7 +45,7 @@ def rival_signal(scores: ArrayLike, true: int) -> Floats:
     array([ 0.,  1., -1.])
     """
     others = np.array(scores, dtype=float)
-    others[true] = -np.inf
+    others[_only(len(others), true, 1) > 0] = -np.inf
     return label_signal(len(others), true, int(np.argmax(others)))
 
 
@@ -58,10 +57,8 @@ def importance_signal(
     >>> importance_signal(3, action=2, greedy=0, probability=0.25, feedback=1)
     array([-1.,  0.,  4.])
     """
-    signal = np.zeros(n_classes)
-    signal[action] += corrected_feedback(feedback, noise) / probability
-    signal[greedy] -= 1
-    return signal
+    weight = corrected_feedback(feedback, noise) / float(check_probabilities(probability))
+    return _only(n_classes, action, weight) - _only(n_classes, greedy, 1)
 
 
 def sign_signal(n_classes: int, action: int, feedback: int) -> Floats:
@@ -72,8 +69,14 @@ def sign_signal(n_classes: int, action: int, feedback: int) -> Floats:
     >>> sign_signal(3, action=1, feedback=0)
     array([ 0., -1.,  0.])
     """
+    return _only(n_classes, action, 1 if check_feedback(feedback) else -1)
+
+
+def _only(n_classes: int, place: int, value: float) -> Floats:
+    if not 0 <= place < n_classes:
+        raise ValueError(f"a class is {place}; the {n_classes} classes are numbered from 0 to {n_classes - 1}")
     signal = np.zeros(n_classes)
-    signal[action] = 1 if feedback else -1
+    signal[place] = value
     return signal
 
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from noisewise._inputs import Floats
+from noisewise._inputs import Floats, check_number
 from noisewise.noise._moments import ExplorationMoment, combine, exploration_terms, plateau
-from noisewise.noise._rate_estimate import RateEstimate
+from noisewise.noise._rate_estimate import RateEstimate, clipped_estimate
 from noisewise.noise._rounds import RIDGE, check_log, check_n_classes, leave_one_out, narrow
 from noisewise.online._refits import PlainState
 from noisewise.online._second_look import surely_wrong
@@ -70,11 +70,10 @@ class RateTracker(PlainState):
         n_kept: int | None = None,
     ) -> None:
         check_n_classes(n_classes)
-        if n_kept is not None and n_kept < 1:
-            raise ValueError(f"n_kept is {n_kept}; it is a number of rounds, 1 or more")
+        if n_kept is not None and (not isinstance(n_kept, int | np.integer) or n_kept < 1):
+            raise ValueError(f"n_kept is {n_kept!r}; it is a number of rounds, 1 or more")
         for name, share in (("exploration", exploration), ("first_exploration", first_exploration)):
-            if not 0 <= share <= 1:
-                raise ValueError(f"{name} is {share}; a share of the rounds lies between 0 and 1")
+            check_number(name, share, lambda share: 0 <= share <= 1, "a share of the rounds lies between 0 and 1")
         self.n_classes = n_classes
         self.exploration = exploration
         self.first_exploration = first_exploration
@@ -92,9 +91,16 @@ class RateTracker(PlainState):
         return self.first_exploration if self.n_rounds < self.first_rounds else self.exploration
 
     def observe(self, X: Any, actions: ArrayLike, probabilities: ArrayLike, feedback: ArrayLike) -> None:
-        """Take in rounds: features, played actions, the probabilities they were drawn with, and the feedback."""
+        """Take in rounds: features, played actions, the probabilities they were drawn with, and the feedback.
+
+        Rounds whose rows are too long for float32, in which all are kept, are left out.
+        """
         checked, played, seen, chances = check_log(X, actions, feedback, probabilities, self.n_classes)
-        rows = narrow(checked)
+        with np.errstate(over="ignore"):
+            rows = narrow(checked)
+            short = np.isfinite(np.einsum("ij,ij->i", rows, rows))
+        if not short.all():
+            rows, played, seen, chances = rows[short], played[short], seen[short], chances[short]
         if self.gram is None:
             self._start(rows.shape[1])
         if rows.shape[1] != self.moments.shape[1]:
@@ -107,6 +113,9 @@ class RateTracker(PlainState):
         """The rates now, with intervals, or the reason why one of them can't be found."""
         if self.gram is None:
             raise ValueError("no rounds observed yet; call `observe` first")
+        if not self.n_rounds:
+            reason = "the rates are not identified: all rows are too long for float32; scale the features down"
+            return clipped_estimate((0.0, 0.0), ((0.0, 1.0), (0.0, 1.0)), 0.0, 0, reason)
         guessed = self.kept_rounds(0)
         rows, labels = _joined([guessed, self.kept_rounds(1)])
         played, seen = labels[:, 0].astype(np.intp), labels[:, 1].astype(np.float64)

@@ -19,7 +19,7 @@ from noisewise.online._decision import check_feedbacks
 from noisewise.online._missing import MissingTracker
 from noisewise.online._people import PeopleTracker
 from noisewise.online._refits import load_fit, weighted_step
-from noisewise.online._rows import NOT_FINITE
+from noisewise.online._rows import adds_up, unusable_row
 
 WAYS = ("drop", "no", "auto")
 
@@ -46,8 +46,8 @@ def read_answers(feedback: Any, missing: str) -> NDArray[np.int8]:
 def learn_weighed(learner: Any, row: Any, code: int, answer: int, person: Hashable | None) -> None:
     """Learn one answer with the target and weight that are believed of it; now and then judge all rounds again."""
     x = _dense(row, learner.n_features_in_)
-    if not np.isfinite(x).all():
-        raise ValueError(NOT_FINITE.format(row=0))
+    if not adds_up(x):
+        raise unusable_row(x)
     try:
         hash(person)
     except TypeError:

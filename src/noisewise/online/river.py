@@ -8,7 +8,6 @@ from __future__ import annotations
 import zlib
 from collections import deque
 from collections.abc import Hashable, Iterable, Sequence
-from math import isfinite
 from numbers import Real
 from typing import Any
 
@@ -28,6 +27,7 @@ from noisewise.online.recipes import arow
 CONSTANT = ()  # no feature of a dict has this name and a number
 FIRST_WIDTH = 16
 MOST_WAITING = 1000
+LARGEST = 1e150  # squares are added up
 
 
 def _bases() -> tuple[Any, Any]:
@@ -72,9 +72,13 @@ class RiverClassifier(RiverBase):
         _need_river()
         if model is not None and not isinstance(model, OnlineClassifier):
             raise ValueError(f"model is {model!r:.60}; one that learns from labels is needed, such as arow()")
-        labels = () if classes is None else classes
+        if isinstance(classes, str):
+            raise ValueError(f"classes is {classes!r}; a list of labels is needed")
+        labels = () if classes is None else list(classes)
         for label in labels:
             check_label(label, "classes", classes)
+        if len(set(labels)) < len(labels):
+            raise ValueError(f"classes is {classes!r:.60}; every label is named once")
         self.model = model
         self.classes = classes
         self.intercept = intercept
@@ -168,8 +172,8 @@ class RiverPolicy(RiverPolicyBase):
         _need_river()
         if not isinstance(learner, BanditClassifier):
             raise ValueError(f"learner is {learner!r:.60}; one that learns from feedback is needed, such as linucb()")
-        if n_features < 1:
-            raise ValueError(f"n_features is {n_features}; at least one column is needed")
+        if not isinstance(n_features, int | np.integer) or n_features < 1:
+            raise ValueError(f"n_features is {n_features!r}; at least one column is needed")
         super().__init__(reward_obj=reward_obj, burn_in=burn_in)
         self.learner = learner
         self.n_features = n_features
@@ -183,6 +187,7 @@ class RiverPolicy(RiverPolicyBase):
         if len(reward_args) != 1:
             raise ValueError("one reward is needed: 1 (right) or 0 (wrong)")
         feedback = check_feedback(reward_args[0])
+        check_label(arm_id, "arm_id", arm_id)
         (row, new), key = self._row(context), _key(arm_id, context)
         place = next((place for place, (waiting, _) in enumerate(self._waiting) if waiting == key), None)
         if place is not None:  # the pull that has waited longest, where there were several of the same
@@ -227,12 +232,14 @@ def _features(x: dict[Hashable, Any], intercept: bool) -> dict[Hashable, float]:
     """Features by name, in an order that does not depend on the dict's."""
     features: dict[Hashable, float] = {CONSTANT: 1.0} if intercept else {}
     for name, value in x.items():
+        is_number = isinstance(value, Real | np.bool_)
         if isinstance(value, str):
             features[name, "=", value] = 1.0
-        elif isinstance(value, Real | np.bool_) and isfinite(value):
+        elif is_number and abs(value) <= LARGEST:
             features[name] = float(value)
         elif value is not None:
-            raise ValueError(f"feature {name!r} is {value!r}; numbers, words and None (missing) can be learnt from")
+            wanted = f"numbers up to {LARGEST:g}, words and None (missing) can be learnt from"
+            raise ValueError(f"feature {name!r} is {value!r:.60}; {wanted}")
     return dict(sorted(features.items(), key=lambda item: repr(item[0])))
 
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import minimize_scalar
 
+from noisewise._inputs import check_number
 from noisewise.noise import FlipMatrix
 from noisewise.online._rates import flip_rates
 
@@ -98,8 +99,7 @@ def mistake_bound(
     (15406, 193650)
     """
     _check_positive(horizon=horizon, complexity=complexity)
-    if not 0 <= hinge_loss < np.inf:
-        raise ValueError(f"hinge_loss is {hinge_loss}; it is a sum of losses, 0 or more")
+    check_number("hinge_loss", hinge_loss, lambda loss: 0 <= loss < np.inf, "it is a sum of losses, 0 or more")
     A1, A2 = second_moments(n_classes, gamma, noise, moments)
     spread = max(A1 * complexity, float(np.sqrt(A2 * complexity * horizon)))
     return float(hinge_loss + np.sqrt(A1 * complexity * hinge_loss) + 3 * spread + gamma * horizon)
@@ -186,11 +186,10 @@ def _checked_rates(n_classes: int, noise: FlipMatrix | None) -> tuple[float, flo
 
 
 def _check_gamma(gamma: float, most: float) -> None:
-    if not 0 < gamma <= most:
-        raise ValueError(f"gamma is {gamma}; the share of uniform rounds must be above 0 and at most {most:g} here")
+    wanted = f"the share of uniform rounds must be above 0 and at most {most:g} here"
+    check_number("gamma", gamma, lambda share: 0 < share <= most, wanted)
 
 
 def _check_positive(**numbers: float) -> None:
     for name, value in numbers.items():
-        if not 0 < value < np.inf:
-            raise ValueError(f"{name} is {value}; it must be positive and finite")
+        check_number(name, value, lambda number: 0 < number < np.inf, "it must be positive and finite")
