@@ -150,6 +150,37 @@ def test_short_logs_use_quantiles_and_long_ones_counts():
     assert np.abs(short.false_negative - rates[:, 1]).mean() < 0.15
 
 
+def rare_label(n_rounds, rng):
+    """Rows of four overlapping classes, of which the last is rare."""
+    centres = rng.normal(size=(4, 10))
+    y = rng.choice(4, size=n_rounds, p=[0.32, 0.32, 0.32, 0.04])
+    X = 2.25 * (centres / np.linalg.norm(centres, axis=1, keepdims=True))[y] + rng.normal(size=(n_rounds, 10))
+    return np.column_stack([X / np.linalg.norm(X, axis=1, keepdims=True), np.full(n_rounds, 0.3)]), y
+
+
+def test_a_label_that_is_rarely_right_is_not_taken_for_one_that_is_rarely_said_to_be():
+    rng = np.random.default_rng(20)
+    X, y = rare_label(2_500, rng)
+    actions = np.where(rng.random(len(y)) < 0.7, y, rng.integers(4, size=len(y)))
+    feedback = FlipMatrix.binary(0.2, 0.2).corrupt((actions == y).astype(int), rng).astype(float)
+    found = action_rates(X, actions, feedback, 4)
+    assert not found.on
+    assert found.false_negative[3] < 0.42  # over a half, if all labels are taken to be right equally often
+
+
+def test_estimating_equal_rates_costs_little_while_it_learns_where_a_label_is_rare():
+    excess = []
+    for seed in range(3):
+        X, y = rare_label(6_000, np.random.default_rng(seed))
+        noise = FlipMatrix.binary(0.2, 0.2)
+        played = [
+            linucb(4, random_state=seed, **options).play(X, y, noise, rng=seed).mistake_rate
+            for options in ({}, {"rates": "action"})
+        ]
+        excess.append(played[1] - played[0])
+    assert np.mean(excess) < 0.05
+
+
 def test_an_action_never_played_gets_the_pooled_rates():
     X, actions, feedback = log_of(np.full((10, 2), 0.2), 6_000, np.random.default_rng(19))
     kept = actions != 7

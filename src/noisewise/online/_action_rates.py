@@ -19,6 +19,7 @@ LEAST_SIGNAL = 0.1  # 1 - rho0 - rho1 is kept above it
 USELESS = 0.15  # below it an action is judged by elimination: its own feedback says next to nothing
 COUNTING_FROM = 3000  # rounds; before, quantiles of the scores are better than counts
 GATE = 1e-5  # p-value below which the rates are taken to differ
+LEAST_SHARE, LOOKS = 0.2, 3  # an action is taken to be right in this part of an even share of the rounds at least
 TURNS, FULL_TURNS, CLOSE = 12, 5, 0.002
 
 
@@ -117,9 +118,7 @@ def action_rates(X: Floats, actions: Codes, feedback: Floats, n_actions: int, ri
     """
     fit = fit_ridge(X, actions, feedback, n_actions, ridge)
     scores, baseline = left_out_scores(fit, X, actions, feedback)
-    middle = np.quantile(scores, (1 - 1 / n_actions) / 2, axis=0)  # of the wrong ones, if all are right equally often
-    high = np.quantile(scores, 1 - 1 / (2 * n_actions), axis=0)
-    rates = keep_signal(np.clip(middle, 0, 1), np.clip(1 - high, 0, 1))
+    rates = likely_rates(scores, baseline)
     counts = _count(scores, baseline, rates, actions, feedback)
     if len(X) > COUNTING_FROM:
         for turn in range(TURNS):
@@ -131,6 +130,23 @@ def action_rates(X: Floats, actions: Codes, feedback: Floats, n_actions: int, ri
                 break
     p_value = min(equal_shares_p_value(*counts[:2]), equal_shares_p_value(*counts[2:]))
     return ActionRates(rates[0], rates[1], counts[1], counts[3], p_value, p_value < GATE)
+
+
+def likely_rates(scores: Floats, baseline: Floats) -> Floats:
+    """Both rates of each action from the middle of its scores where it is likely wrong, and where it is likely right.
+
+    An action is taken to be right in as many rounds as it looks best in, though not in fewer than a fifth of its even
+    share: one that is never said to be right may be. What looks best is looked at again through the rates.
+    """
+    n, n_actions = scores.shape
+    rates = np.zeros((2, n_actions))
+    for _ in range(LOOKS):
+        best = corrected_scores(scores, baseline, rates).argmax(axis=1)
+        shares = np.maximum(np.bincount(best, minlength=n_actions) / n, LEAST_SHARE / n_actions)
+        middles = [np.quantile(s, [(1 - share) / 2, 1 - share / 2]) for s, share in zip(scores.T, shares)]
+        wrong, right = np.transpose(middles)
+        rates = keep_signal(np.clip(wrong, 0, 1), np.clip(1 - right, 0, 1))
+    return rates
 
 
 def corrected_scores(scores: Floats, baseline: Floats, rates: Floats) -> Floats:
