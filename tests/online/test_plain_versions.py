@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import norm
 
 from noisewise import FlipMatrix
-from noisewise.online import recipes
+from noisewise.online import LeastSquares, OnlineClassifier, recipes
 
 K, D = 4, 6
 NOISE = FlipMatrix.binary(false_positive=0.2, false_negative=0.1)
@@ -58,6 +58,10 @@ def herd(C, m, v):
     return ((1 - m) / (v + 1 / C), (C**2 * v + 2 * C) / (1 + C * v) ** 2) if m < 1 else (0, 0)
 
 
+def least_squares(m, v):
+    return (1 - m) / (v + 1), 1 / (v + 1)
+
+
 class Plain:
     """Means and full covariances of all classes; `diagonal` drops what is off the diagonal after each step."""
 
@@ -107,6 +111,8 @@ LABEL_CASES = {
     "mscw_II": (recipes.mscw(0.8, 0.3, "II"), lambda m, v: scw2(0.8, 0.3, m, v), True, True),
     "arow": (recipes.arow(2.0), lambda m, v: arow(2.0, m, v), True, True),
     "arow_full": (recipes.arow(2.0, "full"), lambda m, v: arow(2.0, m, v), True, False),
+    "least_squares": (OnlineClassifier(LeastSquares()), least_squares, True, True),
+    "least_squares_full": (OnlineClassifier(LeastSquares(), covariance="full"), least_squares, True, False),
     "nherd_drop": (recipes.nherd(0.7, "drop"), lambda m, v: herd(0.7, m, v), True, True),
     "nherd_full": (recipes.nherd(0.7, "full"), lambda m, v: herd(0.7, m, v), True, False),
 }

@@ -6,9 +6,15 @@ import pytest
 from noisewise import FlipMatrix
 from noisewise.noise import rates_from_moments
 from noisewise.online import (
+    Additive,
+    BanditClassifier,
+    Confidence,
     FeedbackLog,
+    LeastSquares,
     NREst,
+    OnlineClassifier,
     RateTracker,
+    SecondOrderPerceptron,
     corrected_feedback,
     importance_signal,
     label_signal,
@@ -82,3 +88,21 @@ def test_any_other_ridge_gives_scores_that_are_numbers(ridge):
 def test_of_parameters(call, said):
     with pytest.raises(ValueError, match=said):
         call()
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        BanditClassifier(rule=Additive(), signal="value", n_classes=2),
+        BanditClassifier(rule=Confidence(), signal="value", n_classes=2),
+        BanditClassifier(rule=LeastSquares(), signal="importance_rival", n_classes=2),
+        BanditClassifier(rule=SecondOrderPerceptron(), signal="sign", n_classes=2),
+        BanditClassifier(rule=SecondOrderPerceptron(), signal="value", n_classes=2),
+        OnlineClassifier(SecondOrderPerceptron()),
+    ],
+)
+def test_a_rule_whose_steps_the_signal_does_not_take_is_refused(model):
+    learn = model.play if isinstance(model, BanditClassifier) else model.fit
+    with pytest.raises(ValueError, match=r"does not go with .*; 'value' takes LeastSquares\(\)"):
+        learn(np.eye(2), [0, 1])
+    assert not hasattr(model, "table_")

@@ -41,7 +41,8 @@ def rates_from_moments(
     A ridge regression of the feedback on (x, action), each round scored without itself, finds the rounds where the
     played action is surely right: the share of "wrong" there is rho1. Weighting by the logged probabilities gives the
     mean feedback of an action drawn at random, which is rho0 + (1 - rho0 - rho1) / n_classes. Both rest on exactly one
-    action being right for each row: clicks on adverts, of which several or none may please, have no such rates.
+    action being right for each row: clicks on adverts, of which several or none may please, have no such rates. Where
+    the best guesses are praised no more than actions at random, neither rate is identified, whatever they came out as.
 
     Parameters
     ----------

@@ -20,6 +20,7 @@ from noisewise._loops.state import Log, State
 from noisewise.online._policies import Policy
 from noisewise.online._rows import TOO_LARGE, adds_up, check_rows, csr_parts, refuse_unusable, unusable_row, writable
 from noisewise.online._rules import Rule
+from noisewise.online._signals import check_pair
 
 COVARIANCES = {"diagonal": codes.DIAGONAL, "full": codes.FULL}
 
@@ -62,9 +63,10 @@ class RoundLearner(BaseEstimator):
             raise ValueError(f"rule is {rule!r:.60}; one such as Confidence() or Adaptive() is needed")
         numbers = rule.numbers()
         kind = COVARIANCES[covariance] if numbers.second_order else codes.IDENTITY
+        check_pair(signal, numbers.rule, rule)
         shrink = numbers.shrink
-        if kind == codes.FULL or (signal == codes.VALUE and shrink == codes.ALONE):
-            shrink = codes.DROP  # a full one stays as it is; what is regressed beside feedback must shrink with it
+        if kind == codes.FULL or (signal != codes.SIGN and shrink == codes.ALONE):
+            shrink = codes.DROP  # a full one stays as it is; only one signed answer is regressed alone
         n_classes = len(flip_rates)
         n_columns = 2 * n_classes if signal == codes.VALUE else n_classes
         if kind == codes.FULL:

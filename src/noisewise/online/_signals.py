@@ -90,6 +90,7 @@ SIGNALS = {
 }
 LABEL_SIGNALS = ("label", "rival")
 FEEDBACK_SIGNALS = ("importance", "sign", "value", "importance_rival")
+OWN_RULES = {codes.VALUE: codes.LEAST_SQUARES, codes.IMPORTANCE_RIVAL: codes.SECOND_ORDER}  # whose steps they take
 
 
 def signal_code(signal: str | Callable[..., Any], known: tuple[str, ...]) -> int:
@@ -98,3 +99,13 @@ def signal_code(signal: str | Callable[..., Any], known: tuple[str, ...]) -> int
     if name not in known:
         raise ValueError(f"signal is {name!r}; known are {', '.join(map(repr, known))}")
     return SIGNALS[name]
+
+
+def check_pair(signal: int, code: int, rule: Any) -> None:
+    """Refuse a rule whose steps a signal does not take."""
+    if code != OWN_RULES.get(signal, code) or (code == codes.SECOND_ORDER and signal not in OWN_RULES):
+        name = next(name for name, known in SIGNALS.items() if known == signal)
+        raise ValueError(
+            f"the signal {name!r} does not go with {rule!r}; 'value' takes LeastSquares(), 'importance_rival' takes "
+            "SecondOrderPerceptron(), and all others any rule but that"
+        )
