@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from noisewise._loops.compiled import COMPILING
 from noisewise.online import RateTracker, recipes
 from noisewise.online.river import RiverClassifier
 from refusals import assert_refused
 
 K, D = 3, 5
+pytestmark = [] if COMPILING else pytest.mark.filterwarnings("ignore:.* encountered in:RuntimeWarning")
 RECIPES = {
     "confidit": lambda: recipes.confidit(K, random_state=0),
     "ucwl": lambda: recipes.ucwl(K, random_state=0),
