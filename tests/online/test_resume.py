@@ -1,5 +1,6 @@
 """Every recipe, saved in mid-stream and loaded, goes on with the same bits."""
 
+import joblib
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -113,3 +114,19 @@ def test_a_row_held_for_learning_is_not_learnt_in_place_of_another(stream):
         for decision in (first, second):
             prompt.learn(decision, decision.action == y[i])
     assert late.table_.tobytes() == prompt.table_.tobytes()
+
+
+@pytest.mark.parametrize("make", [lambda: recipes.ucwl(3, random_state=0), lambda: recipes.rcine(3, random_state=0)])
+def test_a_model_that_joblib_maps_for_reading_goes_on_and_its_file_stays(make, tmp_path):
+    X, y = np.eye(3).repeat(20, axis=0), np.repeat(range(3), 20)
+    model = make()
+    model.play(X, y)
+    joblib.dump(model, tmp_path / "model")
+    kept = (tmp_path / "model").read_bytes()
+    mapped = joblib.load(tmp_path / "model", mmap_mode="r")
+    for learner in (model, mapped):
+        learner.play(X, y)
+        decision = learner.decide(X[0])
+        learner.learn(decision, 1)
+    assert np.array_equal(model.table_, mapped.table_)
+    assert (tmp_path / "model").read_bytes() == kept

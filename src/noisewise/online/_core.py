@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from copy import deepcopy
 from functools import cache
 from types import ModuleType
 from typing import Any
@@ -100,6 +101,10 @@ class RoundLearner(BaseEstimator):
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
         return {name: value for name, value in state.items() if name not in self._not_saved_}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        lent = "table_" in state and not state["table_"].flags.writeable  # by joblib, which maps files for reading
+        super().__setstate__(deepcopy(state) if lent else state)
 
     def _state(self) -> State:
         """The arrays of this moment; made anew only if one of them has been replaced, for speed row by row."""
