@@ -116,6 +116,15 @@ def test_standardised_columns_have_mean_zero_and_unit_variance(kind):
     assert found.factor[2] == 0
 
 
+@pytest.mark.parametrize(("columns", "expected"), [(1000, 500), (1001, 520)])
+def test_many_columns_are_seen_through_more_landmarks(columns, expected):
+    X = sp.random_array((520, columns), density=0.02, format="csr", rng=np.random.default_rng(0))
+    model = RobustRidgeClassifier().fit(X, np.arange(520) % 2)
+    assert model.ridge_.landmarks.rows.shape[0] == expected
+    fewer = RobustRidgeClassifier(n_landmarks=40).fit(X, np.arange(520) % 2)
+    assert fewer.ridge_.landmarks.rows.shape[0] == 40
+
+
 def test_each_further_row_is_looked_at_once(monkeypatch):
     """Linear in the rows: beyond those the ridge learns from, one visit a row, in blocks of bounded size."""
     monkeypatch.setattr(_ridge_fit, "FIT_ROWS", 600)

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from noisewise._inputs import Chance, Codes, Floats, check_binary_or_more, encode_labels, find_labels, generator
 from noisewise.labels._base import NoisyLabelClassifier, check_weights
+from noisewise.labels._nystroem import MOST_COLUMNS
 from noisewise.labels._ridge_fit import fit_pooled_ridge
 from noisewise.noise._calibration import read_noise
 from noisewise.noise._flip import FlipMatrix
@@ -32,7 +33,8 @@ class RobustRidgeClassifier(NoisyLabelClassifier):
     noise : FlipMatrix, optional
         The noise where it is known; else it is estimated.
     n_landmarks : int, optional
-        Landmarks of the kernels; 500 by default, up to 1000 with more than 25 classes.
+        Landmarks of the kernels; 500 by default, up to 1000 with more than 25 classes, and 1000 with more than 1,000
+        columns, which are seen through the landmarks alone.
     random_state : int, RandomState, Generator or None
         Draws landmarks and, of many rows, those to learn from. None gives the same draw every time.
 
@@ -93,7 +95,8 @@ class RobustRidgeClassifier(NoisyLabelClassifier):
         if self.n_landmarks is not None and self.n_landmarks < 1:
             raise ValueError(f"n_landmarks is {self.n_landmarks}; one or more are needed")
         rng = generator(0 if self.random_state is None else self.random_state)
-        n_landmarks = self.n_landmarks or max(500, min(20 * n_classes, 1000))
+        usual = 1000 if X.shape[1] > MOST_COLUMNS else max(500, min(20 * n_classes, 1000))
+        n_landmarks = self.n_landmarks or usual
         self.ridge_ = fit_pooled_ridge(X, codes, n_classes, n_landmarks, rng, weights=weights)
         self.scores_ = self.ridge_.honest_scores(X, codes)
         reading = read_noise(self.scores_, codes, noise, rng, weights=weights)
