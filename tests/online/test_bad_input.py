@@ -203,6 +203,8 @@ def test_parameters_that_cannot_work_are_refused_before_the_first_round(make, se
         ["a", None],
         ["a", pd.NA],
         pd.Index([1.5, None]),
+        {"a", "b"},
+        (label for label in "ab"),
     ],
 )
 def test_classes_that_are_no_labels_are_refused(classes):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ def known_classes(n_classes: int | None, classes: Sequence[Any] | None) -> NDArr
             raise ValueError(f"n_classes is {n_classes!r}; two or more labels are needed to choose from")
         return np.arange(n_classes)
     given = getattr(classes, "tolist", lambda: classes)()
-    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+    if isinstance(given, str | bytes | Set) or not isinstance(given, Collection):  # a set has no order
         raise ValueError(f"classes is {classes!r:.60}; a list of labels such as text or numbers is needed")
     labels = list(given)
     for label in labels:
