@@ -16,8 +16,8 @@ class RateEstimate:
     """Estimated flip rates of right/wrong feedback, with 95 % intervals and what they rest on.
 
     ``noise`` can be passed on wherever a noise is asked for. Where ``identified`` is false, ``reason`` says what is
-    missing, the rate that could not be found stands at 0, or at what it came out as, and its interval covers all that is
-    possible.
+    missing, the rate that could not be found stands at 0, or at what it came out as, and its interval covers all that
+    is possible.
     """
 
     noise: FlipMatrix
