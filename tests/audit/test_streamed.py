@@ -126,9 +126,8 @@ def test_the_audit_on_a_local_cluster_is_the_same(tmp_path):
     for number, start in enumerate(range(0, len(y), 3000)):
         frame[start : start + 3000].write_parquet(tmp_path / "parts" / f"{number}.parquet")
     lazy = pl.scan_parquet(tmp_path / "parts" / "*.parquet")
-    with threadpool_limits(1):  # as many as a worker has: sums by two threads are rounded otherwise
+    with threadpool_limits(1), dask_client(n_workers=2) as client:  # as many threads as a worker has: else sums differ
         whole = audit_labels(frame, y)
-    with dask_client(n_workers=2) as client:
         assert len(client.scheduler_info()["workers"]) == 2
         with dask_client(client.scheduler.address) as second:
             spread = audit_labels(lazy, y, client=second)
