@@ -30,7 +30,7 @@ def check_rows(model: Any, X: Any, reset: bool, dtype: Any = None) -> Any:
 def refuse_unusable(X: Any) -> None:
     """Refuse rows with NaN or infinity, or with columns that do not exist."""
     if sp.issparse(X):
-        refuse_columns(X)
+        _refuse_columns(X)
         if np.isfinite(X.data.sum()):  # the sum alone is cheaper
             return
         finite, last = np.isfinite(X.data), X.indptr[1:]
@@ -81,8 +81,7 @@ def check_csr(X: Any) -> Any:
     return X
 
 
-def refuse_columns(X: Any) -> None:
-    """Refuse column numbers of a sparse matrix that do not exist."""
+def _refuse_columns(X: Any) -> None:
     if X.nnz and (X.indices.min() < 0 or X.indices.max() >= X.shape[1]):
         raise ValueError(f"X has column numbers outside 0 to {X.shape[1] - 1}")
 
@@ -104,7 +103,7 @@ def writable(array: NDArray[Any]) -> NDArray[Any]:
 def csr_parts(X: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     """Row starts, column numbers and values; without a copy where the numbers fit."""
     if X.indices.itemsize > 4:
-        refuse_columns(X)  # a number too large to narrow
+        _refuse_columns(X)  # a number too large to narrow
     narrow = writable(X.indices.astype(np.int32, copy=False))
     indices = narrow.view(np.uint32)  # the loops then need no test for negative numbers
     return writable(X.indptr.astype(np.int64, copy=False)), indices, writable(X.data)
@@ -121,7 +120,7 @@ def one_row(x: Any, n_features: int | None, dtype: Any) -> Any:
         _check_width(row.shape[1], n_features)
         _refuse_complex(row.dtype)
         row = check_csr(row)
-        refuse_columns(row)
+        _refuse_columns(row)
         return csr_parts(row)[1].copy(), row.data.astype(dtype)
     given = x.to_numpy() if hasattr(x, "to_numpy") else x
     _refuse_complex(getattr(given, "dtype", None))
