@@ -8,7 +8,7 @@ LABEL ?=
 # a variable for the shell as it was typed, with its spaces and dollars
 quoted = '$(subst ','\'',$(value $(1)))'
 
-.PHONY: run test check slow bench docs clean help
+.PHONY: run test check slow bench docs clean help other-python
 
 help:            ## list the targets
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -40,7 +40,13 @@ docs: .venv/ready-docs    ## the documentation, warnings are errors
 clean:    ## remove what the other targets made
 	rm -rf .venv docs/_build docs/gallery docs/api/generated .pytest_cache .mypy_cache .ruff_cache
 
-.venv/ready-pip:
+# .venv keeps the Python it was made with; who asks for another one is told
+other-python:
+	@$(if $(filter file,$(origin PYTHON)),:,test ! -e .venv/ready-pip || \
+	  test "$$($(PYTHON) -VV 2>&1)" = "$$($(BIN)/python -VV)" || \
+	  echo "PYTHON=$(PYTHON) is not used: .venv was made with $$($(BIN)/python -V); make clean, and it is made anew" >&2)
+
+.venv/ready-pip: | other-python
 	@test -n "$(PYTHON)" || { echo "noisewise needs Python 3.11 or newer: none was found on PATH; set PYTHON=/path/to/python3.11" >&2; exit 1; }
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
