@@ -247,8 +247,9 @@ def test_target_noise_that_does_not_fit_is_not_used():
     noisy, y = on_a_line()
     curved = y + noisy[:, 0] ** 2
     plain = NoisyFeatureRegressor(GaussianNoise(0.25)).fit(noisy, curved)
-    with pytest.warns(RuntimeWarning, match="does not fit"):
+    with pytest.warns(RuntimeWarning, match="does not fit") as caught:
         told = NoisyFeatureRegressor(GaussianNoise(0.25), target_noise=0.04).fit(noisy, curved)
+    assert caught[0].filename == __file__
     np.testing.assert_array_equal(told.coef_, plain.coef_)
 
 

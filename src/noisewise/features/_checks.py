@@ -16,19 +16,22 @@ CHANCE = 5.0  # standard errors
 
 
 def check_noise(
-    learner: Any, every: Floats, copies: ArrayLike | None, row_covariances: ArrayLike | None = None
+    learner: Any, every: Floats, copies: ArrayLike | None, row_covariances: ArrayLike | None = None, depth: int = 2
 ) -> None:
-    """Warn if rows and what is said about their noise can't both be right; `every` are X and its copies together."""
+    """Warn if rows and what is said about their noise can't both be right; `every` are X and its copies together.
+
+    Warnings point at the user's line: `depth` methods of the learner lie in between, such as fit and one it calls.
+    """
     names = getattr(learner, "feature_names_in_", np.arange(every.shape[2]))
     known = learner.noise is not None or row_covariances is not None
     if copies is not None:
         if every.shape[1] == 1 and not known:
             raise ValueError("copies hold X alone, which can't show its noise; give a second copy, or noise=")
         if every.shape[1] == 1 + np.shape(copies)[1]:
-            _warn_of_other_rows(every[:, 0], every[:, 1:], names)
+            _warn_of_other_rows(every[:, 0], every[:, 1:], names, depth + 3)
     if known and not _unstated(learner.noise):
         stated = correction_of_mean(every, learner.noise, row_covariances).sums(len(every), 1, 0)[0].diagonal()
-        _warn_of_too_much(every.mean(axis=1), stated / len(every), names)
+        _warn_of_too_much(every.mean(axis=1), stated / len(every), names, depth + 3)
 
 
 def _unstated(noise: Any) -> bool:
@@ -36,7 +39,7 @@ def _unstated(noise: Any) -> bool:
     return isinstance(noise, MaskingNoise) or (isinstance(noise, SymmetricNoise) and noise.covariance is None)
 
 
-def _warn_of_too_much(rows: Floats, stated: Floats, names: Any) -> None:
+def _warn_of_too_much(rows: Floats, stated: Floats, names: Any, stacklevel: int) -> None:
     """Noise alone makes a column vary as much as itself, and clean values can only add to that."""
     n = len(rows)
     squares = (rows - rows.mean(axis=0)) ** 2
@@ -50,11 +53,11 @@ def _warn_of_too_much(rows: Floats, stated: Floats, names: Any) -> None:
             f"noise of variance {stated[worst]:.3g} is stated for column {names[worst]}{others}, which varies by "
             f"{seen[worst]:.3g} in all: what is learnt can't be trusted; is a standard deviation given for a variance?",
             RuntimeWarning,
-            stacklevel=5,
+            stacklevel=stacklevel,
         )
 
 
-def _warn_of_other_rows(X: Floats, copies: Floats, names: Any) -> None:
+def _warn_of_other_rows(X: Floats, copies: Floats, names: Any, stacklevel: int) -> None:
     """From the mean of m copies X differs by 1 + 1/m of the noise's variance, which the copies show."""
     n, m, _ = copies.shape
     if m < 2 or n < 2:
@@ -67,5 +70,5 @@ def _warn_of_other_rows(X: Floats, copies: Floats, names: Any) -> None:
             f"column {names[far[0]]} of X lies further from its copies than they from each other; are they copies of "
             "the same rows, in the same order and units?",
             RuntimeWarning,
-            stacklevel=5,
+            stacklevel=stacklevel,
         )

@@ -105,7 +105,7 @@ class NoisyKernelRegressor(RegressorMixin, BaseEstimator):
         self._check_parameters()
         every = gather_copies(rows, copies)
         self.noise_ = self._noise_of(every)
-        check_noise(self, every, copies)
+        check_noise(self, every, copies, depth=1)
         covariance = noise_matrix(self.noise_, rows.shape[1])
         pair = two_copies(every, covariance, generator(self.random_state))
         kernels = self._candidates(pair, covariance)

@@ -122,7 +122,7 @@ def amount_on_a_line(sums: Floats, correction: Floats, target_noise: float) -> f
         f"target_noise={target_noise:g} does not fit: the rows differ from a line by {amount:.3g} of the stated noise, "
         f"beyond chance ({chance:.2g}); it is not used, leave it away where the target is no line",
         RuntimeWarning,
-        stacklevel=2,
+        stacklevel=6,  # who has called fit
     )
     return None
 
