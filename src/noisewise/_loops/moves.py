@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 from noisewise._loops.compiled import inlined, inner
+from noisewise._loops.lanes import start_of
 from noisewise._loops.rows import number
 from noisewise._loops.scores import column
+from noisewise._loops.side_by_side import move_both
 from noisewise._loops.state import ALONE, CLASSES, COVARIANCE, DIAGONAL, DROP, FULL, INVERSE, QUAD, RIDGE, SHRINK
 
 
@@ -82,19 +84,13 @@ def move_diagonal(table: Any, shrink: int, r: float, row: Any, k: int, alpha: fl
 def move_two(table: Any, row: Any, moves: Any) -> None:
     """Two columns at once, as `move_diagonal` would move them one after the other."""
     first, alpha, beta, second, alpha2, beta2 = moves
-    mean, mean2, zero = column(first), column(second), table.dtype.type(0.0)
     a, b, a2, b2 = table.dtype.type(alpha), table.dtype.type(beta), table.dtype.type(alpha2), table.dtype.type(beta2)
+    origin, width, mean, mean2 = start_of(table), table.shape[1], column(first), column(second)
     t, start = np.uint64(row.stop), np.uint64(row.start)
     while t > start:
         t -= np.uint64(1)
-        j = row.features[t]
-        x = number(row, t)
-        variance, variance2 = table[j, mean + QUAD], table[j, mean2 + QUAD]
-        gain, gain2 = variance * x, variance2 * x
-        table[j, mean] += a * gain
-        table[j, mean2] += a2 * gain2
-        table[j, mean + QUAD] = max(zero, variance - b * (gain * gain))
-        table[j, mean2 + QUAD] = max(zero, variance2 - b2 * (gain2 * gain2))
+        j = row.features[t] * width
+        move_both(origin, j + mean, j + mean2, number(row, t), a, a2, b, b2)
 
 
 @inner
