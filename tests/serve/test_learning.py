@@ -8,7 +8,7 @@ import pytest
 from noisewise import load, save
 from noisewise.noise import FlipMatrix
 from noisewise.online import recipes
-from noisewise.serve import Store, replay
+from noisewise.serve import ModelSpec, Store, replay
 from serve_app import make, service, situation
 
 ACTIONS = ["a", "b", "c"]
@@ -85,6 +85,35 @@ def test_a_restarted_service_goes_on_with_the_same_bits(tmp_path, rng):
     for rows in np.split(rng.normal(size=(60, 4)), 3):
         live = asyncio.run(run(rows))
     assert live == as_file(learner, tmp_path)
+
+
+def test_a_model_kept_from_before_it_would_be_refused_learns_as_it_did(tmp_path, rng):
+    """With people, missing="auto" passed over answers that did not come; in its states it is written as it was said."""
+    learner, url = recipes.linucb(classes=ACTIONS, random_state=5), f"sqlite:///{tmp_path}/log.db"
+    said = {"actions": ACTIONS, "features": {"count": 4}, "seed": 5, "people": True, "missing": "auto"}
+    store = Store(url)
+    store.create()
+    store.add_model("m", ModelSpec.model_validate(said).model_dump_json())
+
+    async def run(rows):
+        async with service(url) as one:
+            model = await one.model("m")
+            for x in rows:
+                made, known = await one.decide(model, situation(x)), learner.decide(x)
+                right = bool(np.argmax(x[:3]) == made.code) if rng.random() < 0.8 else None
+                await one.feedback(model, made.decision_id, right, f"person {known.id % 4}")
+                learner.learn(known, right, f"person {known.id % 4}")
+            live = model.model_file()
+            model.learner.missing = "auto"
+            return live
+
+    for rows in np.split(rng.normal(size=(60, 4)), 3):
+        live = asyncio.run(run(rows))
+    assert live == as_file(learner, tmp_path)
+    again = replay(store, "m")
+    assert again.model_file() == live
+    assert again.progress.refused == 0 < again.progress.missing
+    store.close()
 
 
 def test_requests_at_the_same_time_share_transactions_and_replay_to_the_same_bits(tmp_path, rng):

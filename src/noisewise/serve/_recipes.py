@@ -66,6 +66,15 @@ def new_learner(spec: ModelSpec) -> BanditClassifier:
     return learner
 
 
+def kept_learner(spec: ModelSpec) -> BanditClassifier:
+    """The same for a model that is in the store already, and may be older than what is refused today.
+
+    With people, missing="auto" once passed over answers that did not come, and its log still says so.
+    """
+    as_before = {"missing": "drop"} if spec.people and spec.missing == "auto" else {}
+    return new_learner(spec.model_copy(update=as_before))
+
+
 def _flips(noise: Rates | list[Rates]) -> Any:
     if isinstance(noise, list):
         return [FlipMatrix.binary(one.false_positive, one.false_negative) for one in noise]

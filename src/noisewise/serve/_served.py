@@ -18,7 +18,7 @@ from noisewise.serve._events import BY_DEFAULT, DECISION, NONE, Event, counted_a
 from noisewise.serve._pace import Pace
 from noisewise.serve._progress import Progress
 from noisewise.serve._rank import Ranked, move_past, rank
-from noisewise.serve._recipes import new_learner
+from noisewise.serve._recipes import kept_learner
 from noisewise.serve._schemas import ModelSpec
 from noisewise.serve._store import Store
 
@@ -30,7 +30,7 @@ class ServedModel:
 
     def __init__(self, number: int, name: str, spec: ModelSpec, chance: NDArray[np.uint64] | None = None) -> None:
         self.id, self.name, self.spec = number, name, spec
-        self.learner = new_learner(spec)
+        self.learner = kept_learner(spec)
         self.progress = Progress(len(spec.actions), spec.features.width)
         self.position = 0
         self.codes = {action: code for code, action in enumerate(spec.actions)}
@@ -102,6 +102,7 @@ class ServedModel:
             path.write_bytes(data)
             state = load(path, extra=[Progress])
         with self.lock:
+            state["learner"].missing = self.learner.missing  # an older state may have it as it is in the description
             self.learner, self.progress, self.position = state["learner"], state["progress"], int(state["position"])
 
     def believed(self, person: str | None, code: int) -> tuple[float, float]:
