@@ -43,7 +43,7 @@ def calls(learner, decision, person, shape):
     for probability in (0.0, -0.1, 1.5, np.nan):
         yield lambda p=probability: learner.learn(decision._replace(probability=p), 1, **named), "a probability is"
     for code in (-1, K, 99):
-        yield lambda c=code: learner.learn(decision._replace(code=c, action=c), 1, **named), "not one of the classes"
+        yield lambda c=code: learner.learn(decision._replace(code=c, action=c), 1, **named), f"the action {code} is not"
     for best in (-1, K, 99):
         yield lambda b=best: learner.learn(decision._replace(best=b), 1, **named), "the best action"
     for field, value in (
@@ -79,16 +79,21 @@ def calls(learner, decision, person, shape):
     for mask in ([True, False, True, True], np.array([False, True, True, False])):
         yield lambda m=mask: learner.decide(shape(X[0]), actions=m), "not a mask"
     for actions in (2, "cat"):
-        yield lambda a=actions: learner.decide(shape(X[0]), actions=a), "a list of labels"
+        yield lambda a=actions: learner.decide(shape(X[0]), actions=a), "a list of actions"
     yield lambda: learner.learn_logged(shape(X), y, None, ones), "one answer for each row"
-    for actions, sentence in (([9], "label 9"), ([], "at least one"), (["a", 0], "label 'a'"), ([np.nan], "missing")):
+    for actions, sentence in (
+        ([9], "action 9"),
+        ([], "at least one"),
+        (["a", 0], "action 'a'"),
+        ([np.nan], "action nan"),
+    ):
         yield lambda a=actions: learner.decide(shape(X[0]), actions=a), sentence
     yield lambda: learner.play(shape(X), np.full(8, 11)), "label 11"
     yield lambda: learner.play(shape(X), y, noise=FlipMatrix.binary(0.6, 0.5)), "sum to 1.10"
     yield lambda: learner.play(shape(X), y, noise=FlipMatrix([[0.5, 0.5], [0.5, 0.5]])), "sum to 1.00"
     yield lambda: learner.use_noise(FlipMatrix([[0.3, 0.7], [0.6, 0.4]])), "sum to 1.30"
     yield lambda: learner.use_noise([FlipMatrix.none(2)]), "1 noises"
-    yield lambda: learner.learn_logged(shape(X), y + 1, ones, ones), "label 4"
+    yield lambda: learner.learn_logged(shape(X), y + 1, ones, ones), "the action 4 is not among the classes"
     for feedback in (2 * ones, 0.5 * ones, ["1"] * 8):
         yield lambda f=feedback: learner.learn_logged(shape(X), y, f, ones), "feedback is"
     for probabilities in (0 * ones, 2 * ones, np.nan * ones):
@@ -124,12 +129,12 @@ def test_before_anything_is_learnt(name, way):
     for call, sentence in [
         (lambda: learner.decide(shape(hole[5])), "NaN or infinity"),
         (lambda: learner.decide([]), "one row of features"),
-        (lambda: learner.decide(shape(X[0]), actions=[9]), "label 9"),
+        (lambda: learner.decide(shape(X[0]), actions=[9]), "the action 9 is not among the classes"),
         (lambda: learner.decide(shape(X[0]), actions=[]), "at least one"),
         (lambda: learner.play(shape(hole), y), "row 5"),
         (lambda: learner.play(shape(X), y + 1), "label 4"),
         (lambda: learner.learn_logged(shape(hole), y, ones, ones), "row 5"),
-        (lambda: learner.learn_logged(shape(X), y + 1, ones, ones), "label 4"),
+        (lambda: learner.learn_logged(shape(X), y + 1, ones, ones), "the action 4 is not among the classes"),
         (lambda: learner.learn_logged(shape(X), y, 2 * ones, ones), "feedback is 2"),
         (lambda: learner.learn_logged(shape(X), y, ones, 0 * ones), "a probability is 0"),
         (lambda: learner.use_noise([FlipMatrix.none(2)]), "1 noises"),

@@ -1,4 +1,6 @@
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 
 from feedback_logs import assert_same, dense, some_log, written
@@ -23,6 +25,15 @@ def test_rounds_and_back_are_the_same_log():
     assert_same(FeedbackLog.from_rounds(log.rounds(), log.classes, log.feature_names), log)
 
 
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_a_log_calls_its_features_as_a_frame_does(frame):
+    rows = frame({"age": [30.0, 40.0], "height": [1.5, 2.0]})
+    log = FeedbackLog(rows, ["a", "b"], [1, 0], [0.5, 0.5])
+    assert log.feature_names == ["age", "height"]
+    assert read_vw(written(write_vw, log)).feature_names == ["age", "height"]
+    assert FeedbackLog(rows, ["a", "b"], [1, 0], [0.5, 0.5], feature_names=["p", "q"]).feature_names == ["p", "q"]
+
+
 @pytest.mark.parametrize(
     ("change", "says"),
     [
@@ -36,7 +47,11 @@ def test_rounds_and_back_are_the_same_log():
         ({"probabilities": [0.5, 1.5]}, "at most 1"),
         ({"probabilities": [0.5, np.nan]}, "nan"),
         ({"classes": ["a", "z"]}, "'b' is not among the classes"),
-        ({"actions": ["a", "a"]}, "1 class only"),
+        ({"actions": ["a", "a"]}, "the action 'a' alone was played; name all actions"),
+        ({"actions": []}, "nothing was played"),
+        ({"actions": "ab"}, "one action for each row is needed, not 'ab'"),
+        ({"actions": None}, "one action for each row is needed, not None"),
+        ({"probabilities": ["high", "low"]}, r"probabilities is \['high', 'low'\]; numbers above 0"),
         ({"feature_names": ["p", "q"]}, "feature names"),
         ({"ids": ["e1"]}, "ids has 1 entries"),
         ({"offered": [(Choice("a"),), (Choice("a"),)]}, "round 2 played 'b'"),

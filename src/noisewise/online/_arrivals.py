@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise._inputs import Codes, find_labels
+from noisewise._inputs import Codes
 from noisewise._loops import state as codes
 from noisewise.noise._actions import known_classes
 from noisewise.online._core import RoundLearner
 from noisewise.online._decision import NUMBERS, TRUTHS, Decision
+from noisewise.online._places import find_actions
 from noisewise.online._rows import (
     adds_up,
     check_rows,
@@ -78,20 +79,21 @@ class FeedbackLearner(RoundLearner):
         self._start(rows.shape[1], rows.dtype)
         return rows
 
-    def _find(self, labels: Any) -> Codes:
-        return find_labels(labels, self.classes_).astype(np.int64, copy=False)
+    def _find(self, labels: Any, what: str) -> Codes:
+        return find_actions(labels, self.classes_, what).astype(np.int64, copy=False)
 
     def _allowed(self, actions: Iterable[Any]) -> NDArray[np.bool_]:
         classes = self.classes_ if "classes_" in self.__dict__ else known_classes(self.n_classes, self.classes)
-        if isinstance(actions, str) or not isinstance(actions, Iterable):
-            raise ValueError(f"actions is {actions!r}; a list of labels is needed, such as [{actions!r}]")
-        labels = list(actions)
+        given = getattr(actions, "tolist", lambda: actions)()
+        if isinstance(given, str) or not isinstance(given, Iterable):
+            raise ValueError(f"actions is {given!r}; a list of actions is needed, such as [{given!r}]")
+        labels = np.fromiter(given, dtype=object)  # one by one, whatever they are
         if any(isinstance(label, TRUTHS) for label in labels) and not any(isinstance(one, TRUTHS) for one in classes):
-            raise ValueError("actions holds True and False; it lists the labels that may be played, and is not a mask")
+            raise ValueError("actions holds True and False; it lists the actions that may be played, and is not a mask")
         allowed = np.zeros(len(classes), dtype=np.bool_)
-        allowed[find_labels(labels, classes)] = True
+        allowed[find_actions(labels, classes)] = True
         if not allowed.any():
-            raise ValueError("actions is empty; at least one label must be allowed")
+            raise ValueError("actions is empty; at least one action must be allowed")
         return allowed
 
     def _sign(self) -> int:
@@ -117,7 +119,8 @@ class FeedbackLearner(RoundLearner):
         if self._maker is not None and number >= self._signed_from and maker not in (None, self._maker):
             raise ValueError(f"decision {number} was made by another learner, or by another copy of this one")
         if not 0 <= code < len(self.classes_) or self.classes_.item(code) != action:
-            raise ValueError(f"the action {action!r} is not one of the classes")
+            find_actions([action], self.classes_)
+            raise ValueError(f"the action {action!r} is not class number {code}; keep decisions as they are")
         if not 0 <= best < len(self.classes_):  # the loops would write where it points
             raise ValueError(f"the best action {best!r} is not the place of a class; keep decisions as they are")
         if not isinstance(probability, NUMBERS) or not 0 < probability <= 1:

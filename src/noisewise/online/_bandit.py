@@ -44,7 +44,7 @@ class BanditClassifier(FeedbackLearner):
         afterwards; importance against the best other class.
     n_classes, classes : int or list of hashables
         How many labels, named 0, 1, ..., or the labels themselves.
-    noise : FlipMatrix over wrong (0) and right (1), or one for each class, or None
+    noise : FlipMatrix over wrong (0) and right (1), or one for each class (in order, or by name in a dict), or None
         How feedback is flipped. None: as `tracker` finds it, or no noise if there is no tracker.
     covariance : {"diagonal", "full"}, default="diagonal"
         Covariance of the weights of a class, for the rules that keep one.
@@ -160,9 +160,9 @@ class BanditClassifier(FeedbackLearner):
         """
         with self._all_or_nothing():
             rows = self._rows(X)
-            true = self._find(y)
+            true = self._find(y, "label")
             check_consistent_length(rows, true)
-            flips = flip_rates(noise, len(self.classes_))
+            flips = flip_rates(noise, self.classes_)
             uniforms = np.zeros(0) if noise is None else generator(rng).random(len(true))
             log = blank_log(true, flips, uniforms)
             self._go(rows, log)
@@ -172,7 +172,7 @@ class BanditClassifier(FeedbackLearner):
         """Learn from the log of another policy, in order; `probabilities` are those the actions were played with."""
         with self._all_or_nothing():
             rows = self._rows(X)
-            played, observed = self._find(actions), read_answers(feedback, self.missing)
+            played, observed = self._find(actions, "action"), read_answers(feedback, self.missing)
             check_consistent_length(rows, played, observed)
             chances = round_probabilities(probabilities, len(observed))
             if self.missing != "auto" and (observed == NONE).any():
@@ -196,7 +196,7 @@ class BanditClassifier(FeedbackLearner):
         """The feedback noise that is corrected for: one for all classes, or one for each."""
         known = getattr(self, "flip_rates_", None)
         return rates_as_noise(
-            flip_rates(self.noise, len(known_classes(self.n_classes, self.classes))) if known is None else known
+            flip_rates(self.noise, known_classes(self.n_classes, self.classes)) if known is None else known
         )
 
     def use_noise(self, noise: Noise) -> BanditClassifier:
@@ -204,7 +204,7 @@ class BanditClassifier(FeedbackLearner):
 
         None is no noise, until a tracker that has not been replaced finds some.
         """
-        rates = flip_rates(noise, len(known_classes(self.n_classes, self.classes)))
+        rates = flip_rates(noise, known_classes(self.n_classes, self.classes))
         if "weigher_" in self.__dict__ or self.missing == "auto":
             raise ValueError("this learner finds out itself what each answer tells; it can't be told of other noise")
         if hasattr(self, "table_"):
@@ -222,7 +222,7 @@ class BanditClassifier(FeedbackLearner):
             rule = Confidence(0.75, C=0.125) if self.rule is None else self.rule
             signal = signal_code(self.signal, FEEDBACK_SIGNALS)
             check_missing(self.missing)
-            chance, rates = chance_state(self.random_state), flip_rates(self.noise, len(classes))
+            chance, rates = chance_state(self.random_state), flip_rates(self.noise, classes)
             self._begin(n_features, dtype, self._policy(), rule, signal, self.covariance, rates)
             self.reals_[codes.SCALED] = self.scale_step
             self.classes_, self.chance_, self.n_features_in_ = classes, chance, n_features

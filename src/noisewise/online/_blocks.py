@@ -87,7 +87,7 @@ def remember(learner: Any, rows: Any, actions: Any, feedback: Any, probabilities
         X = X.toarray()  # few features, or there would be no full covariance
     learner.tracker_.observe(X, actions=played, probabilities=chances, feedback=seen)
     estimate = learner.tracker_.estimate()
-    rates = flip_rates(getattr(estimate, "noise", estimate), len(learner.classes_))
+    rates = flip_rates(getattr(estimate, "noise", estimate), learner.classes_)
     learner._use_rates(rates, getattr(estimate, "useless", False))
     learner.reals_[codes.SHARE] = learner._policy().share
     learner.n_tracked_ += size

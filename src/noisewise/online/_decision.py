@@ -80,7 +80,10 @@ def check_feedbacks(feedback: Any) -> NDArray[np.int8]:
 
 def check_probabilities(probabilities: Any) -> Floats:
     """Probabilities above 0 and at most 1."""
-    given = np.asarray(probabilities, dtype=np.float64)
+    try:
+        given = np.asarray(probabilities, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"probabilities is {probabilities!r:.60}; numbers above 0 and at most 1 are needed") from None
     wrong = ~((given > 0) & (given <= 1))
     if wrong.any():
         raise ValueError(

@@ -10,12 +10,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from noisewise._inputs import Chance, Codes, Floats, check_binary_or_more, encode_labels, find_labels, generator
+from noisewise._inputs import Chance, Codes, Floats, encode_labels, find_labels, generator
 from noisewise.online._decision import check_feedbacks, check_probabilities
 from noisewise.online._log_columns import NamedRows
 from noisewise.online._logged_round import NOTHING, Choice, LoggedRound, check_dropped
+from noisewise.online._places import find_actions
 from noisewise.online._rates import known_classes
-from noisewise.online._rows import check_csr, refuse_unusable
+from noisewise.online._rows import check_csr, feature_names, refuse_unusable
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +31,7 @@ class FeedbackLog:
     feedback : 1 for right and 0 for wrong, as observed
     probabilities : with which each action was drawn when it was played, above 0
     classes : the labels to choose from; by default those that were played, in order
-    feature_names : a name for each column of X; by default "0", "1", ...
+    feature_names : a name for each column of X; by default those of a data frame, else "0", "1", ...
     offered : for each round every `Choice` there was, in order, or None if every label could be played
     ids : a name for each round
     extra : what else came with the log, to be given back by `to_open_bandit`
@@ -63,14 +64,14 @@ class FeedbackLog:
     dropped: Floats | None = None
 
     def __post_init__(self) -> None:
+        names = feature_names(self.X) if self.feature_names is None else self.feature_names
         X = sp.csr_array(self.X, dtype=np.float64) if sp.issparse(self.X) else np.array(self.X, dtype=np.float64)
         if X.ndim != 2:
             raise ValueError(f"X has shape {X.shape}; a log needs one row of features for each round")
         X = check_csr(X) if sp.issparse(X) else X
         refuse_unusable(X)
-        classes = encode_labels(self.actions)[0] if self.classes is None else known_classes(None, self.classes)
-        check_binary_or_more(classes)
-        codes = _find_actions(self.actions, classes)
+        classes = _played(self.actions) if self.classes is None else known_classes(None, self.classes)
+        codes = find_actions(self.actions, classes)
         feedback, probabilities = check_feedbacks(self.feedback), check_probabilities(self.probabilities)
         dropped = None if self.dropped is None else check_dropped(self.dropped)
         parts: dict[str, Any] = {
@@ -85,10 +86,16 @@ class FeedbackLog:
         for name, more in (("offered", self.offered), ("ids", self.ids)):
             if more is not None and len(more) != X.shape[0]:
                 raise ValueError(f"{name} has {len(more)} entries; X has {X.shape[0]} rounds")
-        if self.feature_names is not None and len(set(self.feature_names)) != X.shape[1]:
-            raise ValueError(f"{len(set(self.feature_names))} different feature names for {X.shape[1]} columns of X")
+        if names is not None and len(set(names)) != X.shape[1]:
+            raise ValueError(f"{len(set(names))} different feature names for {X.shape[1]} columns of X")
         _check_offered(self.offered, classes[codes])
-        for name, value in {**parts, "X": X, "actions": classes[codes], "classes": classes}.items():
+        for name, value in {
+            **parts,
+            "X": X,
+            "actions": classes[codes],
+            "classes": classes,
+            "feature_names": names,
+        }.items():
             object.__setattr__(self, name, value)
 
     @classmethod
@@ -187,12 +194,15 @@ class FeedbackLog:
         return {names[column]: value for column, value in zip(columns, values) if value != 0}
 
 
-def _find_actions(actions: Any, classes: NDArray[Any]) -> Codes:
-    known = set(classes.tolist())
-    unknown = [action for action in getattr(actions, "tolist", lambda: list(actions))() if action not in known]
-    if unknown:
-        raise ValueError(f"the action {unknown[0]!r} is not among the classes {classes.tolist()}")
-    return find_labels(actions, classes)
+def _played(actions: Any) -> NDArray[Any]:
+    """The different actions of a log, in order."""
+    if isinstance(actions, str) or not isinstance(actions, Iterable):
+        raise ValueError(f"one action for each row is needed, not {actions!r:.60}")
+    played = encode_labels(actions)[0]
+    if len(played) < 2:
+        said = f"the action {played.item(0)!r} alone was" if len(played) else "nothing was"
+        raise ValueError(f"{said} played; name all actions there were in classes=")
+    return played
 
 
 def _check_offered(offered: Sequence[tuple[Choice, ...]] | None, actions: NDArray[Any]) -> None:

@@ -64,7 +64,7 @@ def off_policy_value(
         raise ValueError(f"log is {log!r:.60}; a FeedbackLog is needed, which holds what was played and heard")
     if len(log) < 2:
         raise ValueError(f"the log has {len(log)} rounds; two or more are needed to say how sure a value is")
-    codes, rates = log.codes, flip_rates(noise, len(log.classes))
+    codes, rates = log.codes, flip_rates(noise, log.classes)
     chances, shares = policy_chances(log, policy), log.weights / log.weights.mean()
     weights = chances[np.arange(len(log)), codes] / log.probabilities
     answers = (log.feedback - rates[codes, 0]) / (1 - rates[codes].sum(axis=1))  # h(f) = inv(T)[f, 1]

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise._inputs import Floats, find_labels, one_column
+from noisewise._inputs import Floats, one_column
 from noisewise.online._logs import FeedbackLog
+from noisewise.online._places import find_actions
 
 
 def policy_chances(log: FeedbackLog, policy: Any) -> Floats:
@@ -19,7 +20,7 @@ def policy_chances(log: FeedbackLog, policy: Any) -> Floats:
     given, shape = one_column(labels) if tuples else np.asarray(played), (len(log), len(log.classes))
     if given.ndim == 1 and len(given) == len(log):
         chances = np.zeros(shape)
-        chances[np.arange(len(log)), find_labels(given, log.classes)] = 1.0
+        chances[np.arange(len(log)), find_actions(given, log.classes)] = 1.0
     elif given.shape == shape and given.dtype.kind in "fiub":
         chances = given.astype(np.float64)[:, _order(played, log.classes)]
         sums = chances.sum(axis=1)

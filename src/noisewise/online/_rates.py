@@ -2,38 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from reprlib import repr as shortened
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from noisewise._inputs import Floats
 from noisewise.noise import FlipMatrix
 from noisewise.noise._actions import known_classes as known_classes
 
-Noise = FlipMatrix | Iterable[FlipMatrix] | None
+Noise = FlipMatrix | Iterable[FlipMatrix] | Mapping[Any, FlipMatrix] | None
 
 
-def flip_rates(noise: Noise, n_classes: int) -> Floats:
+def flip_rates(noise: Noise, classes: Sequence[Any] | NDArray[Any]) -> Floats:
     """P(called right | wrong) and P(called wrong | right) [rho0, rho1] of each action.
 
-    >>> flip_rates(FlipMatrix.binary(false_positive=0.1, false_negative=0.3), 2)
+    >>> flip_rates(FlipMatrix.binary(false_positive=0.1, false_negative=0.3), ["cat", "dog"])
     array([[0.1, 0.3],
            [0.1, 0.3]])
     """
     if noise is None:
-        return np.zeros((n_classes, 2))
-    each = list(noise) if isinstance(noise, Iterable) else [noise] * n_classes
-    if len(each) != n_classes:
-        raise ValueError(
-            f"{len(each)} noises were given; one for all, or one for each of {n_classes} actions, is needed"
-        )
+        return np.zeros((len(classes), 2))
+    each = _of_each(noise, getattr(classes, "tolist", lambda: list(classes))())
     for one in each:
         if not isinstance(one, FlipMatrix) or one.n_classes != 2:
+            given = f"one of {one.n_classes} classes" if isinstance(one, FlipMatrix) else repr(one)
             raise ValueError(
                 f"feedback is wrong or right, so its noise is a FlipMatrix of two classes, e.g. "
-                f"FlipMatrix.binary(false_positive=0.1, false_negative=0.2); this is {one!r}"
+                f"FlipMatrix.binary(false_positive=0.1, false_negative=0.2); this is {given:.60}"
             )
     return np.array([[one.matrix[0, 1], one.matrix[1, 0]] for one in each])
+
+
+def _of_each(noise: Any, classes: list[Any]) -> list[Any]:
+    """The noise of each action: by name, in order, or the same for all."""
+    if isinstance(noise, Mapping):
+        if set(noise) != set(classes):
+            named, wanted = shortened(list(noise)), shortened(classes)
+            raise ValueError(f"noise is given for {named}; one for each of the classes {wanted} is needed")
+        return [noise[label] for label in classes]
+    if isinstance(noise, str) or not isinstance(noise, Iterable):
+        return [noise] * len(classes)
+    each = list(noise)
+    if len(each) != len(classes):
+        raise ValueError(
+            f"{len(each)} noises were given; one for all, or one for each of {len(classes)} actions, is needed"
+        )
+    return each
 
 
 def rates_as_noise(rates: Floats) -> FlipMatrix | list[FlipMatrix]:

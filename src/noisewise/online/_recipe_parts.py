@@ -29,7 +29,7 @@ def made_of(
     """A configured learner; noise that can't be is refused now rather than in the first round."""
     if isinstance(noise, Iterator):
         noise = list(noise)  # it is read more than once
-    flip_rates(noise, len(known_classes(n_classes, classes)))
+    flip_rates(noise, known_classes(n_classes, classes))
     return BanditClassifier(
         policy,
         rule,

@@ -181,7 +181,7 @@ def _checked_rates(n_classes: int, noise: FlipMatrix | None) -> tuple[float, flo
         raise ValueError(f"n_classes is {n_classes!r}; two or more labels are needed to choose from")
     if not (noise is None or isinstance(noise, FlipMatrix)):
         raise ValueError(f"the theory has one noise for all labels, a FlipMatrix; this is {noise!r}")
-    rho0, rho1 = flip_rates(noise, 1)[0].tolist()
+    rho0, rho1 = flip_rates(noise, [0])[0].tolist()
     return rho0, rho1
 
 
