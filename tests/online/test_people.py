@@ -214,6 +214,11 @@ def test_first_rounds_count_as_they_are_and_people_have_any_names():
     report = tracker.report()
     assert report.columns()["person"] == ["ann", ("bob", 1), None]
     assert report.answers.tolist() == [2, 1, 1]
+    assert report.columns()["used"].tolist() == [False] * 3
+    tracker.weigh([0.0, 1.0], 0, 0, "ann", [0.1, 0.2, 0.3])
+    assert tracker.due
+    tracker.refit()
+    assert tracker.report().columns()["used"].all()
     with pytest.raises(ValueError, match="no rounds"):
         PeopleTracker(3).refit()
 

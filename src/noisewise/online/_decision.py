@@ -59,7 +59,7 @@ class History:
 def check_feedback(feedback: Any) -> int:
     """Right or wrong as 1 or 0; anything else is refused."""
     if type(feedback) in TRUTHS:  # the common case: comparing numpy's with a number takes a microsecond
-        return int(feedback)
+        return 1 if feedback else 0
     if isinstance(feedback, NUMBERS) and feedback in (0, 1):
         return int(feedback)
     raise ValueError(f"feedback is {feedback!r}; it must be 1 or True (right) or 0 or False (wrong)")

@@ -28,7 +28,8 @@ PRIOR_TURNS = 20
 class PeopleReport:
     """What is believed of each person: flip rates, signal (1 less both), and the answers this rests on.
 
-    Intervals, of shape (n_people, 2), hold a rate with 95 %, as far as the kinds of people there are go.
+    Intervals, of shape (n_people, 2), hold a rate with 95 %, as far as the kinds of people there are go. `used` says
+    whether answers are weighed by these rates; the first ones count as they are.
     """
 
     people: list[Hashable]
@@ -38,6 +39,7 @@ class PeopleReport:
     signal: Floats
     false_positive_interval: Floats
     false_negative_interval: Floats
+    used: bool
 
     def columns(self) -> dict[str, Any]:
         """All that is believed, one entry for each person."""
@@ -47,6 +49,7 @@ class PeopleReport:
             **with_interval("false_positive", self.false_positive, *self.false_positive_interval.T),
             **with_interval("false_negative", self.false_negative, *self.false_negative_interval.T),
             "signal": self.signal,
+            "used": np.full(len(self.people), self.used),
         }
 
 
@@ -132,8 +135,9 @@ class PeopleTracker(Refitter):
         joint = _posterior(self.evidence, self.prior).reshape(-1, len(GRID), len(GRID))
         by_rate = joint.sum(axis=2), joint.sum(axis=1)
         wrong, right = (shares @ GRID for shares in by_rate)
-        ends = (credible_interval(shares) for shares in by_rate)
-        return PeopleReport(list(self.people), self.answers.copy(), wrong, right, 1 - wrong - right, *ends)
+        near_wrong, near_right = (credible_interval(shares) for shares in by_rate)
+        people, answers, signal = list(self.people), self.answers.copy(), 1 - wrong - right
+        return PeopleReport(people, answers, wrong, right, signal, near_wrong, near_right, self.settled)
 
     def _fit(self) -> RidgeFit:
         assert self.log is not None
