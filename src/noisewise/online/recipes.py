@@ -3,7 +3,7 @@
 From labels (`OnlineClassifier`): `perceptron`, `mpa`, `mcw`, `mscw`, `arow`, `nherd`. From right/wrong feedback
 (`BanditClassifier`): `banditron`, `bandit_pa`, `soba`, `confidit`, `linucb`, `ucwl`, and for noisy feedback `rcnbf`,
 `rcine`, `corrected_ucwl`. Every feedback recipe takes `n_classes` or `classes=`, `noise=` (a `FlipMatrix` over wrong
-and right, or one for each class) and `random_state=`, and corrects for the noise it is given.
+and right, or one for each class, in order or by name) and `random_state=`, and corrects for the noise it is given.
 """
 
 from __future__ import annotations
