@@ -269,3 +269,19 @@ def test_labels_of_a_policy_may_be_tuples():
     numbered = FeedbackLog(log.X, log.codes, log.feedback, log.probabilities)
     for method in ("ips", "snips", "dr"):
         assert off_policy_value(log, labels, method=method) == off_policy_value(numbered, log.codes, method=method)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_learner_that_knows_its_features_by_name_finds_them_in_a_log_of_a_frame(library):
+    made = pytest.importorskip(library)
+    log, _ = simulated_log(np.random.default_rng(16), 300)
+    names = [f"f{column}" for column in range(log.X.shape[1])]
+    frame = made.DataFrame(dict(zip(names, log.X.T)))
+    named = FeedbackLog(frame, log.actions, log.feedback, log.probabilities, classes=log.classes)
+    by_name, by_place = (
+        linucb(len(log.classes)).learn_logged(rows, log.actions, log.feedback, log.probabilities)
+        for rows in (frame, log.X)
+    )
+    assert off_policy_value(named, by_name) == off_policy_value(log, by_place)  # and without a warning
+    with pytest.raises(ValueError, match="feature names should match"):
+        off_policy_value(replace(named, feature_names=names[::-1]), by_name)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from noisewise._frames import frame_like
 from noisewise._inputs import Floats, one_column
 from noisewise.online._logs import FeedbackLog
 from noisewise.online._places import find_actions
@@ -14,7 +16,7 @@ from noisewise.online._places import find_actions
 
 def policy_chances(log: FeedbackLog, policy: Any) -> Floats:
     """The policy's probability of every class in every round."""
-    played = policy.predict(log.X) if hasattr(policy, "predict") else policy
+    played = policy.predict(_rows(log, policy)) if hasattr(policy, "predict") else policy
     labels = list(played) if isinstance(played, list | tuple) else []
     tuples = bool(labels) and all(isinstance(one, tuple) for one in labels) and labels[0] in log.classes.tolist()
     given, shape = one_column(labels) if tuples else np.asarray(played), (len(log), len(log.classes))
@@ -34,6 +36,13 @@ def policy_chances(log: FeedbackLog, policy: Any) -> Floats:
         )
     _refuse_what_was_not_offered(log, chances)
     return chances
+
+
+def _rows(log: FeedbackLog, model: Any) -> Any:
+    """The rows of the log, in a frame where the model knows its features by name and the log has names for them."""
+    if log.feature_names is None or sp.issparse(log.X) or not hasattr(model, "feature_names_in_"):
+        return log.X
+    return frame_like(dict(zip(log.feature_names, log.X.T)))
 
 
 def _refuse_what_was_not_offered(log: FeedbackLog, chances: Floats) -> None:
