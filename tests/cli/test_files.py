@@ -144,6 +144,18 @@ def test_labels_are_what_they_say_and_features_are_read_alike_in_every_format(tm
     )
 
 
+@pytest.mark.parametrize("odd", [["?"], ["?", "N/A", "unknown"]])
+def test_a_word_for_missing_among_decimal_commas_changes_no_number(tmp_path, odd):
+    numbers = [*odd, *(f"{i * 37 % 101 / 8:.3f}" for i in range(100)), "-1.5e-3", "7"]
+    names = [["1,5", "1,5 kg", "3 , 4", "?"][i % 4] for i in range(len(numbers))]
+    table = pl.DataFrame({"a": numbers, "b": names, "y": ["l", "r"] * (len(numbers) // 2) + ["l"] * (len(numbers) % 2)})
+    written = table.with_columns(pl.col("a").str.replace(".", ",", literal=True)).write_csv(separator=";")
+    (tmp_path / "a.csv").write_text(written)
+    frame = read_table(str(tmp_path / "a.csv"))
+    assert frame["a"].to_list() == numbers
+    assert frame["b"].to_list() == names
+
+
 def test_columns_are_known_without_the_rows(tmp_path):
     TABLE.write_csv(tmp_path / "a.csv", separator=";")
     TABLE.write_parquet(tmp_path / "a.parquet")

@@ -9,6 +9,7 @@ import pytest
 
 from noisewise import load, save
 from noisewise.datasets import TableEncoder
+from noisewise.datasets._texts import number_of
 
 
 def texts(odd, n=400, seed=0):
@@ -57,6 +58,16 @@ def with_some(values, odd):
     return [*odd, *values[len(odd) :]]
 
 
+@pytest.mark.parametrize("odd", [["?"], ["?", "?", "unknown"], ["N/A"]])
+def test_years_are_numbers_where_only_a_word_for_missing_makes_them_text(odd):
+    years = [1890 + i * 7919 % 140 for i in range(400)]
+    encoder, peer = TableEncoder(), TableEncoder()
+    rows = encoder.fit_transform(pl.DataFrame({"built": with_some(list(map(str, years)), odd)}))
+    np.testing.assert_array_equal(
+        rows, peer.fit_transform(pl.DataFrame({"built": with_some(years, [None] * len(odd))}))
+    )
+
+
 @pytest.mark.parametrize(
     ("values", "note"),
     [
@@ -82,6 +93,9 @@ def test_codes_and_identifiers_are_left_out_as_before(values, note):
         with_some(["1", "2", "3"] * 100, ["A", "B"]),
         with_some(["250.8", "276", "648.1"] * 100, ["V57", "E90"]),
         with_some([f"10{i % 5}{i % 7}" for i in range(300)], ["K1A"]),
+        [str(1990 + i % 30) for i in range(300)],  # years, but as text by choice
+        with_some([str(1990 + i % 30) for i in range(300)], ["later"]),
+        with_some([str(1990 + i % 30) for i in range(300)], ["2210", "?"]),  # postal codes, with years among them
         ["1.5", "2.5", "x"],
     ],
 )
@@ -90,6 +104,16 @@ def test_codes_that_make_categories_stay_categories(values):
     rows = TableEncoder().fit_transform(frame)
     assert rows.shape[1] == frame["code"].nunique()
     np.testing.assert_array_equal(rows.sum(axis=1), 1)
+
+
+@pytest.mark.parametrize("text", ["\x1f3", "3\x1c", "\xa03 ", " 3\n", "\u20033"])
+def test_white_space_of_any_kind_around_a_number_is_none_of_it(text):
+    assert number_of(text) == 3
+
+
+@pytest.mark.parametrize("text", ["\u0131nf", "\u0130NF", "1_000", "\uff11", "\u0663", "\xb2", "1 2", "", "nan"])
+def test_what_only_looks_like_a_number_is_none(text):
+    assert np.isnan(number_of(text))
 
 
 DAYS = [datetime.date(2022, 1, 1) + datetime.timedelta(days=5 * i % 738) for i in range(900)]

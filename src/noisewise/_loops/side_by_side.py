@@ -49,4 +49,4 @@ def move_both(table: Any, one: int, other: int, x: Any, a: Any, a2: Any, b: Any,
         variance = table[place + QUAD]
         gain = variance * x
         table[place] += alpha * gain
-        table[place + QUAD] = max(table.dtype.type(0), variance - beta * (gain * gain))  # rounding must not make it negative
+        table[place + QUAD] = max(table.dtype.type(0), variance - beta * (gain * gain))  # not below 0 by rounding

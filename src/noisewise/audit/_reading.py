@@ -9,10 +9,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from noisewise.datasets._texts import GAPS, LIKELY_GAPS
+
 MISSING = ["", "NA", "NaN", "nan", "null", "NULL"]
 UNDERSTOOD = "CSV, TSV, Parquet, JSON and JSON lines (also .gz) are understood"
 PARQUET = (".parquet", ".pq")
 HEAD = 2**16
+COMMA_NUMBER = r"^[+-]?([0-9]+,?[0-9]*|,[0-9]+)(e[+-]?[0-9]+)?$"
 MARKS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 
 
@@ -112,9 +115,21 @@ def _delimited(source: Any, head: bytes, tabs: bool, say: Callable[[str], None])
         try_parse_dates=True,
         decimal_comma=comma,
     )
+    if comma:
+        frame = frame.with_columns(_with_points(frame[name]) for name in frame.columns)
     if separator != usual:
         say(f"has no {MARKS[usual]} in its header: read with {MARKS[separator]}")
     return frame
+
+
+def _with_points(column: Any) -> Any:
+    """Numbers with decimal commas that a "?" among them has kept text, with points; any other column as it is."""
+    if column.dtype != _polars().String:
+        return column
+    words = column.str.strip_chars().str.to_lowercase()
+    numbers = words.str.contains(COMMA_NUMBER)
+    gaps = words.is_in([*GAPS, *LIKELY_GAPS])
+    return column.str.replace(",", ".", literal=True) if numbers.any() and (numbers | gaps).all() else column
 
 
 def _spreadsheet(data: str) -> Any:

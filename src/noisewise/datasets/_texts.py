@@ -20,9 +20,10 @@ NEARLY_ALL = 0.95
 LEAST_READ = 24  # values; of fewer, one that can't be read says that the others are no numbers either
 SAMPLE = 1000
 CODE_WIDTH = 4  # digits; postal codes and identifiers are that long or longer, and all of one length
+CENTURIES = ("18", "19", "20")  # whole numbers of four digits that all begin so are years
 MOST_NAMED = 3
 
-NUMBER = re.compile(r"\s*[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|inf|infinity)\s*", re.IGNORECASE)
+NUMBER = re.compile(r"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|inf|infinity)", re.IGNORECASE | re.ASCII)
 CLOCK = r"[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?"
 DATE = re.compile(rf"\s*[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}([T ]{CLOCK}(Z|[+-][0-9]{{2}}:?[0-9]{{2}})?)?\s*")
 TIME = re.compile(rf"\s*{CLOCK}\s*")
@@ -43,7 +44,8 @@ def number_of(value: Any) -> float:
     (1500.0, nan)
     """
     if isinstance(value, str):
-        return float(value) if NUMBER.fullmatch(value) else math.nan
+        text = value.strip()
+        return float(text) if NUMBER.fullmatch(text) else math.nan
     if isinstance(value, bool) or not isinstance(value, Real | Decimal):
         return math.nan
     return float(value)
@@ -151,7 +153,7 @@ def _are_codes(
         return True
     if not whole or len(whole) + len(odd) < len(present):
         return False
-    if len({len(text) for text in whole}) == 1 and len(whole[0]) >= CODE_WIDTH:
-        return True
     by_choice = not odd and not any(isinstance(value, str) and is_gap(value) for value in values)
+    if len({len(text) for text in whole}) == 1 and len(whole[0]) >= CODE_WIDTH:
+        return by_choice or bool(strange) or not all(text[:2] in CENTURIES and len(text) == 4 for text in whole)
     return bool(by_choice or strange) and few()
