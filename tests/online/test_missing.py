@@ -102,6 +102,18 @@ def test_the_public_learner_reads_silence_no_worse_than_it_drops_it(case):
     assert read <= np.mean([public_error(case, seed, "drop") for seed in seeds]) + 0.005
 
 
+def test_a_good_player_whose_mistakes_are_never_answered_does_not_forget_what_silence_means():
+    error, tracker = play("wrong always silent", 301, n_rounds=6_000)
+    assert tracker.report.missing_used
+    assert error < 0.06
+
+
+@pytest.mark.slow
+def test_silence_that_always_follows_mistakes_is_read_to_the_end():
+    errors = [play("wrong always silent", seed)[0] for seed in range(300, 308)]
+    assert max(errors) < 0.03
+
+
 def test_silence_after_mistakes_is_read():
     read, tracker = play("wrong silent", 1, n_rounds=9_000)
     dropped, _ = play("wrong silent", 1, "drop", n_rounds=9_000)

@@ -131,22 +131,30 @@ class MissingTracker(Refitter):
         if self.log is None:
             raise ValueError("there are no rounds to go over yet")
         X, actions, answers = self.log.X, self.log.actions, self.log.answers[: self.log.n]
-        self.report, self.table = answer_channels(X, actions, answers, self.n_classes, self.ridge)
+        found = answer_channels(X, actions, answers, self.n_classes, self.ridge)
+        if not found[0].used and self.report is not None and self.report.used:
+            again = answer_channels(X, actions, answers, self.n_classes, self.ridge, self.table)
+            found = again if again[0].used else found
+        self.report, self.table = found
         self.next_refit = int(self.growth * self.log.n)
         targets, importance = self.table.targets[actions, answers], self.table.importance[actions, answers]
         return fit_ridge(X, actions, targets, self.n_classes, self.ridge, importance)
 
 
 def answer_channels(
-    X: Floats, actions: Codes, answers: Codes, n_actions: int, ridge: float = 1.0
+    X: Floats, actions: Codes, answers: Codes, n_actions: int, ridge: float = 1.0, believed: AnswerTable | None = None
 ) -> tuple[MissingReport, AnswerTable]:
-    """How each action is answered when right and when wrong, from a whole log, and what to learn from each answer."""
-    table = AnswerTable.fixed(n_actions, "auto")
+    """How each action is answered when right and when wrong, from a whole log, and what to learn from each answer.
+
+    It begins with what is `believed`, or with nothing. From nothing the wrong actions of a good player, which are few,
+    may not be found: where they are never answered, the log then looks as if praise followed mistakes.
+    """
+    table = AnswerTable.fixed(n_actions, "auto") if believed is None else believed
     for turn in range(TURNS):
         targets, importance = table.targets[actions, answers], table.importance[actions, answers]
         fit = fit_ridge(X, actions, targets, n_actions, ridge, importance)
         scores, baseline = left_out_scores(fit, X, actions, targets, importance)
-        if turn == 0:
+        if turn == 0 and believed is None:
             scores = _by_quantiles(scores, baseline)
         right, wrong = sure_of(scores, actions)
         surprise = unexplained_silence(X, scores, answers, ridge)
