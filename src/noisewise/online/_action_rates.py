@@ -13,10 +13,10 @@ from noisewise._inputs import Codes, Floats
 from noisewise.noise import FlipMatrix
 from noisewise.noise._estimate import share_interval, with_interval
 from noisewise.noise._rounds import check_log
+from noisewise.online._rates import USELESS
 from noisewise.online._refits import Refitter, fit_ridge, left_out_scores, shrunk_shares, sure_of
 
 LEAST_SIGNAL = 0.1  # 1 - rho0 - rho1 is kept above it
-USELESS = 0.15  # below it an action is judged by elimination: its own feedback says next to nothing
 COUNTING_FROM = 3000  # rounds; before, quantiles of the scores are better than counts
 GATE = 1e-5  # p-value below which the rates are taken to differ
 LEAST_SHARE, LOOKS = 0.2, 3  # an action is taken to be right in this part of an even share of the rounds at least

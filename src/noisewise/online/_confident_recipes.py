@@ -52,10 +52,11 @@ def linucb(
     """LinUCB: least squares of the feedback for each class, full covariance, upper confidence.
 
     Noise that is the same for all classes does not move its best class. For rates that differ by class, `noise` (one
-    `FlipMatrix` each) corrects the scores afterwards, so that the rates may change at any time (`use_noise`).
-    ``rates="action"`` estimates them on line, uses them only where they surely differ, and judges a class whose
-    feedback says too little by what the others leave over; ``tracker_.report`` has what it believes. A share
-    `exploration` of the rounds is then played uniformly (0.01, else 0): praise for everything can't be seen otherwise.
+    `FlipMatrix` each) corrects the scores afterwards, so that the rates may change at any time (`use_noise`). A class
+    whose feedback says too little (1 - rho0 - rho1 below 0.15) is judged by what the others leave over.
+    ``rates="action"`` estimates the rates on line and uses them only where they surely differ; ``tracker_.report`` has
+    what it believes. A share `exploration` of the rounds is then played uniformly (0.01, else 0): praise for everything
+    can't be seen otherwise.
 
     ``learn(decision, feedback, person=...)`` learns who can be believed and counts each answer by what it tells.
     ``missing="auto"`` reads no answer (None) as a third answer, if it depends on the truth; "drop" and "no" do not ask.

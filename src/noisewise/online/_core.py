@@ -19,6 +19,7 @@ from noisewise._inputs import Chance, Codes, Floats, generator
 from noisewise._loops import state as codes
 from noisewise._loops.state import Log, State
 from noisewise.online._policies import Policy
+from noisewise.online._rates import USELESS
 from noisewise.online._rows import TOO_LARGE, adds_up, check_rows, csr_parts, refuse_unusable, unusable_row, writable
 from noisewise.online._rules import Rule
 from noisewise.online._signals import check_pair
@@ -86,7 +87,8 @@ class RoundLearner(BaseEstimator):
         """Correct for these flip rates (rho0, rho1 of each class) from now on; useless feedback is not looked at."""
         rho0, rho1 = flip_rates.T
         beta = 1 - rho0 - rho1
-        judged_by_others = np.broadcast_to(np.asarray(useless) & ~np.all(useless), beta.shape)
+        useless = useless | (beta < USELESS)
+        judged_by_others = useless & ~useless.all()  # where there are some
         self.flip_rates_ = flip_rates
         self._rates()[...] = np.column_stack([-rho0 / beta, (1 - rho0) / beta, rho0, beta, judged_by_others])
 
@@ -155,9 +157,8 @@ class RoundLearner(BaseEstimator):
         if looked:
             refuse_unusable(X)
             looked = adds_up(X)
-        before = (
-            [] if looked else [state.table[: 1 if untouched else None].copy(), *(part.copy() for part in state[1:])]
-        )
+        kept = state.table[: 1 if untouched else None]
+        before = [] if looked else [part.copy() for part in (kept, *state[1:])]
         if sp.issparse(X):
             refused = loops().play_sparse(state, *csr_parts(X), log, *self._room())
         else:
@@ -184,8 +185,7 @@ class RoundLearner(BaseEstimator):
             rho0, beta, useless = rates[:, codes.RHO0], rates[:, codes.BETA], rates[:, codes.USELESS] > 0
             scores = (scores[:, :n_classes] - rho0 * scores[:, n_classes:]) / beta
             if useless.any():
-                left = 1 - np.maximum(scores[:, ~useless], 0).sum(axis=1, keepdims=True)
-                scores[:, useless] = left / useless.sum()
+                scores[:, useless] = (1 - np.maximum(scores[:, ~useless], 0).sum(axis=1, keepdims=True)) / useless.sum()
         return scores
 
     @property

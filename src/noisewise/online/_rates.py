@@ -13,6 +13,7 @@ from noisewise._inputs import Floats
 from noisewise.noise import FlipMatrix
 from noisewise.noise._actions import known_classes as known_classes
 
+USELESS = 0.15  # 1 - rho0 - rho1 below it: an action's own feedback says next to nothing, others' say more of it
 Noise = FlipMatrix | Iterable[FlipMatrix] | Mapping[Any, FlipMatrix] | None
 
 
