@@ -107,6 +107,17 @@ def test_an_action_that_always_gets_the_same_answer_is_judged_by_elimination(use
     assert play(rates, np.random.default_rng(14), learnt="raw")[0] >= 0.1
 
 
+def test_an_action_that_is_never_said_to_be_right_stays_found_while_it_is_rarely_played():
+    X, y = digits()
+    rows = np.random.default_rng(54).integers(len(X), size=4500)
+    noise = [FlipMatrix.binary(0.1, 0.1)] * 10
+    noise[4] = FlipMatrix.binary(0.04, 0.95)
+    learner, chance = linucb(10, rates="action", random_state=54), np.random.default_rng(54)
+    for part in (rows[:2600], rows[2600:]):  # looked at a last time in the 2,530th round, and in the 3,795th
+        learner.play(X[part], y[part], noise, chance)
+        assert np.flatnonzero(learner.tracker_.report.useless).tolist() == [4]
+
+
 @pytest.mark.parametrize("kinds", [[(0.5, 0.1), (0.05, 0.6)], [(0.3, 0.1), (0.1, 0.3)], [(0.2, 0.2)], [(0.0, 0.0)]])
 def test_of_two_actions_the_rates_are_found_too(kinds):
     pairs = np.array(kinds * 2)[:2]

@@ -106,19 +106,28 @@ class ActionRateTracker(Refitter):
         """The rates as of the last refit; refits first if one is due."""
         if self.log is not None and self.due:
             targets = self.log.answers[: self.log.n].astype(np.float64)
-            self.report = action_rates(self.log.X, self.log.actions, targets, self.n_classes, self.ridge)
+            rounds = self.log.X, self.log.actions, targets, self.n_classes, self.ridge
+            found = action_rates(*rounds)
+            if self.report.on and not found.on and self.log.n > COUNTING_FROM:
+                again = action_rates(*rounds, np.stack([self.report.false_positive, self.report.false_negative]))
+                found = again if again.on else found
+            self.report = found
             self.next_refit = int(self.growth * self.log.n)
         return self.report
 
 
-def action_rates(X: Floats, actions: Codes, feedback: Floats, n_actions: int, ridge: float = 1.0) -> ActionRates:
+def action_rates(
+    X: Floats, actions: Codes, feedback: Floats, n_actions: int, ridge: float = 1.0, believed: Floats | None = None
+) -> ActionRates:
     """Flip rates of each action from a whole log: who is surely right, who surely wrong, and how often it was said.
 
-    The first guess takes quantiles of left-out ridge scores; longer logs are then counted until the rates settle.
+    The first guess is what was `believed`, or takes quantiles of left-out ridge scores; longer logs are then counted
+    until the rates settle. By quantiles alone, an action that is never said to be right may be missed once it is rarely
+    played.
     """
     fit = fit_ridge(X, actions, feedback, n_actions, ridge)
     scores, baseline = left_out_scores(fit, X, actions, feedback)
-    rates = likely_rates(scores, baseline)
+    rates = likely_rates(scores, baseline) if believed is None else believed
     counts = _count(scores, baseline, rates, actions, feedback)
     if len(X) > COUNTING_FROM:
         for turn in range(TURNS):
