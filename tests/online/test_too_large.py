@@ -104,3 +104,20 @@ def test_river_rows_are_refused_before_their_names_and_labels_are_kept(value):
     with pytest.raises(ValueError, match=r"feature 'b' is .* numbers up to 1e"):
         model.learn_one({"b": value}, "z")
     assert model.predict_proba_one({"a": 1.0}) == before
+
+
+@pytest.mark.parametrize(
+    ("scale", "dtype"),
+    [(1e-160, "f8"), (1e-30, "f8"), (1e15, "f8"), (1e60, "f8"), (1e-30, "f4"), (1e-20, "f4"), (1e15, "f4")],
+)
+def test_rows_very_short_or_long_leave_numbers_to_learn_with(scale, dtype):
+    X, y = rounds()
+    rows = (X * scale).astype(dtype)
+    makers = [lambda: recipes.mpa(C=np.inf), recipes.mpa, recipes.mcw, lambda: recipes.mcw(covariance="full")]
+    makers += [lambda: recipes.mscw(variant="II"), recipes.mscw, recipes.arow, recipes.nherd, recipes.perceptron]
+    for make in makers:
+        assert np.isfinite(make().fit(rows, y).table_).all()
+    for make in RECIPES.values():
+        learner = make()
+        learner.play(rows, y)
+        assert np.isfinite(learner.table_).all()

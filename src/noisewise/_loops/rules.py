@@ -24,6 +24,8 @@ from noisewise._loops.state import (
     VARIANT,
 )
 
+LEAST_VARIANCE = 2.0**-100  # of zeros, of next to nothing, or rounded away: a step along it would be too large
+
 
 @bare
 def step(integers: Any, reals: Any, C: float, m: float, v: float) -> Any:
@@ -34,7 +36,7 @@ def step(integers: Any, reals: Any, C: float, m: float, v: float) -> Any:
     rule = integers[RULE]
     if rule == ADDITIVE:
         return 1.0, 0.0
-    if not v > 0.0:  # an example of zeros, or a variance rounded away: nothing to learn along
+    if not v > LEAST_VARIANCE:
         return 0.0, 0.0
     if rule == PASSIVE_AGGRESSIVE:
         return passive_aggressive(integers[VARIANT], C, m, v), 0.0
@@ -65,9 +67,9 @@ def confidence(variant: int, phi: float, C: float, m: float, v: float) -> tuple[
         return 0.0, 0.0
     phi2 = phi * phi
     if variant == SQUARED:
-        n = v + 1.0 / (2.0 * C)
-        root = phi * np.sqrt(phi2 * m * m * v * v + 4.0 * n * v * (n + v * phi2))
-        alpha = max(0.0, (-(2.0 * m * n + phi2 * m * v) + root) / (2.0 * (n * n + n * v * phi2)))
+        n = 1.0 + 1.0 / (2.0 * C * v)  # in units of v, whose third power may be too large
+        root = phi * np.sqrt(phi2 * m * m + 4.0 * n * v * (n + phi2))
+        alpha = max(0.0, (root - m * (2.0 * n + phi2)) / (2.0 * v * n * (n + phi2)))
     else:
         xi = 1.0 + phi2
         root = np.sqrt(m * m * phi2 * phi2 / 4.0 + v * phi2 * xi)
