@@ -251,7 +251,7 @@ def test_actions_may_be_named(rng):
     rest = history.feedback, history.probabilities
     coded = [names.tolist().index(name) for name in history.actions]
     assert rates_from_moments(X, history.actions, *rest, classes=names) == rates_from_moments(X, coded, *rest, 3)
-    with pytest.raises(ValueError, match="label 'snow'"):
+    with pytest.raises(ValueError, match="the action 'snow' is not among"):
         rates_from_moments(X, history.actions, *rest, classes=["sun", "rain"])
     with pytest.raises(ValueError, match="either n_classes="):
         rates_from_moments(X, history.actions, *rest)

@@ -1,14 +1,15 @@
-"""Actions by name."""
+"""Actions by name, and as places among the classes of a learner or a log."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence, Set
+from collections.abc import Collection, Iterable, Sequence, Set
+from reprlib import repr as shortened
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise._inputs import is_missing
+from noisewise._inputs import Codes, find_labels, is_missing
 
 
 def known_classes(n_classes: int | None, classes: Sequence[Any] | None) -> NDArray[Any]:
@@ -21,7 +22,7 @@ def known_classes(n_classes: int | None, classes: Sequence[Any] | None) -> NDArr
         raise ValueError("give either n_classes=, for labels 0, 1, ..., or classes=, the labels themselves")
     if classes is None:
         if not isinstance(n_classes, int | np.integer) or n_classes < 2:
-            raise ValueError(f"n_classes is {n_classes!r}; two or more labels are needed to choose from")
+            raise ValueError(f"n_classes is {n_classes!r}; a whole number is needed, two or more")
         return np.arange(n_classes)
     given = getattr(classes, "tolist", lambda: classes)()
     if isinstance(given, str | bytes | Set) or not isinstance(given, Collection):  # a set has no order
@@ -50,3 +51,29 @@ def check_label(label: Any, name: str, given: Any) -> None:
         raise ValueError(sentence) from None
     if is_missing(label):
         raise ValueError(f"{name} is {given!r:.60}; a missing value is no label")
+
+
+def find_actions(given: Any, classes: NDArray[Any], what: str = "action") -> Codes:
+    """Each action's place among the classes; one that does not exist is refused by its name.
+
+    >>> find_actions(["b", "b"], np.array(["a", "b"]))
+    array([1, 1])
+    """
+    try:
+        return find_labels(given, classes)
+    except ValueError:  # looked at only here, because many actions are found more quickly than looked at one by one
+        listed = given.tolist() if hasattr(given, "tolist") else given
+        if isinstance(listed, str) or not isinstance(listed, Iterable):
+            raise ValueError(f"one {what} for each row is needed, not {given!r:.60}") from None
+        for one in listed:
+            if not _is_among(one, set(classes.tolist())):
+                known = shortened(classes.tolist())
+                raise ValueError(f"the {what} {one!r:.60} is not among the classes {known}") from None
+        raise
+
+
+def _is_among(label: Any, known: set[Any]) -> bool:
+    try:
+        return label in known
+    except TypeError:  # a list, say, is no label
+        return False

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from noisewise._inputs import Codes, Floats, check_number, find_labels
-from noisewise.noise._actions import known_classes
+from noisewise._inputs import Codes, Floats, check_number
+from noisewise.noise._actions import find_actions, known_classes
 from noisewise.noise._rate_estimate import RateEstimate, clipped_estimate
 from noisewise.noise._rounds import RIDGE, check_log, held_out_scores, narrow
 
@@ -68,7 +68,7 @@ def rates_from_moments(
     """
     check_number("ridge", ridge, lambda ridge: 0 < ridge < np.inf, "it must be positive and finite")
     known = known_classes(n_classes, classes)
-    coded = actions if classes is None else find_labels(actions, known)
+    coded = actions if classes is None else find_actions(actions, known)
     rows, played, seen, chances = check_log(X, coded, feedback, probabilities, len(known))
     scores = held_out_scores(narrow(of_usual_size(rows)), played, seen, len(known), ridge)
     terms, weights = exploration_terms(scores, played, seen, chances)

@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 
 from noisewise._inputs import Codes
 from noisewise._loops import state as codes
-from noisewise.noise._actions import known_classes
+from noisewise.noise._actions import find_actions, known_classes
 from noisewise.online._core import RoundLearner
 from noisewise.online._decision import NUMBERS, TRUTHS, Decision
-from noisewise.online._places import find_actions
 from noisewise.online._rows import (
     adds_up,
     check_rows,

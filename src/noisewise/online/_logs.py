@@ -11,10 +11,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from noisewise._inputs import Chance, Codes, Floats, encode_labels, find_labels, generator
+from noisewise.noise._actions import find_actions
 from noisewise.online._decision import check_feedbacks, check_probabilities
 from noisewise.online._log_columns import NamedRows
 from noisewise.online._logged_round import NOTHING, Choice, LoggedRound, check_dropped
-from noisewise.online._places import find_actions
 from noisewise.online._rates import known_classes
 from noisewise.online._rows import check_csr, feature_names, refuse_unusable
 

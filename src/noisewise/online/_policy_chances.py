@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from noisewise._frames import frame_like
 from noisewise._inputs import Floats, one_column
+from noisewise.noise._actions import find_actions
 from noisewise.online._logs import FeedbackLog
-from noisewise.online._places import find_actions
 
 
 def policy_chances(log: FeedbackLog, policy: Any) -> Floats:
