@@ -18,7 +18,8 @@ SHARES = (0.0, 0.1, 0.2, 0.3)
 METHODS = ("ucwl", "confidit-projected", "mscw-I", "mcw", "marow")
 TUNING_ROWS = {"usps": None, "mnist": 6000}
 ORDERS = {"usps": 30, "mnist": 2}
-# By share of moved labels: it must fall with them. Chosen on a tenth of MNIST, it would be too large for all of it.
+# By share of moved labels: it must fall with them. The last of MNIST was set by hand, after 60 settings had been tried
+# on four other orders of all its rows; on the tenth that other parameters are chosen on, 0.125 wins (.147 on all).
 UCWL_C = {"usps": (0.5, 0.125, 0.125, 0.125), "mnist": (0.5, 0.125, 0.125, 0.0625)}
 
 
