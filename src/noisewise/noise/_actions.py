@@ -65,10 +65,11 @@ def find_actions(given: Any, classes: NDArray[Any], what: str = "action") -> Cod
         listed = given.tolist() if hasattr(given, "tolist") else given
         if isinstance(listed, str) or not isinstance(listed, Iterable):
             raise ValueError(f"one {what} for each row is needed, not {given!r:.60}") from None
+        known = set(classes.tolist())
         for one in listed:
-            if not _is_among(one, set(classes.tolist())):
-                known = shortened(classes.tolist())
-                raise ValueError(f"the {what} {one!r:.60} is not among the classes {known}") from None
+            if not _is_among(one, known):
+                names = shortened(classes.tolist())
+                raise ValueError(f"the {what} {one!r:.60} is not among the classes {names}") from None
         raise
 
 
