@@ -27,7 +27,8 @@ def read_labelled(
     say: Callable[[str], None] = lambda sentence: None,
 ) -> LabelledTable:
     """Features, labels and annotators from a file (- is stdin); lazily read features come from Parquet alone."""
-    frame = scan_table(data) if lazy and is_parquet(data) else read_table(data, say)
+    said = [name for name in (label, annotator) if name is not None]
+    frame = scan_table(data) if lazy and is_parquet(data) else read_table(data, say, as_they_are=said)
     names = frame.collect_schema().names()
     if label is None:
         raise ValueError(f"which column holds the labels? add --label NAME; the columns are {_listed(names)}")

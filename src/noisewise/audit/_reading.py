@@ -5,17 +5,16 @@ from __future__ import annotations
 import gzip
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
-from noisewise.datasets._texts import GAPS, LIKELY_GAPS
+from noisewise.audit._written import has_commas, plainly
 
 MISSING = ["", "NA", "NaN", "nan", "null", "NULL"]
 UNDERSTOOD = "CSV, TSV, Parquet, JSON and JSON lines (also .gz) are understood"
 PARQUET = (".parquet", ".pq")
 HEAD = 2**16
-COMMA_NUMBER = r"^[+-]?([0-9]+,?[0-9]*|,[0-9]+)(e[+-]?[0-9]+)?$"
 MARKS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 
 
@@ -37,8 +36,11 @@ def scan_table(data: str) -> Any:
     return frame
 
 
-def read_table(data: str, say: Callable[[str], None] = lambda sentence: None) -> Any:
-    """A polars frame from a file; - is stdin. `say` hears what had to be guessed."""
+def read_table(data: str, say: Callable[[str], None] = lambda sentence: None, as_they_are: Collection[str] = ()) -> Any:
+    """A polars frame from a file; - is stdin. `say` hears what had to be guessed.
+
+    In a CSV, numbers and dates that are written for people are read as such, but in the columns `as_they_are`.
+    """
     polars = _polars()
     if data != "-":
         _check_there(data)
@@ -46,7 +48,7 @@ def read_table(data: str, say: Callable[[str], None] = lambda sentence: None) ->
         frame = scan_table(data).collect()
     else:
         try:
-            frame = _parsed(data, say)
+            frame = _parsed(data, say, as_they_are)
         except polars.exceptions.NoDataError:
             raise ValueError(f"{data} is empty; a header and rows are needed") from None
         except (polars.exceptions.PolarsError, OSError, EOFError, UnicodeDecodeError) as error:
@@ -71,7 +73,7 @@ def column_names(data: str) -> list[str]:
     return list(read_table(data).columns)
 
 
-def _parsed(data: str, say: Callable[[str], None]) -> Any:
+def _parsed(data: str, say: Callable[[str], None], as_they_are: Collection[str]) -> Any:
     polars = _polars()
     path = Path(data)
     suffixes = [suffix.lower() for suffix in path.suffixes]
@@ -96,18 +98,34 @@ def _parsed(data: str, say: Callable[[str], None]) -> Any:
     if first in (b"[", b"{") and not {".csv", ".tsv", ".tab"} & set(suffixes):
         reader = polars.read_json if first == b"[" else polars.read_ndjson
         return reader(source, infer_schema_length=None)
-    return _delimited(source, head, bool({".tsv", ".tab"} & set(suffixes)), lambda sentence: say(f"{data} {sentence}"))
+    tabs = bool({".tsv", ".tab"} & set(suffixes))
+    return _delimited(source, head, tabs, lambda sentence: say(f"{data} {sentence}"), as_they_are)
 
 
-def _delimited(source: Any, head: bytes, tabs: bool, say: Callable[[str], None]) -> Any:
+def _delimited(
+    source: Any, head: bytes, tabs: bool, say: Callable[[str], None], as_they_are: Collection[str] = ()
+) -> Any:
     """CSV with whatever separator its header has."""
     header = re.sub(rb'"[^"]*"', b"", head.split(b"\n", 1)[0])  # what is quoted separates nothing
     usual = separator = "\t" if tabs else ","
     if separator.encode() not in header:
         counts = {mark: header.count(mark.encode()) for mark in MARKS}
         separator = max(counts, key=lambda mark: counts[mark]) if any(counts.values()) else usual
-    comma = separator == ";" and bool(re.search(rb"\d,\d", head)) and not re.search(rb"\d\.\d", head)
-    frame = _polars().read_csv(
+    if separator != usual:
+        say(f"has no {MARKS[usual]} in its header: read with {MARKS[separator]}")
+    comma = separator == ";" and bool(re.search(rb"\d,\d", head))
+    frame = _fields(source, separator, comma)
+    if padded := [name for name in frame.columns if name != name.strip()]:
+        say(f"has spaces around {padded[0].strip()!r} in its header: taken off there and in the rows")
+        source = _without_spaces(source, separator)
+        frame = _fields(source, separator, comma)
+    if comma and not has_commas(frame):
+        comma, frame = False, _fields(source, separator, False)
+    return plainly(frame, "," if comma else ".", as_they_are, say)
+
+
+def _fields(source: Any, separator: str, comma: bool) -> Any:
+    return _polars().read_csv(
         source,
         separator=separator,
         infer_schema_length=None,
@@ -115,21 +133,13 @@ def _delimited(source: Any, head: bytes, tabs: bool, say: Callable[[str], None])
         try_parse_dates=True,
         decimal_comma=comma,
     )
-    if comma:
-        frame = frame.with_columns(_with_points(frame[name]) for name in frame.columns)
-    if separator != usual:
-        say(f"has no {MARKS[usual]} in its header: read with {MARKS[separator]}")
-    return frame
 
 
-def _with_points(column: Any) -> Any:
-    """Numbers with decimal commas that a "?" among them has kept text, with points; any other column as it is."""
-    if column.dtype != _polars().String:
-        return column
-    words = column.str.strip_chars().str.to_lowercase()
-    numbers = words.str.contains(COMMA_NUMBER)
-    gaps = words.is_in([*GAPS, *LIKELY_GAPS])
-    return column.str.replace(",", ".", literal=True) if numbers.any() and (numbers | gaps).all() else column
+def _without_spaces(source: Any, separator: str) -> bytes:
+    """The same table as CSV, its names and fields without spaces around them."""
+    texts = _polars().read_csv(source, separator=separator, infer_schema=False, null_values=MISSING)
+    texts = texts.with_columns(_polars().all().str.strip_chars())
+    return bytes(texts.rename(str.strip).write_csv(separator=separator).encode())
 
 
 def _spreadsheet(data: str) -> Any:
