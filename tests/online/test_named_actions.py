@@ -1,5 +1,7 @@
 """Actions go by their names: which may be played, which were, and how the feedback on each is flipped."""
 
+from types import MappingProxyType
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -30,6 +32,20 @@ def test_noise_by_name_is_that_in_order(recipe):
     assert one.feedback.tolist() == other.feedback.tolist()
     assert by_name.noise_ == NOISES
     np.testing.assert_array_equal(by_name.decision_function(X), in_order.decision_function(X))
+
+
+@pytest.mark.parametrize(
+    "names", [range(2, 5), pd.Series([2, 3, 4]), pl.Series(["a", "b", "c"]), {"a": 1, "b": 2, "c": 3}], ids=str
+)
+def test_a_learner_is_saved_whatever_its_names_came_in(names, tmp_path):
+    X, _ = rounds()
+    noise = MappingProxyType(dict(zip(names, NOISES)))
+    learner = recipes.linucb(classes=names, noise=noise, random_state=0)
+    shown = learner.decide(X[0])
+    save(learner, tmp_path / "learner.nw")
+    resumed = load(tmp_path / "learner.nw").learn(shown, 1)
+    assert resumed.classes_.tolist() == list(names)
+    assert resumed.decide(X[1]).action == learner.learn(shown, 1).decide(X[1]).action
 
 
 def test_noise_by_name_is_saved_changed_and_corrects_a_log(tmp_path):

@@ -2,7 +2,10 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_digits
+from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import ExtraTreesClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
 
 from noisewise.noise import FlipMatrix
@@ -80,6 +83,16 @@ def test_any_probabilistic_classifier_serves(rates):
     assert not hasattr(trees, "estimators_")  # the given classifier is not touched
 
 
+@pytest.mark.parametrize("classifier", [LogisticRegression(), GaussianNB(), DummyClassifier()], ids=str)
+def test_a_classifier_that_can_t_tell_right_from_wrong_leaves_the_rates_open(classifier):
+    nrest = NREst(10, classifier)
+    nrest.observe(*logged((0.0, 0.0), 3_000, np.random.default_rng(5)))
+    found = nrest.estimate()
+    assert not found.identified
+    assert "hardly tells right actions from wrong ones" in found.reason
+    assert found.false_positive_interval == found.false_negative_interval == (0.0, 1.0)
+
+
 @pytest.mark.slow
 def test_the_default_network_finds_the_rates():
     rates = (0.25, 0.25)
@@ -117,6 +130,8 @@ def test_misuse_is_refused_and_one_sided_feedback_explained():
         NREst(3, quantile=1.5)
     with pytest.raises(ValueError, match="predict_proba"):
         NREst(3, LinearSVC())
+    with pytest.raises(ValueError, match="predict_proba"):
+        NREst(3, ExtraTreesClassifier)  # the class, where one of it is needed
     with pytest.raises(ValueError, match="2 or more"):
         NREst(1)
     nrest = NREst(3)

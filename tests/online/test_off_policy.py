@@ -271,6 +271,16 @@ def test_labels_of_a_policy_may_be_tuples():
         assert off_policy_value(log, labels, method=method) == off_policy_value(numbered, log.codes, method=method)
 
 
+@pytest.mark.parametrize("names", [[1, "1", 2.5], ["cat", ("dog", 2), 7], [True, "no", 0.5]])
+def test_a_policy_may_list_labels_of_different_kinds(names):
+    log, _ = simulated_log(np.random.default_rng(17), 300)
+    named = FeedbackLog(log.X, [names[c] for c in log.codes], log.feedback, log.probabilities, names)
+    played = log.X.argmax(axis=1) % 3
+    assert off_policy_value(named, [names[c] for c in played]) == off_policy_value(log, played)
+    with pytest.raises(ValueError, match="the action 'cow' is not among the classes"):
+        off_policy_value(named, [*(names[c] for c in played[1:]), "cow"])
+
+
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_a_learner_that_knows_its_features_by_name_finds_them_in_a_log_of_a_frame(library):
     made = pytest.importorskip(library)

@@ -1,12 +1,14 @@
 """Every recipe, saved in mid-stream and loaded, goes on with the same bits."""
 
+import json
+
 import joblib
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 from noisewise import FlipMatrix, load, save
-from noisewise.online import recipes
+from noisewise.online import Decision, recipes
 
 K, ROUNDS, HALF = 4, 1200, 700
 NOISE = FlipMatrix.binary(0.1, 0.2)
@@ -100,6 +102,23 @@ def test_decisions_made_before_a_break_are_learnt_after_it(options, stream, tmp_
     assert same(again, whole)
     with pytest.raises(ValueError, match="already"):
         again.learn(pending[0][1], 1)
+
+
+@pytest.mark.parametrize("recipe", ["banditron", "linucb"])
+@pytest.mark.parametrize("as_row", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+def test_decisions_may_be_kept_as_json(recipe, as_row, stream):
+    X, y = stream
+    direct, kept = (getattr(recipes, recipe)(K, random_state=1) for _ in range(2))
+    rows = X[:60] * (np.random.default_rng(0).random(X[:60].shape) < 0.3)
+    rows[7] = 0.0
+    for row, label in zip(rows, y):
+        decision, other = direct.decide(as_row(row[None])), kept.decide(as_row(row[None]))
+        text = json.dumps(other._asdict(), default=np.ndarray.tolist)
+        direct.learn(decision, decision.action == label)
+        kept.learn(Decision(**json.loads(text)), decision.action == label)
+    assert same(kept, direct)
+    with pytest.raises(ValueError, match="as many values"):
+        kept.learn(kept.decide(as_row(row[None]))._replace(features=[[0, 1], [1.0]]), 1)
 
 
 def test_a_row_held_for_learning_is_not_learnt_in_place_of_another(stream):

@@ -17,6 +17,9 @@ NUMBERS = (int, float, np.integer, np.floating)
 class Decision(NamedTuple):
     """An action and all that is needed to learn from its feedback, whenever that comes.
 
+    Until then it may be kept anywhere: pickled, in a model file, or as JSON if the action is text or a number
+    (``json.dumps(decision._asdict(), default=numpy.ndarray.tolist)``, and ``Decision(**json.loads(text))``).
+
     Attributes
     ----------
     action : the label played

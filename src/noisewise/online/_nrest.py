@@ -13,11 +13,15 @@ from sklearn.neural_network import MLPClassifier
 
 from noisewise._inputs import Floats, check_number
 from noisewise.noise import anchor_scores
-from noisewise.noise._rate_estimate import RateEstimate, clipped_estimate
+from noisewise.noise._rate_estimate import LEAST_SIGNAL, RateEstimate, clipped_estimate
 from noisewise.noise._rounds import check_log, check_n_classes
 from noisewise.online._refits import PlainState
 
 PRINTED_QUANTILE = 0.89
+UNTOLD = (
+    "the rates are not identified: the classifier hardly tells right actions from wrong ones, for want of rounds, of "
+    "truth in the answers, or of a way to see x and the action together, which a linear model does not have"
+)
 LEAST_ANSWERS = 10  # of each kind: fewer can't be divided into those to learn from and those to stop by
 
 
@@ -37,7 +41,8 @@ class NREst(PlainState):
         Learns the feedback from rows of x and the one-hot action. Default: a scikit-learn network of two layers of 128;
         `PrintedNetwork` is the paper's (extra ``torch``). Each estimate trains it anew, going over the block as often
         as it improves: for ten thousand rounds that takes many seconds, on a busy machine a minute or more. Trees, as
-        in the example, take a tenth of that or less and lie further off; gradient boosting lies between them.
+        in the example, take a tenth of that or less and lie further off; gradient boosting lies between them. A linear
+        model or naive Bayes will not do: which action is right depends on x, and they add up what x and the action say.
     quantile : float, optional
         How typical the examples are that stand for a class. Default: the middle of each class's share of the rounds,
         and 0.89 of the played rounds if not counterfactual.
@@ -70,8 +75,9 @@ class NREst(PlainState):
         random_state: int | None = 0,
     ) -> None:
         check_n_classes(n_classes)
-        if classifier is not None and not (hasattr(classifier, "get_params") and hasattr(classifier, "predict_proba")):
-            raise ValueError(f"{classifier!r} has no predict_proba; a classifier that gives probabilities is needed")
+        able = all(hasattr(classifier, name) for name in ("get_params", "predict_proba"))
+        if classifier is not None and (not able or isinstance(classifier, type)):
+            raise ValueError(f"classifier is {classifier!r:.60}; one with predict_proba is needed, such as a network")
         if quantile is not None:
             check_number("quantile", quantile, lambda share: 0 < share <= 1, "it must lie above 0 and at most at 1")
         self.n_classes = n_classes
@@ -94,8 +100,9 @@ class NREst(PlainState):
         """Train on the block, find its perfect examples, and read off both rates.
 
         The intervals are as wide as the rates of single classes lie apart: these share what the classifier gets wrong,
-        so that their mean is no surer. What is the same for all of them can't be seen: a classifier that hardly learns
-        gives narrow intervals about wrong rates. The paper's rule, one number for all, has none.
+        so that their mean is no surer. What is the same for all of them can't be seen: a classifier that learns little
+        gives narrow intervals about wrong rates. Where it tells right actions from wrong ones hardly at all, the rates
+        are not identified. The paper's rule, one number for all, has no intervals.
         """
         if len(self.seen) == 0:
             raise ValueError("no rounds observed yet; call `observe` first")
@@ -115,7 +122,9 @@ class NREst(PlainState):
         right = np.diag(anchors)
         wrong = (anchors.sum(axis=1) - right) / (self.n_classes - 1)
         (rho0, near0), (rho1, near1) = _mean_and_interval(wrong), _mean_and_interval(1 - right)
-        return clipped_estimate((rho0, rho1), (near0, near1), float(len(self.seen)), self.n_classes)
+        reason = "" if rho0 + rho1 <= 1 - LEAST_SIGNAL else UNTOLD
+        near = ((0.0, 1.0), (0.0, 1.0)) if reason else (near0, near1)
+        return clipped_estimate((rho0, rho1), near, float(len(self.seen)), self.n_classes, reason)
 
     def _from_played(self, scores: Floats) -> RateEstimate:
         quantile = PRINTED_QUANTILE if self.quantile is None else self.quantile

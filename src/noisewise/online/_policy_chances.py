@@ -17,9 +17,8 @@ from noisewise.online._logs import FeedbackLog
 def policy_chances(log: FeedbackLog, policy: Any) -> Floats:
     """The policy's probability of every class in every round."""
     played = policy.predict(_rows(log, policy)) if hasattr(policy, "predict") else policy
-    labels = list(played) if isinstance(played, list | tuple) else []
-    tuples = bool(labels) and all(isinstance(one, tuple) for one in labels) and labels[0] in log.classes.tolist()
-    given, shape = one_column(labels) if tuples else np.asarray(played), (len(log), len(log.classes))
+    given = one_column(played) if _lists_labels(played, log.classes) else np.asarray(played)
+    shape = len(log), len(log.classes)
     if given.ndim == 1 and len(given) == len(log):
         chances = np.zeros(shape)
         chances[np.arange(len(log)), find_actions(given, log.classes)] = 1.0
@@ -36,6 +35,15 @@ def policy_chances(log: FeedbackLog, policy: Any) -> Floats:
         )
     _refuse_what_was_not_offered(log, chances)
     return chances
+
+
+def _lists_labels(played: Any, classes: NDArray[Any]) -> bool:
+    """Whether a list holds labels, of which numpy would make others or rows, and not rows of probabilities."""
+    if not isinstance(played, list | tuple) or not played:
+        return False
+    if all(isinstance(one, tuple) for one in played):
+        return played[0] in classes.tolist()
+    return all(isinstance(one, tuple) or np.ndim(one) == 0 for one in played)
 
 
 def _rows(log: FeedbackLog, model: Any) -> Any:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from noisewise._inputs import Chance
 from noisewise.online._bandit import BanditClassifier
@@ -26,10 +28,18 @@ def made_of(
     covariance: str = "diagonal",
     **options: Any,
 ) -> BanditClassifier:
-    """A configured learner; noise that can't be is refused now rather than in the first round."""
+    """A configured learner; noise that can't be is refused now rather than in the first round.
+
+    Classes and noise are kept as a model file holds them: a range or a column of a frame is a list, a mapping a dict.
+    """
     if isinstance(noise, Iterator):
         noise = list(noise)  # it is read more than once
-    flip_rates(noise, known_classes(n_classes, classes))
+    known = known_classes(n_classes, classes)
+    flip_rates(noise, known)
+    if not (classes is None or isinstance(classes, list | tuple | np.ndarray)):
+        classes = known.tolist()
+    if isinstance(noise, Mapping):
+        noise = dict(noise)
     return BanditClassifier(
         policy,
         rule,

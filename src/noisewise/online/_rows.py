@@ -155,6 +155,8 @@ def refuse_other_names(x: Any, known: Any) -> None:
 
 def kept_row(row: Any, n_features: int, dtype: Any) -> Any:
     """The row of a decision as `one_row` made it, wherever it was kept since; refused if it was damaged there."""
+    if isinstance(row, list) and len(row) == 2 and all(isinstance(part, list) for part in row):
+        row = tuple(row)  # JSON has no tuples
     if not isinstance(row, tuple):
         return one_row(row, n_features, dtype)
     indices, values = (np.asarray(part) for part in row) if len(row) == 2 else (np.zeros(0), np.zeros(1))
