@@ -254,3 +254,18 @@ def test_labels_too_few_to_prove_noise_are_still_the_most_doubtful():
     assert audit.expected_errors.low == 0
     assert sorted(audit.order[:5]) == changed
     assert len(audit.picked) == 0
+
+
+def test_two_columns_of_one_name_are_refused():
+    X = pd.DataFrame(np.zeros((6, 3)), columns=["a", "x", "x"])
+    with pytest.raises(ValueError, match=r"^X has two columns called 'x'; every column needs a name of its own$"):
+        audit_labels(X, [0, 1] * 3)
+
+
+def test_labels_that_differ_in_case_or_spaces_are_named():
+    X, y = load_digits(n_class=3, return_X_y=True)
+    labels = np.array(["bug", "refund", "other"], dtype=object)[y]
+    labels[np.flatnonzero(y == 0)[:3]] = ["Bug", " bug", "BUG"]
+    notes = audit_labels(X, labels).notes
+    assert "labels ' bug', 'BUG', 'Bug' and 'bug' differ in case or spaces only: one class, perhaps?" in notes
+    assert not any("differ in case" in note for note in audit_labels(X, y).notes)

@@ -1,10 +1,14 @@
 import numpy as np
+import polars as pl
 import pytest
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_digits, load_wine
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from noisewise import FlipMatrix, audit_labels
 from noisewise.audit._posterior import judge_rows, out_of_fold
+from noisewise.labels import RobustRidgeClassifier
 
 
 def overlapping(n=300, seed=0):
@@ -50,3 +54,45 @@ def test_any_classifier_judges_rows_it_has_not_seen():
 def test_classes_of_one_row_have_no_folds():
     with pytest.raises(ValueError, match="one row only"):
         out_of_fold(LogisticRegression(), np.zeros((5, 1)), np.array([0, 0, 0, 0, 1]), 2)
+
+
+def wine_with_odd_rows(n_odd):
+    """Wines, one label in ten wrong, and some rows of a class of their own."""
+    X, truth = load_wine(return_X_y=True)
+    observed = FlipMatrix.symmetric(0.1, 3).corrupt(truth, 0)
+    odd = np.random.default_rng(0).choice(np.flatnonzero(observed == truth), n_odd, replace=False)
+    observed[odd] = 3
+    return X, observed, odd
+
+
+@pytest.mark.parametrize("n_odd", [1, 4])
+@pytest.mark.parametrize("model", [None, make_pipeline(StandardScaler(), LogisticRegression(C=0.1))])
+def test_a_small_class_hides_no_noise_in_the_others(n_odd, model):
+    X, observed, odd = wine_with_odd_rows(n_odd)
+    audit = audit_labels(X, observed, model=model)
+    rest = np.setdiff1d(np.arange(len(X)), odd)
+    without = audit_labels(X[rest], observed[rest], model=model)
+    assert without.expected_errors.low > 0
+    scale = len(X) / len(rest)
+    ends = [float(audit.expected_errors), *audit.expected_errors.interval]
+    wanted = [scale * end for end in (float(without.expected_errors), *without.expected_errors.interval)]
+    np.testing.assert_allclose(ends, wanted, rtol=0.15)  # standardised with the odd rows, or without
+    np.testing.assert_allclose(audit.posterior.sum(axis=1), 1, atol=1e-5)
+    np.testing.assert_allclose(1 - audit.probability[odd], float(audit.expected_errors) / len(X), rtol=1e-4)
+    assert f"{n_odd} rows of such classes are taken to be wrong as often as the others" in audit.notes
+    assert np.array_equal(audit.noise.matrix[3], [0, 0, 0, 1])
+
+
+def test_streamed_rows_of_small_classes_are_set_aside_too():
+    X, observed, _ = wine_with_odd_rows(2)
+    frame = pl.DataFrame(X, schema=[f"x{j}" for j in range(X.shape[1])])
+    streamed, held = audit_labels(frame.lazy(), observed), audit_labels(frame, observed)
+    np.testing.assert_allclose(streamed.posterior, held.posterior, atol=1e-6)
+
+
+def test_many_small_classes_are_what_the_table_is_about():
+    X, y = (part[:60] for part in load_digits(return_X_y=True))
+    observed = np.where(np.arange(60) < 20, 10 + np.arange(60) % 10, y % 2)  # ten classes of two rows
+    _, codes = np.unique(observed, return_inverse=True)
+    judged = judge_rows(X, codes, 12)
+    np.testing.assert_array_equal(judged.posterior, RobustRidgeClassifier().fit(X, codes).true_label_posterior_)

@@ -12,7 +12,7 @@ from noisewise.audit._cluster import OnCluster
 from noisewise.audit._posterior import judge_rows
 from noisewise.audit._result import LabelAudit
 from noisewise.audit._streamed import Runner, StreamedRows, n_rows_of
-from noisewise.audit._summaries import small_classes
+from noisewise.audit._summaries import alike_classes, small_classes
 from noisewise.datasets import TableEncoder
 from noisewise.labels import RobustRidgeClassifier
 from noisewise.noise import FlipMatrix
@@ -91,7 +91,7 @@ def run_audit(
         raise ValueError(f"X has {rows.shape[0]} rows, y has {len(observed)} labels; they must be as many")
     chosen = RobustRidgeClassifier(noise=noise, random_state=random_state) if model is None else model
     judged = judge_rows(rows, observed, len(classes), chosen, noise)
-    notes = (*encoder.notes_, *small_classes(classes, observed), *judged.notes)
+    notes = (*encoder.notes_, *alike_classes(classes), *small_classes(classes, observed), *judged.notes)
     return LabelAudit(
         X, classes, observed, judged.posterior, judged.noise, judged.noise_spread, judged.expected_errors, notes, people
     )
@@ -103,6 +103,7 @@ def _encoded(X: Any, robust: bool, run: Runner) -> tuple[TableEncoder, Any]:
     if not isinstance(frame, nw.LazyFrame):
         if run is not map:
             raise ValueError("a cluster reads its rows from a file; pass a lazy frame, polars.scan_parquet(path), as X")
+        _check_names(X)
         encoder = TableEncoder()
         return encoder, encoder.fit_transform(X)
     if not frame.implementation.is_polars():
@@ -116,3 +117,12 @@ def _encoded(X: Any, robust: bool, run: Runner) -> tuple[TableEncoder, Any]:
         )
     encoder = TableEncoder().fit(X, run=run)
     return encoder, StreamedRows(X, encoder, n_rows_of(X), run)
+
+
+def _check_names(X: Any) -> None:
+    """Refuse a pandas frame with two columns of one name."""
+    names = getattr(X, "columns", None)
+    if getattr(names, "is_unique", True):
+        return
+    twice = names[names.duplicated()][0]  # type: ignore[index, union-attr]
+    raise ValueError(f"X has two columns called {twice!r}; every column needs a name of its own")

@@ -11,11 +11,14 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 from noisewise._inputs import Codes, Floats
+from noisewise.audit._summaries import is_small
 from noisewise.labels import RobustRidgeClassifier
 from noisewise.noise import FlipMatrix
 from noisewise.noise._accounts import Calibration
 from noisewise.noise._calibration import read_noise
 from noisewise.noise._estimate import Estimate
+
+MOST_ASIDE = 0.05  # of the rows; where more are in small classes, they are what the table is about
 
 
 @dataclass(frozen=True)
@@ -32,19 +35,67 @@ class Judged:
 def judge_rows(
     rows: Any, observed: Codes, n_classes: int, model: Any = None, noise: FlipMatrix | None = None
 ) -> Judged:
-    """Judge each row without its own label: by the robust ridge, or out of fold by any classifier."""
+    """Judge each row without its own label: by the robust ridge, or out of fold by any classifier.
+
+    A few rows of classes too small to judge take no part: one such row can hide the noise in all others.
+    """
     if model is None:
         model = RobustRidgeClassifier(noise=noise)
+    small = is_small(observed, n_classes)
+    aside = small[observed]
+    given = noise if noise is not None else getattr(model, "noise", None)
+    if given is None and 0 < aside.mean() <= MOST_ASIDE and np.sum(~small) >= 2:
+        large = np.flatnonzero(~small)
+        codes = np.searchsorted(large, np.where(aside, large[0], observed))  # those aside count nothing
+        return _with_small(_judge(rows, codes, len(large), model, None, ~aside), observed, large, n_classes)
+    return _judge(rows, observed, n_classes, model, noise, np.ones(len(observed), dtype=bool))
+
+
+def _judge(
+    rows: Any, codes: Codes, n_classes: int, model: Any, noise: FlipMatrix | None, counted: NDArray[np.bool_]
+) -> Judged:
+    """Judge the rows that are counted; of the others, the posterior is what their features alone say."""
     if isinstance(model, RobustRidgeClassifier):
-        fitted = clone(model).fit(rows, observed)
-        posterior, calibration = fitted.true_label_posterior_, fitted.calibration_
+        fitted = _fit_ridge(clone(model), rows, codes, counted)
+        posterior, calibration, scores = fitted.true_label_posterior_, fitted.calibration_, fitted.scores_[~counted]
         expected = Estimate(fitted.n_wrong_, *fitted.n_wrong_interval_)
     else:
-        reading = read_noise(out_of_fold(model, rows, observed, n_classes), observed, noise)
-        posterior, calibration = reading.posterior, reading.calibration
+        known = rows if counted.all() else rows[counted]
+        reading = read_noise(out_of_fold(model, known, codes[counted], n_classes), codes[counted], noise)
+        posterior = np.empty((len(codes), n_classes), dtype=reading.posterior.dtype)
+        posterior[counted], calibration = reading.posterior, reading.calibration
+        scores = np.empty((0, n_classes))
+        if not counted.all():
+            scores = clone(model).fit(known, codes[counted]).predict_proba(rows[~counted])
         expected = Estimate(reading.n_wrong, *reading.interval)
-    spread = flip_spread(calibration, posterior, noise)
+    if len(scores):
+        posterior[~counted] = calibration.clean_posterior(scores)
+    spread = flip_spread(calibration, posterior[counted], noise)
     return Judged(posterior, calibration.noise, spread, expected, left_open(calibration))
+
+
+def _fit_ridge(ridge: Any, rows: Any, codes: Codes, counted: NDArray[np.bool_]) -> Any:
+    if counted.all() or not hasattr(rows, "map_blocks"):
+        return ridge.fit(rows, codes, sample_weight=None if counted.all() else counted.astype(np.float64))
+    ridge.classes_, ridge.n_features_in_ = np.unique(codes), rows.shape[1]  # `fit` takes no weights of streamed rows
+    return ridge._fit_rows(rows, codes, counted.astype(np.float64))
+
+
+def _with_small(judged: Judged, observed: Codes, large: Codes, n_classes: int) -> Judged:
+    """The judgement with the small classes put back: their labels are taken to be wrong as often as the others."""
+    n = len(observed)
+    aside = ~np.isin(observed, large)
+    share = float(judged.expected_errors) / (n - aside.sum())
+    posterior = np.zeros((n, n_classes), dtype=judged.posterior.dtype)
+    posterior[:, large] = np.where(aside[:, None], share, 1.0) * judged.posterior
+    posterior[aside, observed[aside]] = 1 - share
+    matrix, spread = np.eye(n_classes), np.zeros((n_classes, n_classes))
+    matrix[np.ix_(large, large)], spread[np.ix_(large, large)] = judged.noise.matrix, judged.noise_spread
+    low, high = judged.expected_errors.interval
+    scale = n / (n - aside.sum())
+    expected = Estimate(scale * float(judged.expected_errors), scale * low, scale * high)
+    told = f"{aside.sum()} rows of such classes are taken to be wrong as often as the others"
+    return Judged(posterior, FlipMatrix(matrix), spread, expected, (told, *judged.notes))
 
 
 def left_open(calibration: Calibration) -> tuple[str, ...]:

@@ -77,3 +77,20 @@ def small_classes(classes: NDArray[Any], observed: Codes) -> tuple[str, ...]:
     if not small:
         return ()
     return (f"classes with fewer than {SMALL_CLASS} rows are too small to judge: {', '.join(small)}",)
+
+
+def alike_classes(classes: NDArray[Any]) -> tuple[str, ...]:
+    """A plain word about classes whose names differ in case or spaces only.
+
+    >>> alike_classes(np.array(["bug", "Bug ", "feature"]))
+    ("labels 'bug' and 'Bug ' differ in case or spaces only: one class, perhaps?",)
+    """
+    groups: dict[str, list[str]] = {}
+    for name in classes.tolist():
+        if isinstance(name, str):
+            groups.setdefault(" ".join(name.casefold().split()), []).append(repr(name))
+    return tuple(
+        f"labels {', '.join(names[:-1])} and {names[-1]} differ in case or spaces only: one class, perhaps?"
+        for names in groups.values()
+        if len(names) > 1
+    )
