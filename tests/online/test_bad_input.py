@@ -258,6 +258,7 @@ def test_scores_of_a_learner_that_has_seen_nothing_are_refused():
     [
         lambda noise: recipes.linucb(3, noise=noise, rates="action"),
         lambda noise: recipes.corrected_ucwl(3, noise=noise, tracker=RateTracker(3)),
+        lambda noise: recipes.rcine(3, noise=noise, tracker=RateTracker(3)),
     ],
 )
 def test_rates_are_told_or_found_but_not_both(make):

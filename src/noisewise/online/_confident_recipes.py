@@ -10,7 +10,7 @@ from noisewise.online._action_rates import ActionRateTracker
 from noisewise.online._bandit import BanditClassifier
 from noisewise.online._policies import UpperConfidence
 from noisewise.online._rates import Noise, known_classes
-from noisewise.online._recipe_parts import Classes, default_tracker, made_of
+from noisewise.online._recipe_parts import Classes, default_tracker, made_of, refuse_both
 from noisewise.online._rules import Confidence, LeastSquares
 from noisewise.online._weighing import check_missing
 
@@ -129,8 +129,7 @@ def corrected_ucwl(
     (1.0, 0.975)
     """
     policy = UpperConfidence(width_in_std)
-    if noise is not None and tracker is not None:
-        raise ValueError("noise= tells the rates and tracker= finds them; give one of the two")
+    refuse_both(noise, tracker)
     if noise is None:
         tracker = default_tracker(n_classes, classes) if tracker is None else tracker
         policy = UpperConfidence(width_in_std, exploration)  # refuses what is no share

@@ -9,7 +9,7 @@ from noisewise._inputs import Chance
 from noisewise.online._bandit import BanditClassifier
 from noisewise.online._policies import UniformExploration
 from noisewise.online._rates import Noise
-from noisewise.online._recipe_parts import Classes, default_tracker, made_of
+from noisewise.online._recipe_parts import Classes, default_tracker, made_of, refuse_both
 from noisewise.online._rules import Additive, PassiveAggressive, SecondOrderPerceptron
 
 
@@ -56,7 +56,9 @@ def rcine(
     noise: Noise = None,
     random_state: Chance = None,
 ) -> BanditClassifier:
-    """As `rcnbf`, with the noise estimated after every `block` rounds [N_s] by `tracker`; `noise` is a first guess.
+    """As `rcnbf`, with the noise estimated after every `block` rounds [N_s] by `tracker`.
+
+    Where `noise` is given, it is corrected for and nothing is estimated.
 
     >>> learner = rcine(n_classes=2, gamma=0.5, block=1000, random_state=0)
     >>> y = [0, 1] * 2000
@@ -64,6 +66,7 @@ def rcine(
     >>> learner.tracker_.estimate().identified
     True
     """
+    refuse_both(noise, tracker)
     chosen = default_tracker(n_classes, classes) if tracker is None else tracker
     return made_of(
         UniformExploration(gamma),

@@ -56,3 +56,9 @@ def made_of(
 def default_tracker(n_classes: int | None, classes: Classes) -> RateTracker:
     """What follows the rates of a learner that is not told them."""
     return RateTracker(len(known_classes(n_classes, classes)))
+
+
+def refuse_both(noise: Noise, tracker: Any) -> None:
+    """Refuse a tracker that would never be asked, because the noise is given."""
+    if noise is not None and tracker is not None:
+        raise ValueError("noise= tells the rates and tracker= finds them; give one of the two")
