@@ -1,13 +1,15 @@
 import gzip
 import json
+from dataclasses import replace
 
 import pytest
 
 from feedback_logs import assert_same, some_log
-from noisewise.online._formats_dsjson import iter_dsjson, write_dsjson
+from noisewise.online._formats_dsjson import iter_dsjson, read_dsjson, write_dsjson
 from noisewise.online._formats_obp import from_open_bandit
 from noisewise.online._formats_vw import iter_vw, read_vw, write_vw
 from noisewise.online._logged_round import LoggedRound
+from noisewise.online._logs import FeedbackLog
 from noisewise.online.recipes import linucb
 
 
@@ -116,3 +118,14 @@ def test_slates_of_actions_are_refused():
     logged = {"n_actions": 3, "context": [[1.0]], "action": [[2]], "reward": [1], "pscore": [0.5]}
     with pytest.raises(ValueError, match="not a slate"):
         from_open_bandit(logged)
+
+
+@pytest.mark.parametrize("write", [write_vw, write_dsjson])
+def test_a_feature_that_would_be_read_under_another_name_is_refused(write, tmp_path):
+    log = FeedbackLog([[1.0, 2.0]], ["b"], [1], [0.5], classes=["a", "b"], feature_names=["^age", "age"])
+    with pytest.raises(ValueError, match=r"'\^age' begins with \^, and would be read as 'age'"):
+        write(log, tmp_path / "log")
+    fine = replace(log, feature_names=["^a^ge", "user^age"])
+    write(fine, tmp_path / "log")
+    read = read_vw if write is write_vw else read_dsjson
+    assert_same(read(tmp_path / "log", classes=log.classes, features=fine.feature_names), fine, offered=False)

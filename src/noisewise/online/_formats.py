@@ -122,6 +122,8 @@ def join_name(namespace: str, name: str) -> str:
 def split_name(name: str) -> tuple[str, str]:
     """Namespace and feature of a name; the inverse of `join_name`."""
     namespace, mark, feature = name.partition("^")
+    if name.startswith("^") and "^" not in feature:
+        raise ValueError(f"feature {name!r} begins with ^, and would be read as {feature!r}; rename it")
     return (namespace, feature) if mark else ("", name)
 
 
