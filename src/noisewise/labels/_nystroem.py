@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
+from sklearn.preprocessing import normalize
 
 from noisewise._inputs import Floats
 
@@ -22,6 +23,7 @@ CLIP = 4.0  # standard deviations; one far value must not decide a distance
 VIEWS = ("narrow", "wide", "pointed", "linear")  # two Gaussian kernels, one Laplacian, the inputs themselves
 CENTRED = ("linear",)  # views that have lost the mean of the rows, which stands for a constant that costs nothing
 MOST_COLUMNS = 1000  # the inputs themselves are a view up to here; beyond, their products with the landmarks
+COUNTED = 0.1  # of more columns than that, rows that have no more than this share of them, none below zero, are counts
 
 
 def blocks(n_rows: int, size: int = BLOCK) -> Iterator[slice]:
@@ -41,24 +43,33 @@ def map_blocks(X: Any, function: Callable[..., Any], *arrays: NDArray[Any]) -> I
 
 @dataclass(frozen=True)
 class Standardizer:
-    """Columns to zero mean, unit variance and at most four deviations; constant columns become zero."""
+    """Columns to zero mean, unit variance and at most four deviations; constant columns become zero.
+
+    Rows of counts may be brought to length one before: a long text does not belong to its class more than a short one.
+    """
 
     center: Floats
     factor: Floats
+    by_length: bool = False
 
     @classmethod
-    def of(cls, X: Any, weights: Floats | None = None) -> Standardizer:
+    def of(cls, X: Any, weights: Floats | None = None, look_for_counts: bool = False) -> Standardizer:
         """Means and deviations in blocks of rows; `weights` say how many rows each row stands for."""
         counted = np.ones(X.shape[0]) if weights is None else weights
-        n = counted.sum()
-        center = sum(map_blocks(X, _column_sums, counted)) / n
-        spread = sum(map_blocks(X, partial(_squares_around, center=center), counted))
+        n, by_length = counted.sum(), False
+        if look_for_counts and X.shape[1] > MOST_COLUMNS:
+            filled, negative = sum(map_blocks(X, _filled_and_negative, counted))
+            by_length = bool(negative == 0 and filled <= COUNTED * n * X.shape[1])
+        center = sum(map_blocks(X, partial(_column_sums, by_length=by_length), counted)) / n
+        spread = sum(map_blocks(X, partial(_squares_around, center=center, by_length=by_length), counted))
         deviation = np.sqrt(spread / n)
         varies = deviation > 1e-9 * np.abs(center) + 1e-150
-        return cls(center, np.where(varies, 1 / np.where(varies, deviation, 1), 0.0))
+        return cls(center, np.where(varies, 1 / np.where(varies, deviation, 1), 0.0), by_length)
 
     def __call__(self, X: Any, dtype: DTypeLike) -> Any:
         """The standardised rows; sparse rows lack what zeros become, which is common to all."""
+        if self.by_length:
+            X = normalize(X)
         if sp.issparse(X):
             rows = sp.csr_array(X, dtype=np.float64, copy=True)
             at = rows.indices
@@ -72,12 +83,19 @@ class Standardizer:
         return np.clip(values, -CLIP, CLIP, out=values)
 
 
-def _column_sums(rows: Any, weights: Floats) -> Floats:
-    return np.asarray(rows.T @ weights)
+def _filled_and_negative(rows: Any, weights: Floats) -> Floats:
+    """How many values are not zero, and how many are below it."""
+    return np.array([weights @ np.asarray((rows != 0).sum(axis=1)), weights @ np.asarray((rows < 0).sum(axis=1))])
 
 
-def _squares_around(rows: Any, weights: Floats, center: Floats) -> Floats:
+def _column_sums(rows: Any, weights: Floats, by_length: bool = False) -> Floats:
+    return np.asarray((normalize(rows) if by_length else rows).T @ weights)
+
+
+def _squares_around(rows: Any, weights: Floats, center: Floats, by_length: bool) -> Floats:
     """Sum of squared distances of each column's values from its centre."""
+    if by_length:
+        rows = normalize(rows)
     if not sp.issparse(rows):
         return np.asarray(weights @ np.square(rows - center))
     part = rows.tocsr()

@@ -89,7 +89,7 @@ def fit_pooled_ridge(
     In single precision, but in double where there are no more rows than columns, or in the `dtype` that is wanted.
     """
     counted = np.ones(len(codes)) if weights is None else weights
-    standardizer = Standardizer.of(X, counted)
+    standardizer = Standardizer.of(X, counted, look_for_counts=True)
     shuffle = np.random.default_rng(rng.integers(2**63))
     some = rng.permutation(np.flatnonzero(counted))[:FIT_ROWS]
     rows, labels = standardizer(X[some], np.float32), codes[some]
