@@ -99,11 +99,11 @@ def run_audit(
 
 def _encoded(X: Any, robust: bool, run: Runner) -> tuple[TableEncoder, Any]:
     """Rows as numbers: all of them, or those of a lazy frame as they are needed."""
+    _check_names(X)
     frame = nw.from_native(X, pass_through=True)
     if not isinstance(frame, nw.LazyFrame):
         if run is not map:
             raise ValueError("a cluster reads its rows from a file; pass a lazy frame, polars.scan_parquet(path), as X")
-        _check_names(X)
         encoder = TableEncoder()
         return encoder, encoder.fit_transform(X)
     if not frame.implementation.is_polars():
@@ -121,7 +121,7 @@ def _encoded(X: Any, robust: bool, run: Runner) -> tuple[TableEncoder, Any]:
 
 def _check_names(X: Any) -> None:
     """Refuse a pandas frame with two columns of one name."""
-    names = getattr(X, "columns", None)
+    names = None if hasattr(X, "lazy") else getattr(X, "columns", None)  # polars refuses them itself
     if getattr(names, "is_unique", True):
         return
     twice = names[names.duplicated()][0]  # type: ignore[index, union-attr]
