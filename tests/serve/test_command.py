@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 
@@ -56,3 +57,12 @@ def test_a_key_is_shown_once_and_kept_as_a_hash(tmp_path):
     assert (name, len(kept)) == ("ann", 64)
     assert len(result.stdout.strip()) == 43
     assert keys.stat().st_mode & 0o077 == 0
+
+
+def test_a_port_that_is_taken_is_said_to_be(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        command = [sys.executable, "-m", "noisewise.cli", "serve", "--port", str(port), "--log-level", "error"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 2
+    assert f"noisewise: 127.0.0.1:{port} can't be listened on (Address already in use); --port takes" in done.stderr

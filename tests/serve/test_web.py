@@ -55,7 +55,7 @@ def test_the_same_model_again_is_fine_and_another_one_is_refused(client):
         ({"recipe": "corrected_ucwl"}, "give its rates"),
         ({"options": {"C": 1.0}}, "does not take"),
         ({"exploration": 1.5}, "less than or equal to 1"),
-        ({"color": "red"}, "not permitted"),
+        ({"color": "red"}, "no such field"),
     ],
 )
 def test_a_model_that_can_not_be_is_refused(client, change, words):
@@ -253,5 +253,31 @@ def test_the_description_is_a_valid_document(client):
 
 
 def test_unknown_paths_and_methods_are_problems(client):
-    is_problem(client.get("/nothing"), 404, "Not Found")
-    is_problem(client.request("DELETE", "/models"), 405, "Method")
+    is_problem(client.get("/nothing"), 404, "Not Found: /openapi.json lists the calls there are")
+    is_problem(client.request("DELETE", "/models"), 405, "Method Not Allowed: this path takes GET")
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (("PUT", "/models/m", SPEC | {"explore": 0.1}), "body.explore: there is no such field"),
+        (("PUT", "/models/a b", SPEC), "path.name: a name has letters, digits"),
+        (
+            ("PUT", "/models/m", SPEC | {"noise": {"false_positive": 0.6, "false_negative": 0.6}}),
+            "body.noise: the rates sum to 0.99 or more; below, the feedback still carries information",
+        ),
+    ],
+)
+def test_what_is_wrong_is_said_in_words(client, call, sentence):
+    method, path, body = call
+    said = client.request(method, path, json=body)
+    is_problem(said, 422, sentence)
+    assert said.json()["errors"][0]["where"] == sentence.split(":")[0]
+
+
+def test_a_body_that_is_no_json_is_told_apart_from_one_that_is_not_said_to_be(client):
+    json_body, kind = {"Content-Type": "application/json"}, "send the header Content-Type: application/json"
+    path = "/models/drinks/decide"
+    is_problem(client.post(path, content=b"{nope", headers=json_body), 422, "body: this is no JSON (")
+    is_problem(client.post(path, content=b'{"features": {"hour": 1, "heat": 1}}'), 422, kind)
+    is_problem(client.post(path, content=b"[1]", headers=json_body), 422, "body: Input should be")

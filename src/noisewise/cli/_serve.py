@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import socket
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -97,4 +99,14 @@ def _run(settings: Any, host: str, port: int, log_level: str, temporary: bool) -
     with suppress(SystemExit):  # by a signal, or because it could not start
         server.run()
     if not server.started:
-        raise ValueError(getattr(app.state, "refusal", None) or f"the service could not start on port {port}")
+        raise ValueError(getattr(app.state, "refusal", None) or _why_not(host, port))
+
+
+def _why_not(host: str, port: int) -> str:
+    """A sentence about an address on which nothing could be served."""
+    try:
+        socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET).close()
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else str(error)
+        return f"{host}:{port} can't be listened on ({reason}); --port takes another one, --host another address"
+    return f"the service could not start on port {port}"

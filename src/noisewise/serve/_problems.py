@@ -13,7 +13,7 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from noisewise.serve._commit import Busy, Unwritten
-from noisewise.serve._schemas import Problem
+from noisewise.serve._schemas import NAME, Problem
 from noisewise.serve._service import Conflict, Missing
 
 MEDIA = "application/problem+json"
@@ -57,13 +57,17 @@ def answer_problems(app: FastAPI) -> None:
 
     def invalid(_request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, RequestValidationError)
-        found = [{"where": ".".join(map(str, one["loc"])), "what": one["msg"]} for one in error.errors()[:20]]
+        found = [{"where": _place(one), "what": _fault(one)} for one in error.errors()[:20]]
         first = found[0] if found else {"where": "body", "what": "invalid"}
         return problem(422, f"{first['where']}: {first['what']}"[:500], found)
 
     def http(_request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, HTTPException)
-        return problem(error.status_code, str(error.detail), headers=error.headers)
+        more = ""
+        if error.detail == HTTPStatus(error.status_code).phrase:  # no sentence of our own
+            allowed = (error.headers or {}).get("Allow")
+            more = f": this path takes {allowed}" if allowed else ": /openapi.json lists the calls there are"
+        return problem(error.status_code, f"{error.detail}{more}", headers=error.headers)
 
     def unforeseen(request: Request, error: Exception) -> JSONResponse:
         log.error("unforeseen error in %s %s", request.method, request.url.path, exc_info=error)
@@ -74,6 +78,26 @@ def answer_problems(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, invalid)
     app.add_exception_handler(HTTPException, http)
     app.add_exception_handler(Exception, unforeseen)
+
+
+def _place(error: Any) -> str:
+    """Where a request is wrong: names of fields, without those of the functions that checked them."""
+    parts = error["loc"][:1] if error["type"] == "json_invalid" else error["loc"]
+    return ".".join(str(part) for part in parts if "[" not in str(part))
+
+
+def _fault(error: Any) -> str:
+    """What is wrong there, and what would do."""
+    kind, reason = error["type"], error.get("ctx", {})
+    if kind == "json_invalid":
+        return f"this is no JSON ({reason.get('error', 'it ends early')}, at character {error['loc'][-1]})"
+    if kind == "model_attributes_type" and isinstance(error.get("input"), bytes | str):
+        return "it was not read as JSON; send the header Content-Type: application/json"
+    if kind == "extra_forbidden":
+        return "there is no such field; /openapi.json lists those there are"
+    if kind == "string_pattern_mismatch" and reason.get("pattern") == NAME:
+        return "a name has letters, digits, points, hyphens and underscores, 64 at most, a letter or digit first"
+    return str(error["msg"]).removeprefix("Value error, ")
 
 
 def describe_problems(app: FastAPI) -> dict[str, Any]:
