@@ -45,7 +45,8 @@ def off_policy_value(
     method : {"dr", "snips", "ips"}
         "ips" weighs answers by the probability of the policy over that of the log; "snips" divides by the sum of the
         weights, which spreads less but is right only for long logs; "dr" (doubly robust) weighs what a regression of
-        the answers, fitted on other rounds, does not explain.
+        the answers, fitted on other rounds, does not explain. From fewer than a hundred rounds that regression is poor,
+        and its interval rather too narrow: take "ips" there.
     confidence : probability with which the interval holds the value
 
     Examples
