@@ -102,17 +102,18 @@ def test_bars_of_doubt_are_as_long_as_the_doubt():
 def test_classes_too_small_to_judge_are_marked_and_get_no_numbers(n_class, tmp_path):
     rng = np.random.default_rng(0)
     y = np.append(np.arange(24 * n_class) % n_class, [n_class] * 3)
-    names = np.array([*(f"c{k:02d}" for k in range(n_class)), "rare"])[y]
+    names = np.array([*(f"c{k:02d}" for k in range(n_class)), "a rare"])[y]
     audit = audit_labels(4 * np.eye(n_class + 1)[y] + rng.normal(size=(len(y), n_class + 1)), names)
     audit.to_html(tmp_path / "audit.html")
     text = (tmp_path / "audit.html").read_text()
     table = text[text.index("What was seen as what") : text.index("How sure each label is")]
-    assert "true rare" not in table
-    assert "<td>rare</td><td>c" not in table
+    assert "true a rare" not in table
+    assert "<td>a rare</td><td>c" not in table
     if n_class == 4:
-        assert '<th>rare</th><td class="small" colspan="5">too few rows to judge</td>' in table
+        assert '<th>a rare</th><td class="small" colspan="5">too few rows to judge</td>' in table
+        assert re.findall(r"<th>(?!true)(.*?)</th>", table) == 2 * ["c00", "c01", "c02", "c03", "a rare"]  # last
         bars = text[text.index("Doubt by class") : text.index("How far to trust")]
-        assert re.search(r">rare</text><text [^>]*>too few rows to judge<", bars)
+        assert re.search(r">a rare</text><text [^>]*>too few rows to judge<", bars)
 
 
 def test_a_browser_opens_and_sorts_the_page(page, browser, tmp_path):

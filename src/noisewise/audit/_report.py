@@ -49,7 +49,7 @@ def report_content(audit: LabelAudit, title: str, truth: Any = None, precision: 
         "promise": f"{1 - audit.probability[chosen].mean():.0%}" if len(chosen) else None,
         "truth": None if truth is None else _against_truth(audit, truth, chosen),
         "bands": _bands(audit),
-        "names": names,
+        "names": [names[k] for k in np.argsort(small, kind="stable")],
         "heat": _heat(audit, names, small) if len(names) <= MOST_CLASSES else None,
         "too_small": TOO_SMALL,
         "flips": _largest_flips(audit.noise.matrix[~small], names, np.flatnonzero(~small)),
@@ -87,9 +87,10 @@ def _bands(audit: LabelAudit) -> list[dict[str, str]]:
 
 def _heat(audit: LabelAudit, names: list[str], small: NDArray[np.bool_]) -> list[dict[str, Any]]:
     low, high = audit.noise_interval
+    order = np.argsort(small, kind="stable").tolist()  # the small classes last, so that the others are in view
     return [
         {
-            "name": name,
+            "name": names[j],
             "small": bool(small[j]),
             "cells": [
                 {
@@ -99,10 +100,10 @@ def _heat(audit: LabelAudit, names: list[str], small: NDArray[np.bool_]) -> list
                     "share": round(100 * (p if j == k else np.sqrt(p)), 1),  # the root shows rare flips
                     "same": j == k,
                 }
-                for k, p in enumerate(audit.noise.matrix[j])
+                for k, p in ((k, audit.noise.matrix[j, k]) for k in order)
             ],
         }
-        for j, name in enumerate(names)
+        for j in order
     ]
 
 
