@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from helpers import assert_unbiased
-from noisewise import FlipMatrix
+from noisewise import FlipMatrix, GaussianNoise
 
 
 @st.composite
@@ -132,3 +132,17 @@ def test_an_estimate_that_cannot_be_inverted_is_shrunk_with_a_warning():
 
 def test_a_sound_estimate_is_left_alone():
     np.testing.assert_array_equal(FlipMatrix.estimated([[0.75, 0.25], [0.5, 0.5]]).matrix, [[0.75, 0.25], [0.5, 0.5]])
+
+
+@pytest.mark.parametrize("labels", [["x", 3], [("a", 1), ("b", 2)], ["longer", "b"]])
+def test_labels_of_any_kind_stay_what_they_are_when_corrupted(labels):
+    observed = FlipMatrix.binary(0.0, 0.5).corrupt(labels * 50, rng=0, classes=labels).tolist()
+    assert set(observed) == set(labels)
+    assert observed[::2] == labels[:1] * 50
+    with pytest.raises(ValueError, match="the label 'z' is not among the classes"):
+        FlipMatrix.none(2).corrupt(["z"], classes=labels)
+
+
+def test_equal_noises_have_equal_hashes():
+    assert hash(FlipMatrix([[1.0, -0.0], [0.0, 1.0]])) == hash(FlipMatrix.none(2))
+    assert hash(GaussianNoise([-0.0, 1.0])) == hash(GaussianNoise([0.0, 1.0]))

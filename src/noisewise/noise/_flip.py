@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from noisewise._inputs import Chance, Codes, Floats, generator
+from noisewise._inputs import Chance, Codes, Floats, generator, one_column
+from noisewise.noise._actions import find_actions
 
 GIVEN_LIMIT, ESTIMATED_LIMIT = 1e-3, 0.05  # smallest singular value: undoing the noise multiplies errors by 1 / limit
 ROUNDING = 1e-3  # posteriors may come in float32, or rounded to three digits
@@ -120,14 +121,12 @@ class FlipMatrix:
 
     def corrupt(self, y: ArrayLike, rng: Chance = None, classes: ArrayLike | None = None) -> NDArray[Any]:
         """Draw what is observed for each true class; `y` holds 0, 1, ... or members of `classes`."""
-        labels = np.asarray(y)
         if classes is not None:
-            known = np.asarray(classes)
-            order = np.argsort(known)
-            places = np.minimum(np.searchsorted(known[order], labels), len(known) - 1)
-            if len(np.unique(known)) != self.n_classes or (known[order][places] != labels).any():
-                raise ValueError(f"classes must name all {self.n_classes} classes, and y hold nothing else")
-            return np.asarray(known[self.corrupt(order[places], rng)])
+            known = one_column(classes)
+            if not len(set(known.tolist())) == len(known) == self.n_classes:
+                raise ValueError(f"classes must name all {self.n_classes} classes, each once")
+            return np.asarray(known[self.corrupt(find_actions(y, known, "label"), rng)])
+        labels = np.asarray(y)
         codes = self._check_codes(labels)
         uniforms = generator(rng).random(codes.shape)
         drawn = np.empty_like(codes)
@@ -160,7 +159,7 @@ class FlipMatrix:
         return isinstance(other, FlipMatrix) and np.array_equal(self.matrix, other.matrix)
 
     def __hash__(self) -> int:
-        return hash((self.n_classes, self.matrix.tobytes()))
+        return hash((self.n_classes, (self.matrix + 0.0).tobytes()))  # a zero below zero is equal to zero
 
     def __repr__(self) -> str:
         if self.n_classes == 2:

@@ -81,7 +81,7 @@ class GaussianNoise:
         return isinstance(other, GaussianNoise) and np.array_equal(self.covariance, other.covariance)
 
     def __hash__(self) -> int:
-        return hash((self.covariance.shape, self.covariance.tobytes()))
+        return hash((self.covariance.shape, (self.covariance + 0.0).tobytes()))  # a zero below zero is equal to zero
 
     def __repr__(self) -> str:
         return f"GaussianNoise({np.array2string(self.covariance, precision=4, separator=', ')})"
