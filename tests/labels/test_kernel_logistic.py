@@ -247,3 +247,9 @@ def test_impossible_parameters_get_a_sentence(change, sentence, moons):
 def test_labels_and_weights_that_say_nothing_are_refused(labels, weights, sentence, moons):
     with pytest.raises(ValueError, match=sentence):
         RobustKernelLogisticRegression().fit(moons[0], moons[2] if labels is None else labels, weights)
+
+
+def test_a_kernel_of_very_large_values_can_be_learnt_from_a_few_rows():
+    X = np.random.default_rng(0).normal(size=(60, 2)) * 1e6
+    y = (X[:, 0] > 0).astype(int)
+    assert RobustKernelLogisticRegression(kernel=Linear(), low_rank=20, noise=None).fit(X, y).score(X, y) > 0.95

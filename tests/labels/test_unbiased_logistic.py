@@ -12,6 +12,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import StandardScaler
 
 from noisewise import FlipMatrix
+from noisewise.labels._logistic import RobustLogisticRegression
 from noisewise.labels._unbiased import UnbiasedLogisticRegression, bounded_targets, corrected_loss
 from noisewise.metrics import make_corrected_scorer
 
@@ -171,3 +172,16 @@ def test_penalties_are_chosen_by_the_corrected_loss():
 def test_impossible_parameters_get_a_sentence(change, sentence):
     with pytest.raises(ValueError, match=sentence):
         UnbiasedLogisticRegression(TWO, **change).fit(*load_breast_cancer(return_X_y=True))
+
+
+@pytest.mark.parametrize(
+    "model", [UnbiasedLogisticRegression(noise=FlipMatrix.binary(0.1, 0.1)), RobustLogisticRegression()]
+)
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_columns_far_from_zero_are_learnt_as_near_it(model, kind):
+    rng = np.random.default_rng(0)
+    X = np.round(rng.normal(size=(400, 3)), 3)
+    y = FlipMatrix.binary(0.1, 0.1).corrupt((X[:, 0] + X[:, 1] / 2 > 0).astype(int), rng)
+    near = model.fit(X, y).predict_proba(X)
+    far = model.fit(kind(X + 1e9), y).predict_proba(kind(X + 1e9))
+    np.testing.assert_allclose(far, near, atol=1e-3)

@@ -17,6 +17,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 from noisewise._inputs import Codes, Floats
 from noisewise.kernels import Kernel
 from noisewise.kernels._lowrank import inverse_root
+from noisewise.labels._factor import lower_factor
 from noisewise.labels._nystroem import blocks
 
 NORMS = ("function", "weights")
@@ -146,5 +147,5 @@ def even_directions(features: Floats, weights: Floats, penalties: Floats) -> Flo
     for part in blocks(len(features)):
         curvature += features[part].T @ (features[part] * weights[part, None])
     curvature = curvature / 4 + np.diag(penalties + 1e-9 * total)
-    root = np.linalg.cholesky(curvature / total)
+    root = lower_factor(curvature / total, features, weights / (4 * total), penalties / total)
     return np.asarray(scipy.linalg.solve_triangular(root, np.eye(n_features), lower=True).T)

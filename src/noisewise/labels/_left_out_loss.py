@@ -6,6 +6,7 @@ import numpy as np
 import scipy.linalg
 
 from noisewise._inputs import Floats
+from noisewise.labels._factor import lower_factor
 from noisewise.labels._flip_likelihood import FlipFit, FlipProblem
 from noisewise.labels._flip_rows import FlipRows
 
@@ -28,9 +29,9 @@ def left_out_loss(problem: FlipProblem, fit: FlipFit) -> float:
 
 
 def _leverage(problem: FlipProblem, curvature: Floats) -> Floats:
-    features = problem.features
-    hessian = features.T @ (features * (problem.weights * curvature)[:, None])
+    features, bends = problem.features, problem.weights * curvature
+    hessian = features.T @ (features * bends[:, None])
     hessian[np.diag_indices(len(hessian))] += problem.penalties + 1e-9 * problem.weights.sum()
-    root = np.linalg.cholesky(hessian)
+    root = lower_factor(hessian, features, bends, problem.penalties)
     turned = scipy.linalg.solve_triangular(root, features.T, lower=True, check_finite=False)
     return np.asarray(np.square(turned).sum(axis=0))

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from noisewise._inputs import Floats
 from noisewise.labels._base import NoisyLabelClassifier, check_weights
+from noisewise.labels._factor import lower_factor
 from noisewise.labels._given_noise import find_noise
 
 MANY_COLUMNS = 500  # from here on curvature is evened column by column
@@ -180,8 +181,9 @@ def even_coordinates(X: Any, weights: Floats, penalty: float) -> Floats:
     rows: Any = hstack([X, ones], format="csr") if issparse(X) else np.hstack([X, ones])
     weighted = rows.multiply(weights[:, None]).tocsr() if issparse(X) else rows * weights[:, None]
     curvature = safe_sparse_dot(rows.T, weighted, dense_output=True) / 4
-    curvature[np.diag_indices(len(curvature))] += np.append(np.full(X.shape[1], penalty), 1e-9 * total)
-    root = np.linalg.cholesky(curvature / total)
+    penalties = np.append(np.full(X.shape[1], penalty), 0.0)
+    curvature[np.diag_indices(len(curvature))] += np.append(penalties[:-1], 1e-9 * total)
+    root = lower_factor(curvature / total, rows, weights / (4 * total), penalties / total)
     return np.asarray(solve_triangular(root, np.eye(len(root)), lower=True).T)
 
 
