@@ -167,3 +167,13 @@ def test_too_few_steps_are_said():
     X, _, observed = one_sided(n=100)
     with pytest.warns(ConvergenceWarning, match="still rising"):
         RobustGaussianProcessClassifier(max_iter=1).fit(X, observed)
+
+
+@pytest.mark.parametrize(
+    "move", [lambda X: X * 1e-50, lambda X: X + 1e9, lambda X: X * 1e50], ids=["tiny", "far", "huge"]
+)
+def test_sparse_rows_in_any_units_are_told_apart(move):
+    X, y = make_blobs(80, centers=[[-2, -2], [2, 2]], random_state=0)
+    moved = move(np.round(X, 3))
+    model = RobustGaussianProcessClassifier().fit(sp.csr_array(moved), y)
+    assert model.score(sp.csr_array(moved), y) > 0.95

@@ -28,25 +28,15 @@ class LabelledRows:
     def of(cls, X: Any, codes: Codes, weights: Floats, n_classes: int) -> LabelledRows:
         """Merge copies, leave out rows of no weight; neither the order of rows nor copies against weights matter."""
         used = np.flatnonzero(weights)
-        keys = fingerprints(X[used]) if sp.issparse(X) else _bytes(X[used])
-        _, first, group = np.unique(keys, return_index=True, return_inverse=True)
+        keys = _prints(X[used]) if sp.issparse(X) else _bytes(X[used])
+        _, first, group = np.unique(keys, axis=0, return_index=True, return_inverse=True)
         pairs, pair = np.unique(group.ravel() * n_classes + codes[used], return_inverse=True)
         counts = np.bincount(pair.ravel(), weights[used]).astype(np.float64)
         return cls(X[used[first]], pairs // n_classes, pairs % n_classes, counts, n_classes)
 
     def standardized(self) -> tuple[Standardizer, LabelledRows]:
         """The same with columns of mean 0 and variance 1, a row of weight 2 counting twice."""
-        share = self.row_weights / self.weights.sum()
-        center = np.asarray(share @ self.rows).ravel()
-        if sp.issparse(self.rows):
-            away = self.rows.copy()
-            away.data = (away.data - center[away.indices]) ** 2 - center[away.indices] ** 2
-            spread = np.asarray(share @ away).ravel() + center**2
-        else:
-            spread = share @ np.square(self.rows - center)
-        deviation = np.sqrt(np.maximum(spread, 0))
-        varies = deviation > 1e-9 * np.abs(center) + 1e-150
-        standardizer = Standardizer(center, np.where(varies, 1 / np.where(varies, deviation, 1), 0.0))
+        standardizer = Standardizer.of(self.rows, self.row_weights)
         rows = standardizer(self.rows, np.float64)
         return standardizer, LabelledRows(rows, self.places, self.codes, self.weights, self.n_classes)
 
@@ -75,6 +65,10 @@ def process_features(rows: Any, weights: Floats, squared: Floats, width: float, 
     constant = np.zeros((len(projection), 1))
     offset = np.append(np.zeros(projection.shape[1]), -1.0)
     return KernelFeatures(kernel, rows, np.hstack([projection, constant]), offset)
+
+
+def _prints(X: Any) -> Any:
+    return np.column_stack([fingerprints(X), fingerprints(X, exact=True)])
 
 
 def _bytes(X: Floats) -> Any:

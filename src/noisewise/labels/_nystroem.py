@@ -171,23 +171,36 @@ def squared_distances(left: Any, right: Any) -> NDArray[Any]:
     return np.asarray(np.maximum(squared, 0, out=squared))
 
 
-def fingerprints(rows: Any) -> NDArray[np.uint64]:
+def fingerprints(rows: Any, exact: bool = False) -> NDArray[np.uint64]:
     """A 64-bit number per standardised row; equal rows have equal ones, others differ (but for very bad luck).
+
+    Equal in single precision is enough; `exact` wants all digits, for rows in units of their own.
 
     >>> first, second, third = fingerprints(np.array([[1.0, 2.0], [2.0, 1.0], [1.0, 2.0]])).tolist()
     >>> first == third, first == second
     (True, False)
     """
     multipliers = np.random.default_rng(7).integers(1, 2**63, rows.shape[1], dtype=np.uint64) | np.uint64(1)
+    mixed = _mixed_exactly if exact else _mixed
     if sp.issparse(rows):
-        words = _mixed(rows.data) * multipliers[rows.indices]
+        words = mixed(rows.data) * multipliers[rows.indices]
         total = np.concatenate([np.zeros(1, np.uint64), np.cumsum(words, dtype=np.uint64)])
         return np.asarray(total[rows.indptr[1:]] - total[rows.indptr[:-1]])
-    return np.asarray((_mixed(rows) * multipliers).sum(axis=1, dtype=np.uint64))
+    return np.asarray((mixed(rows) * multipliers).sum(axis=1, dtype=np.uint64))
 
 
 def _mixed(values: NDArray[Any]) -> NDArray[np.uint64]:
-    bits = (np.ascontiguousarray(values, dtype=np.float32) + np.float32(0)).view(np.uint32).astype(np.uint64)
+    with np.errstate(over="ignore"):  # numbers beyond single precision are alike
+        single = np.ascontiguousarray(values, dtype=np.float32)
+    return _spread((single + np.float32(0)).view(np.uint32).astype(np.uint64))
+
+
+def _mixed_exactly(values: NDArray[Any]) -> NDArray[np.uint64]:
+    bits = (np.ascontiguousarray(values, dtype=np.float64) + 0.0).view(np.uint64)
+    return _spread(bits ^ (bits >> np.uint64(32)))
+
+
+def _spread(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
     bits *= np.uint64(0x9E3779B97F4A7C15)  # low bits of round floats are all zero: spread the high ones
     bits ^= bits >> np.uint64(29)
     return np.asarray(bits)
