@@ -1,7 +1,10 @@
 """Weighted classifiers: importance weights and label-dependent costs, and how all loss corrections take their noise."""
 
+import warnings
+
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris, make_blobs
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import GridSearchCV, train_test_split
@@ -264,3 +267,15 @@ def test_kernel_machines_with_true_rates_reach_the_ten_set_means():
                     model = kind(machine, noise).fit(train, observed)
                     scores[row, place] += model.score(test, y_test) / (2 * len(sets))
     np.testing.assert_allclose(scores.mean(axis=0), [0.86, 0.855, 0.73], atol=0.025)
+
+
+@pytest.mark.parametrize("model", [ImportanceReweightedClassifier(), UnbiasedLogisticRegression()])
+@pytest.mark.parametrize("given", [True, False])
+def test_a_class_whose_rows_all_weigh_nothing_is_known_and_not_predicted(model, given):
+    X, y = make_blobs(150, centers=[[0, 0], [4, 0], [0, 4]], random_state=0)
+    model = clone(model).set_params(noise=FlipMatrix.symmetric(0.1, 3) if given else None)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "the corrected share|the estimated flip matrix")
+        model.fit(X, y, sample_weight=np.where(y == 1, 0.0, 1.0))
+    assert model.noise_.n_classes == 3
+    assert model.predict_proba(X)[y != 1].mean(axis=0)[1] < 0.1

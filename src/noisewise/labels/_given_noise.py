@@ -44,7 +44,9 @@ def find_noise(noise: Any, X: Any, codes: Codes, weights: Floats) -> FlipMatrix:
 
 
 def read_rows(noise: FlipMatrix | None, X: Any, codes: Codes, weights: Floats) -> tuple[RobustRidgeClassifier, Codes]:
-    """The robust ridge fitted on the rows, and the rows it has seen, by number and in its order.
+    """The robust ridge fitted on the rows, and the rows it has judged, by number and in its order.
+
+    Of a class whose rows all weigh nothing one is judged, so that the class is known.
 
     >>> rng = np.random.default_rng(0)
     >>> X, codes = rng.normal(size=(50, 2)), np.arange(50) % 2
@@ -53,7 +55,11 @@ def read_rows(noise: FlipMatrix | None, X: Any, codes: Codes, weights: Floats) -
     ((50, 2), 50)
     """
     copies = as_copies(X, codes, weights)
-    return RobustRidgeClassifier(noise=noise).fit(X[copies], codes[copies]), copies
+    classes, first = np.unique(codes, return_index=True)
+    lost = first[~np.isin(classes, codes[copies])]
+    judged = np.concatenate([copies, lost])
+    counted = np.repeat([1.0, 0.0], [len(copies), len(lost)])
+    return RobustRidgeClassifier(noise=noise).fit(X[judged], codes[judged], counted), judged
 
 
 def as_copies(X: Any, codes: Codes, weights: Floats) -> Codes:
