@@ -430,3 +430,20 @@ def test_items_alone_have_one_nameless_annotator(rng):
     assert model.annotators_.n_answers.tolist() == [45]
     with pytest.warns(ConvergenceWarning, match="after 1 turns"):
         CrowdClassifier(max_iter=1).fit(X, y)
+
+
+def test_a_flat_list_of_labels_has_gaps_too():
+    X, y = make_blobs(60, centers=[[-3, -3], [3, 3]], random_state=0)
+    gappy = np.where(np.arange(60) % 7 == 0, -1, y)
+    model = CrowdClassifier(missing=-1).fit(X, gappy)
+    assert model.classes_.tolist() == [0, 1]
+    assert (model.labels_ == y).all()
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        CrowdClassifier(missing=-1).fit(X, gappy[:50])
+
+
+@pytest.mark.parametrize("people", [[("a", 1), ("b", 2)], ["a", 2]])
+def test_annotators_of_any_name_are_found_again(people):
+    X, y = make_blobs(60, centers=[[-3, -3], [3, 3]], random_state=0)
+    model = CrowdClassifier().fit(X, np.repeat(y, 2), annotators=people * 60, items=np.repeat(np.arange(60), 2))
+    assert model.label_quality(X[:2], y[:2], annotators=people).min() > 0.9

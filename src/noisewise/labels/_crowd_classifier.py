@@ -10,10 +10,10 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils import Tags
+from sklearn.utils import Tags, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from noisewise._inputs import Chance, Codes, Floats, check_binary_or_more, find_labels, generator
+from noisewise._inputs import Chance, Codes, Floats, check_binary_or_more, find_labels, generator, one_column
 from noisewise.labels._annotations import Annotations, places, read_annotations, read_wide
 from noisewise.labels._annotators import Annotators
 from noisewise.labels._base import NoisyLabelClassifier
@@ -140,7 +140,7 @@ class CrowdClassifier(NoisyLabelClassifier):
             return super().label_quality(X, y)
         posterior, codes = self.predict_proba(X), find_labels(y, self.classes_)
         try:
-            who = places(np.asarray(annotators), self.annotators_.names)
+            who = places(one_column(annotators), self.annotators_.names)
         except KeyError as error:
             raise ValueError(f"annotator {error.args[0]!r} gave no answer in fit") from None
         if not len(posterior) == len(codes) == len(who):
@@ -180,12 +180,16 @@ class CrowdClassifier(NoisyLabelClassifier):
 
     def _read(self, X: Any, y: Any, annotators: Any, items: Any) -> tuple[Any, Annotations]:
         options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
-        if annotators is None and items is None and not _is_wide(y):
+        flat = annotators is None and items is None and not _is_wide(y)
+        if flat and self.missing is None:
             X, codes = self._check_training(X, y, **options)
             nobody, rows = np.zeros(len(codes), dtype=np.intp), np.arange(len(codes))
             return X, Annotations(rows, np.array([ANONYMOUS]), self.classes_, rows, nobody, codes)
         X = validate_data(self, X, **options)
-        if annotators is None and items is None:
+        if flat:
+            y = one_column(y)
+            check_consistent_length(X, y)
+        if annotators is None and items is None and not flat:
             told = read_wide(y, self.missing, numbered=True)
             if len(told.items) != X.shape[0]:
                 raise ValueError(f"X has {X.shape[0]} rows, y has {len(told.items)}; each row needs its answers")
