@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_digits, make_moons
+from sklearn.datasets import load_digits, make_blobs, make_moons
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, train_test_split
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import MinMaxScaler
@@ -233,3 +233,9 @@ def test_rates_on_heart_have_the_right_size_and_sign():
     assert np.mean(positive > negative) >= 0.85
     for rates, printed in zip(RATES, [(0.050, 0.143), (0.258, 0.039), (0.232, 0.257)]):
         np.testing.assert_allclose(found[rates, 25].mean(axis=0), printed, atol=0.05)
+
+
+def test_a_number_of_folds_may_be_one_of_numpy():
+    X, y = make_blobs(60, centers=[[-3, -3], [3, 3]], random_state=0)
+    ours, theirs = (RobustKNeighborsClassifierCV(cv=folds).fit(X, y).best_score_ for folds in (np.int64(3), 3))
+    assert ours == theirs

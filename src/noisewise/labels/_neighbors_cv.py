@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -163,7 +164,7 @@ class RobustKNeighborsClassifierCV(KeptRowsClassifier):
         if self.cv is None:
             everyone = np.ones(n_rows, dtype=bool)
             return [(everyone, everyone)]
-        if isinstance(self.cv, int) or hasattr(self.cv, "split"):
+        if isinstance(self.cv, Integral) or hasattr(self.cv, "split"):
             pairs = check_cv(self.cv, self.codes_, classifier=True).split(np.zeros((n_rows, 1)), self.codes_)
             splits = [(_mask(train, n_rows), _mask(test, n_rows)) for train, test in pairs]
         else:
