@@ -1,6 +1,7 @@
 """Verdicts follow the stated rules, and pages hold every compared number."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -87,6 +88,18 @@ def test_pages_are_written_as_markdown_html_and_figures(tmp_path):
     assert "a &amp; b" in page
     assert page.count("<svg") == 1
     assert "![a figure](toy_paper-f.svg)" in (tmp_path / "pages" / "toy_paper.md").read_text()
+
+
+def test_one_table_alone_leaves_the_page_of_its_paper_as_it_is(tmp_path):
+    one = toy_paper.PAPER.experiments[0]
+    paper = library.Paper("toy_paper", "coins", [one, replace(one, name="table-2")])
+    library.write(paper, [(part, [Text("all")]) for part in paper.experiments], tmp_path)
+    library.write(paper, [(paper.experiments[1], [Text("one")])], tmp_path)
+    texts = {path.name: path.read_text() for path in tmp_path.glob("*.md")}
+    assert sorted(texts) == ["toy_paper-table-2.md", "toy_paper.md"]
+    assert texts["toy_paper.md"].count("all\n") == 2
+    assert texts["toy_paper.md"].endswith("Made by `noisewise reproduce toy_paper --write`.\n")
+    assert texts["toy_paper-table-2.md"].endswith("Made by `noisewise reproduce toy_paper table-2 --write`.\n")
 
 
 def test_drawings_are_the_same_every_time_and_small():

@@ -58,7 +58,7 @@ def to_markdown(paper: Paper, parts: Sequence[Part]) -> tuple[str, dict[str, str
                 lines += [f"![{block.caption}]({file})", "", f"*{block.caption}*", ""]
             else:
                 lines += [_markdown(block), ""]
-    lines.append(f"Made by `noisewise reproduce {paper.name} --write`.")
+    lines.append(f"Made by `noisewise reproduce {' '.join(_asked(paper, parts))} --write`.")
     return "\n".join(lines) + "\n", figures
 
 
@@ -87,13 +87,20 @@ def to_json(paper: Paper, parts: Sequence[Part]) -> dict[str, Any]:
 
 
 def write(paper: Paper, parts: Sequence[Part], folder: Path) -> list[Path]:
-    """Write the pages and the figures of a paper into a folder."""
+    """Write the pages and the figures of a paper into a folder; one table alone gets pages of its own."""
     folder.mkdir(parents=True, exist_ok=True)
     text, figures = to_markdown(paper, parts)
-    files = {f"{paper.name}.md": text, f"{paper.name}.html": to_html(paper, parts), **figures}
+    stem = "-".join(_asked(paper, parts))
+    files = {f"{stem}.md": text, f"{stem}.html": to_html(paper, parts), **figures}
     for name, content in files.items():
         (folder / name).write_text(content, encoding="utf-8")
     return [folder / name for name in files]
+
+
+def _asked(paper: Paper, parts: Sequence[Part]) -> list[str]:
+    """The paper, and the table where there is but one of several."""
+    alone = len(parts) == 1 < len(paper.experiments)
+    return [paper.name, parts[0][0].name] if alone else [paper.name]
 
 
 def _what_ran(experiment: Experiment, rows: Rows, quick: bool) -> str:
