@@ -269,3 +269,12 @@ def test_labels_that_differ_in_case_or_spaces_are_named():
     notes = audit_labels(X, labels).notes
     assert "labels ' bug', 'BUG', 'Bug' and 'bug' differ in case or spaces only: one class, perhaps?" in notes
     assert not any("differ in case" in note for note in audit_labels(X, y).notes)
+
+
+def test_rows_and_labels_with_one_index_in_two_orders_are_noted():
+    X, y = load_digits(n_class=2, return_X_y=True, as_frame=True)
+    shuffled = X.sample(frac=1, random_state=0)
+    note = "X and y have the same index in another order"
+    assert any(note in said for said in audit_labels(shuffled, y).notes)
+    for labels in (y.loc[shuffled.index], y.to_numpy(), y.set_axis(y.index + len(y))):
+        assert not any(note in said for said in audit_labels(shuffled, labels).notes)

@@ -91,7 +91,13 @@ def run_audit(
         raise ValueError(f"X has {rows.shape[0]} rows, y has {len(observed)} labels; they must be as many")
     chosen = RobustRidgeClassifier(noise=noise, random_state=random_state) if model is None else model
     judged = judge_rows(rows, observed, len(classes), chosen, noise)
-    notes = (*encoder.notes_, *alike_classes(classes), *small_classes(classes, observed), *judged.notes)
+    notes = (
+        *_pairing(X, y),
+        *encoder.notes_,
+        *alike_classes(classes),
+        *small_classes(classes, observed),
+        *judged.notes,
+    )
     return LabelAudit(
         X, classes, observed, judged.posterior, judged.noise, judged.noise_spread, judged.expected_errors, notes, people
     )
@@ -117,6 +123,17 @@ def _encoded(X: Any, robust: bool, run: Runner) -> tuple[TableEncoder, Any]:
         )
     encoder = TableEncoder().fit(X, run=run)
     return encoder, StreamedRows(X, encoder, n_rows_of(X), run)
+
+
+def _pairing(X: Any, y: Any) -> tuple[str, ...]:
+    """A plain word about pandas rows and labels whose indices say that they belong together in another order."""
+    rows: Any = getattr(X, "index", None)
+    labels: Any = getattr(y, "index", None)
+    if not (hasattr(rows, "equals") and hasattr(labels, "equals")):  # a list has an index of another kind
+        return ()
+    if rows.equals(labels) or len(rows.symmetric_difference(labels)):
+        return ()
+    return ("X and y have the same index in another order: rows go by their place; y.loc[X.index] puts them in order",)
 
 
 def _check_names(X: Any) -> None:
