@@ -108,3 +108,8 @@ def test_without_a_kernel_the_width_comes_from_the_data(kind, X):
     model = kind(random_state=0).fit(X)
     assert isinstance(model.kernel_, Gaussian)
     assert kind(random_state=0).fit(10 * X).kernel_.width == pytest.approx(10 * model.kernel_.width)
+
+
+def test_what_is_no_kernel_is_refused():
+    with pytest.raises(TypeError, match=r"'rbf' is not a kernel of noisewise.kernels; Gaussian\(width\) would do"):
+        NystroemFeatures("rbf").fit(np.eye(3))

@@ -90,3 +90,10 @@ def test_median_width_leaves_copies_out_and_refuses_only_copies():
 def test_impossible_widths_are_refused(kind, width):
     with pytest.raises(ValueError, match="width"):
         kind(width)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_the_median_width_is_found_though_nearly_all_rows_are_copies(kind):
+    rows = np.zeros((3000, 2))
+    rows[7] = (3.0, 4.0)
+    assert {median_width(kind(rows), random_state=seed) for seed in range(8)} == {5.0}

@@ -54,6 +54,8 @@ class NystroemFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
             raise ValueError(f"n_components is {self.n_components}; at least one row is needed")
         rng = generator(self.random_state)
         self.kernel_ = Gaussian(median_width(rows, random_state=rng)) if self.kernel is None else self.kernel
+        if not isinstance(self.kernel_, Kernel):
+            raise TypeError(f"{self.kernel_!r} is not a kernel of noisewise.kernels; Gaussian(width) would do")
         n = min(self.n_components, rows.shape[0])
         self.component_indices_ = rng.choice(rows.shape[0], n, replace=False)
         self.components_ = rows[self.component_indices_]

@@ -134,10 +134,14 @@ def median_width(X: Any, max_rows: int = 1000, random_state: Chance = None) -> f
     rows = check_rows(X)
     if max_rows < 2:
         raise ValueError(f"max_rows is {max_rows}; a distance needs two rows")
+    some = rows
     if rows.shape[0] > max_rows:
-        rows = rows[generator(random_state).choice(rows.shape[0], max_rows, replace=False)]
-    distances = np.sqrt(squared_distances(rows)[np.triu_indices(rows.shape[0], 1)])
+        some = rows[generator(random_state).choice(rows.shape[0], max_rows, replace=False)]
+    distances = np.sqrt(squared_distances(some)[np.triu_indices(some.shape[0], 1)])
     distances = distances[distances > 0]  # copies of a row say nothing about scale
+    if not len(distances) and some.shape[0] < rows.shape[0]:  # nearly all are copies: the others may tell
+        distances = np.sqrt(squared_distances(some[:1], rows))
+        distances = distances[distances > 0]
     if not len(distances):
         raise ValueError(f"all rows are equal (n_samples = {rows.shape[0]}): their distances give no width, choose one")
     return float(np.median(distances))
