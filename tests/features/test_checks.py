@@ -84,3 +84,13 @@ def test_copies_of_the_same_rows_get_none(noise):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             NoisyFeatureRegressor().fit(Z, y, copies=noise.copies(X, 3, rng))
+
+
+@pytest.mark.parametrize("noise", [LaplaceNoise([0.1, 0.2, 0.3]), MaskingNoise([0.5, 0.5, 0.5])])
+def test_copies_are_refused_in_a_sentence_where_there_is_nothing_to_copy(noise):
+    with pytest.raises(ValueError, match=r"X has shape \(2,\); rows of features"):
+        noise.corrupt([1.0, 2.0])
+    with pytest.raises(ValueError, match="0 copies were asked for"):
+        noise.copies(np.ones((4, 3)), 0)
+    with pytest.raises(ValueError, match="the noise covers 3 columns, the data have 2"):
+        noise.corrupt(np.ones((4, 2)))

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from noisewise._inputs import Chance, Floats, generator
 from noisewise.noise import GaussianNoise
+from noisewise.noise._gaussian import rows_to_copy
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,9 +52,9 @@ class LaplaceNoise:
 
     def copies(self, X: ArrayLike, n: int, rng: Chance = None) -> Floats:
         """`n` independent noisy copies of every row, of shape (n_rows, n, d)."""
-        clean = np.asarray(X, dtype=np.float64)
+        clean = rows_to_copy(X, n)
         noise = generator(rng).laplace(size=(len(clean), n, clean.shape[1]))
-        return clean[:, None, :] + noise * self.scale
+        return clean[:, None, :] + noise * _spread_out(self.scale, clean.shape[1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,9 +98,10 @@ class MaskingNoise:
 
     def copies(self, X: ArrayLike, n: int, rng: Chance = None) -> Floats:
         """`n` independent noisy copies of every row, of shape (n_rows, n, d)."""
-        clean = np.asarray(X, dtype=np.float64)
-        kept = generator(rng).random((len(clean), n, clean.shape[1])) < self.keep
-        return np.asarray(clean[:, None, :] * kept / self.keep)
+        clean = rows_to_copy(X, n)
+        keep = _spread_out(self.keep, clean.shape[1])
+        kept = generator(rng).random((len(clean), n, clean.shape[1])) < keep
+        return np.asarray(clean[:, None, :] * kept / keep)
 
 
 @dataclass(frozen=True, eq=False)

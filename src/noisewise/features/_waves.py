@@ -67,7 +67,7 @@ class WaveLearner(Scored):
         rng = generator(self.random_state)
         n, d = self.n_components, rows.shape[1]
         if self.kernel is None:
-            base = median_width(rows, random_state=rng) if len(np.unique(rows, axis=0)) > 1 else 1.0
+            base = median_width(rows, random_state=rng) if (rows != rows[0]).any() else 1.0
             widths = base * np.array(WIDTHS)
             drawn = [draw_frequencies(Gaussian(width), d, -(-n // len(widths)), rng) for width in widths]
             self.frequencies_ = np.concatenate(drawn, axis=1).T[:n]

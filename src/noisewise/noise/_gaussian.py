@@ -61,11 +61,7 @@ class GaussianNoise:
 
     def copies(self, X: ArrayLike, n: int, rng: Chance = None) -> Floats:
         """`n` independent noisy copies of every row, of shape (n_rows, n, d)."""
-        clean = np.asarray(X, dtype=np.float64)
-        if clean.ndim != 2:
-            raise ValueError(f"X has shape {clean.shape}; rows of features (two axes) are needed")
-        if n < 1:
-            raise ValueError(f"{n} copies were asked for; at least one is needed")
+        clean = rows_to_copy(X, n)
         rows, d = clean.shape
         standard = generator(rng).standard_normal((rows, n, d))
         return clean[:, None, :] + standard @ self._root(d).T
@@ -85,6 +81,16 @@ class GaussianNoise:
 
     def __repr__(self) -> str:
         return f"GaussianNoise({np.array2string(self.covariance, precision=4, separator=', ')})"
+
+
+def rows_to_copy(X: ArrayLike, n: int) -> Floats:
+    """Clean rows as an array, if there are rows and `n` copies of them can be made."""
+    clean = np.asarray(X, dtype=np.float64)
+    if clean.ndim != 2:
+        raise ValueError(f"X has shape {clean.shape}; rows of features (two axes) are needed")
+    if n < 1:
+        raise ValueError(f"{n} copies were asked for; at least one is needed")
+    return clean
 
 
 def _check_semidefinite(covariance: Floats) -> None:
