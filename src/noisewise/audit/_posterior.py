@@ -56,7 +56,7 @@ def _judge(
 ) -> Judged:
     """Judge the rows that are counted; of the others, the posterior is what their features alone say."""
     if isinstance(model, RobustRidgeClassifier):
-        fitted = _fit_ridge(clone(model), rows, codes, counted)
+        fitted = clone(model).fit(rows, codes, sample_weight=None if counted.all() else counted.astype(np.float64))
         posterior, calibration, scores = fitted.true_label_posterior_, fitted.calibration_, fitted.scores_[~counted]
         expected = Estimate(fitted.n_wrong_, *fitted.n_wrong_interval_)
     else:
@@ -72,13 +72,6 @@ def _judge(
         posterior[~counted] = calibration.clean_posterior(scores)
     spread = flip_spread(calibration, posterior[counted], noise)
     return Judged(posterior, calibration.noise, spread, expected, left_open(calibration))
-
-
-def _fit_ridge(ridge: Any, rows: Any, codes: Codes, counted: NDArray[np.bool_]) -> Any:
-    if counted.all() or not hasattr(rows, "map_blocks"):
-        return ridge.fit(rows, codes, sample_weight=None if counted.all() else counted.astype(np.float64))
-    ridge.classes_, ridge.n_features_in_ = np.unique(codes), rows.shape[1]  # `fit` takes no weights of streamed rows
-    return ridge._fit_rows(rows, codes, counted.astype(np.float64))
 
 
 def _with_small(judged: Judged, observed: Codes, large: Codes, n_classes: int) -> Judged:

@@ -30,6 +30,7 @@ from noisewise._inputs import Codes, Floats
 from noisewise.labels._nystroem import CENTRED, Landmarks, Standardizer, fingerprints, map_blocks
 
 MOST_COPIES = 20  # more equal rows are a cell of a coarse table, each with a label of its own, and no copies
+MOST_CELLS, LEAST_CELL = 30, 5  # so few different rows, so often each, are such a table too: only its cell knows a row
 NOTHING = 1e-9  # of the weight of all rows
 
 
@@ -64,7 +65,8 @@ class LeftOut:
         seen = self.prints[group] == prints
         counts = np.where(seen, self.counts[group], 0)
         tallies = self.tallies[group].toarray() * seen[:, None]
-        alone = np.flatnonzero(seen & (self.copies[group] > MOST_COPIES))
+        coarse = len(self.prints) <= MOST_CELLS and self.copies.sum() >= LEAST_CELL * len(self.prints)
+        alone = np.flatnonzero(seen & (coarse | (self.copies[group] > MOST_COPIES)))
         counts[alone] /= self.copies[group[alone]]
         tallies[alone] = np.eye(tallies.shape[1])[codes[alone]] * counts[alone, None]
         return counts, tallies

@@ -23,8 +23,8 @@ class RobustRidgeClassifier(NoisyLabelClassifier):
 
     Ridge regression on the labels, in up to four views of the rows (kernels around a few landmarks, and the rows
     themselves), gives each row scores from a fit without it and its exact copies. A flip matrix, a link and the amount
-    of noise are then averaged over by their evidence. Nothing needs tuning; time grows linearly with the rows. Counts of
-    words (more than 1,000 columns, none below zero, nine of ten zero) are brought to rows of length one before.
+    of noise are then averaged over by their evidence. Nothing needs tuning; time grows linearly with the rows. Rows of
+    counts (more than 1,000 columns, none below zero, nine of ten zero) are brought to length one before.
 
     What makes flips visible is the assumption that they depend on the true class alone and that clean posteriors are a
     softmax of the scores: classes that truly overlap in one direction only can look like flips.
@@ -83,7 +83,7 @@ class RobustRidgeClassifier(NoisyLabelClassifier):
         if hasattr(X, "map_blocks"):  # rows that are not in memory were checked when they were encoded
             self.classes_, codes = encode_labels(y)
             self.n_features_in_ = X.shape[1]
-            return self._fit_rows(X, codes, np.ones(len(codes)))
+            return self._fit_rows(X, codes, check_weights(sample_weight, X))
         X, codes = self._check_training(X, y, accept_sparse="csr", dtype=ROW_TYPES)
         weights = check_weights(sample_weight, X)
         check_binary_or_more(self.classes_[np.unique(codes[weights > 0])])
