@@ -73,7 +73,10 @@ def test_the_command_lists_and_runs_and_writes(tmp_path):
         app, ["reproduce", "cesa-bianchi", "gradients", *options, "--write", "--out", str(tmp_path / "pages")]
     )
     assert "0 cells run, 8 found finished" in again.stderr
-    assert sorted(path.name for path in (tmp_path / "pages").iterdir()) == ["cesa_bianchi.html", "cesa_bianchi.md"]
+    assert sorted(path.name for path in (tmp_path / "pages").iterdir()) == [
+        "cesa_bianchi-gradients.html",
+        "cesa_bianchi-gradients.md",
+    ]
 
 
 def test_the_command_says_whose_data_are_not_here(tmp_path, monkeypatch):
