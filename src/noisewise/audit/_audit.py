@@ -138,8 +138,7 @@ def _pairing(X: Any, y: Any) -> tuple[str, ...]:
 
 def _check_names(X: Any) -> None:
     """Refuse a pandas frame with two columns of one name."""
-    names = None if hasattr(X, "lazy") else getattr(X, "columns", None)  # polars refuses them itself
-    if getattr(names, "is_unique", True):
-        return
-    twice = names[names.duplicated()][0]  # type: ignore[index, union-attr]
-    raise ValueError(f"X has two columns called {twice!r}; every column needs a name of its own")
+    names: Any = None if hasattr(X, "lazy") else getattr(X, "columns", None)  # polars refuses them itself
+    if not getattr(names, "is_unique", True):
+        twice = names[names.duplicated()][0]
+        raise ValueError(f"X has two columns called {twice!r}; every column needs a name of its own")

@@ -35,6 +35,7 @@ def report_content(audit: LabelAudit, title: str, truth: Any = None, precision: 
     chosen = audit.picked if precision is None else audit.rows(precision)
     columns, rows = _worst_rows(audit)
     small = is_small(audit.observed, len(names))
+    order = np.argsort(small, kind="stable").tolist()  # the small classes last, so that the others are in view
     return {
         "title": title,
         "proven": audit.expected_errors.low > 0,
@@ -49,8 +50,8 @@ def report_content(audit: LabelAudit, title: str, truth: Any = None, precision: 
         "promise": f"{1 - audit.probability[chosen].mean():.0%}" if len(chosen) else None,
         "truth": None if truth is None else _against_truth(audit, truth, chosen),
         "bands": _bands(audit),
-        "names": [names[k] for k in np.argsort(small, kind="stable")],
-        "heat": _heat(audit, names, small) if len(names) <= MOST_CLASSES else None,
+        "names": [names[k] for k in order],
+        "heat": _heat(audit, names, small, order) if len(names) <= MOST_CLASSES else None,
         "too_small": TOO_SMALL,
         "flips": _largest_flips(audit.noise.matrix[~small], names, np.flatnonzero(~small)),
         "histogram": Markup(histogram(audit.probability)),
@@ -85,9 +86,8 @@ def _bands(audit: LabelAudit) -> list[dict[str, str]]:
     ]
 
 
-def _heat(audit: LabelAudit, names: list[str], small: NDArray[np.bool_]) -> list[dict[str, Any]]:
+def _heat(audit: LabelAudit, names: list[str], small: NDArray[np.bool_], order: list[int]) -> list[dict[str, Any]]:
     low, high = audit.noise_interval
-    order = np.argsort(small, kind="stable").tolist()  # the small classes last, so that the others are in view
     return [
         {
             "name": names[j],
@@ -100,7 +100,7 @@ def _heat(audit: LabelAudit, names: list[str], small: NDArray[np.bool_]) -> list
                     "share": round(100 * (p if j == k else np.sqrt(p)), 1),  # the root shows rare flips
                     "same": j == k,
                 }
-                for k, p in ((k, audit.noise.matrix[j, k]) for k in order)
+                for k, p in zip(order, audit.noise.matrix[j, order])
             ],
         }
         for j in order
