@@ -10,11 +10,11 @@ import numpy as np
 
 from noisewise import GaussianNoise
 from noisewise.datasets import CopyOracle
-from noisewise.features._kernel import NoisyKernelRegressor
-from noisewise.features._random_map import RandomMap, loss_terms
-from noisewise.features._unknown import UnknownNoiseKernelRegressor
+from noisewise.features.kernel import NoisyKernelRegressor
+from noisewise.features.maps.random_map import RandomMap, loss_terms
+from noisewise.features.unknown_noise import UnknownNoiseKernelRegressor
 from noisewise.kernels import Exponential, Gaussian, Polynomial
-from noisewise.kernels._surrogate import surrogate
+from noisewise.kernels.surrogates import surrogate
 from noisewise.losses import Squared
 
 

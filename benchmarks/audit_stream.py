@@ -24,7 +24,7 @@ import numpy as np
 import polars as pl
 
 from noisewise import audit_labels
-from noisewise.audit._cluster import dask_client
+from noisewise.audit.cluster import dask_client
 
 COLUMNS, CLASSES, WRONG, PART = 50, 10, 0.1, 100_000
 

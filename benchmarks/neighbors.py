@@ -21,8 +21,8 @@ from sklearn.datasets import make_blobs, make_classification, make_moons
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 
 from noisewise import FlipMatrix
-from noisewise.labels._neighbors import RobustKNeighborsClassifier
-from noisewise.labels._neighbors_cv import RobustKNeighborsClassifierCV
+from noisewise.labels.neighbors.classifier import RobustKNeighborsClassifier
+from noisewise.labels.neighbors.classifier_cv import RobustKNeighborsClassifierCV
 
 NOISE = FlipMatrix.binary(false_positive=0.1, false_negative=0.3)
 VOTERS = list(range(5, 101, 5))

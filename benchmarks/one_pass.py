@@ -12,7 +12,7 @@ from itertools import product
 import numpy as np
 
 from noisewise.datasets import load
-from noisewise.experiments import _one_pass_tasks as passes
+from noisewise.experiments.papers.ngo import tasks as passes
 
 SHARES = (0.0, 0.1, 0.2, 0.3)
 METHODS = ("ucwl", "confidit-projected", "mscw-I", "mcw", "marow")

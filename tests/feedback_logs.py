@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from noisewise.online._logged_round import Choice, LoggedRound
-from noisewise.online._logs import FeedbackLog
+from noisewise.online.logs.feedback_log import FeedbackLog
+from noisewise.online.logs.logged_round import Choice, LoggedRound
 
 COSTS = ["-reward", "1-reward"]
 

@@ -17,7 +17,7 @@ NURSERY = """
 import os, signal, sys
 import uvicorn
 from noisewise.serve import Settings, create_app
-from noisewise.serve._service import warm_up
+from noisewise.serve.models.service import warm_up
 warm_up()
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 print("ready", flush=True)

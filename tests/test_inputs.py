@@ -5,7 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from noisewise._inputs import encode_labels, find_labels, generator
+from noisewise._validation import encode_labels, find_labels, generator
 
 
 @pytest.mark.parametrize(

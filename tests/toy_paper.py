@@ -1,12 +1,13 @@
-"""A sixth paper, as CONTRIBUTING's checklist has it: one file, found by its name."""
+"""A sixth paper, as CONTRIBUTING's checklist has it: one folder, found by its name."""
 
 import time
 
 import numpy as np
 
-from noisewise.experiments import Comparison, Entry, Experiment, Paper
+from noisewise.experiments import Comparison, Entry, Experiment, Paper, named
 
 
+@named("toy_paper.coin")
 def coin(cell):
     """Mean of a few draws; a matrix product keeps the engines honest about their sums."""
     time.sleep(cell["pause"])

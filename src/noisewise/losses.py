@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import erf, erfc, erfcx, erfi, expit, zeta
 
-from noisewise._inputs import Floats
+from noisewise._typing import Floats
 
 MOST_SHARP = 26.0  # coefficients of the series reach exp(sharpness^2); the loss is within 0.022 of |a| by then
 ROOT_PI = float(np.sqrt(np.pi))

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from noisewise._loops.chance import uniform
-from noisewise.online._core import chance_state
+from noisewise._loops.rng import uniform
+from noisewise.online.learners.base import chance_state
 
 
 def test_uniforms_are_those_of_numpys_sfc64():

@@ -5,10 +5,10 @@ import pytest
 import scipy.sparse as sp
 from numba import njit
 
-from noisewise._loops import highest as choice
-from noisewise._loops import rows, signals, state
+from noisewise._loops import argmax as choice
+from noisewise._loops import signals, sparse_rows, state
 from noisewise._loops.compiled import bare
-from noisewise._loops.lanes import load, start_of, store_even, store_odd, zero_quads
+from noisewise._loops.simd import load, start_of, store_even, store_odd, zero_quads
 from noisewise.online import recipes
 
 WIDTHS = [1, 7, 8, 9, 16, 37]
@@ -18,7 +18,7 @@ def from_python(inner):
     return njit(lambda *arguments: inner(*arguments))
 
 
-compact, highest, best_other = map(from_python, (rows.compact, choice.highest, signals.best_other))
+compact, highest, best_other = map(from_python, (sparse_rows.compact, choice.highest, signals.best_other))
 
 
 @bare

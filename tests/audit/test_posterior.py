@@ -7,7 +7,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from noisewise import FlipMatrix, audit_labels
-from noisewise.audit._posterior import judge_rows, out_of_fold
+from noisewise.audit.posterior import judge_rows, out_of_fold
 from noisewise.labels import RobustRidgeClassifier
 
 

@@ -11,9 +11,9 @@ import pytest
 from sklearn.datasets import load_digits
 
 from noisewise import FlipMatrix, audit_labels
-from noisewise.audit import StressResult
-from noisewise.audit._drawings import class_bars, histogram
-from noisewise.audit._thumbnails import thumbnails
+from noisewise.audit.report.charts import class_bars, histogram
+from noisewise.audit.report.thumbnails import thumbnails
+from noisewise.stress import StressResult
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wi
 
 from noisewise.labels import RobustRidgeClassifier
 from noisewise.noise import FlipMatrix
-from noisewise.noise._calibration import likely_wrong
+from noisewise.noise.calibration.read_noise import likely_wrong
 
 pytestmark = pytest.mark.slow
 
@@ -39,7 +39,7 @@ def noises(n_classes, rng):
 
 @pytest.fixture(scope="module")
 def runs():
-    """Chance of each label to be wrong, which are, and the interval: five sets, five noises, eight draws."""
+    """RandomState of each label to be wrong, which are, and the interval: five sets, five noises, eight draws."""
     found = defaultdict(list)
     for name, data in SETS.items():
         X, y = data()

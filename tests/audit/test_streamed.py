@@ -9,10 +9,10 @@ from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
 from noisewise import audit_labels
-from noisewise.audit import _streamed
-from noisewise.audit._cluster import OnCluster, dask_client
+from noisewise.audit import streaming
+from noisewise.audit.cluster import OnCluster, dask_client
 from noisewise.datasets import TableEncoder
-from noisewise.labels._nystroem import BLOCK, map_blocks
+from noisewise.labels.ridge.landmarks import BLOCK, map_blocks
 
 
 def table(n, text=False, seed=0):
@@ -32,7 +32,7 @@ def table(n, text=False, seed=0):
 @pytest.fixture
 def small_partitions(monkeypatch):
     """Partitions of one block, so that little data has several."""
-    monkeypatch.setattr(_streamed.StreamedRows.__init__, "__defaults__", (map, BLOCK))
+    monkeypatch.setattr(streaming.StreamedRows.__init__, "__defaults__", (map, BLOCK))
 
 
 def test_the_streamed_audit_is_the_same(tmp_path, small_partitions):
@@ -59,7 +59,7 @@ def test_rows_come_in_the_blocks_of_rows_in_memory(small_partitions, text):
     frame, y = table(BLOCK + 70, text)
     encoder = TableEncoder().fit(frame)
     rows = encoder.transform(frame)
-    streamed = _streamed.StreamedRows(frame.lazy(), encoder, len(y))
+    streamed = streaming.StreamedRows(frame.lazy(), encoder, len(y))
     assert streamed.shape == rows.shape
     for own, other in zip(map_blocks(streamed, _pair, y), map_blocks(rows, _pair, y), strict=True):
         np.testing.assert_array_equal(dense(own[0]), dense(other[0]))
@@ -92,10 +92,10 @@ def test_what_needs_all_rows_says_so():
 def test_progress_counts_columns_and_partitions(small_partitions):
     frame, _ = table(BLOCK + 70)
     told = []
-    run = _streamed.counted(map, frame.lazy(), lambda done, total: told.append((done, total)))
+    run = streaming.counted(map, frame.lazy(), lambda done, total: told.append((done, total)))
     list(run(_pair, [1, 2], [3, 4]))
     assert [done for done, _ in told] == [1, 2]
-    assert _streamed.counted(map, frame, told.append) is map
+    assert streaming.counted(map, frame, told.append) is map
 
 
 def test_nobody_at_the_address_gets_a_sentence():

@@ -11,10 +11,10 @@ from sklearn.datasets import load_iris
 from sklearn.dummy import DummyClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from noisewise.audit import StressResult, stress_test
-from noisewise.audit._contestants import CONTESTANTS
-from noisewise.audit._drawings import Curve, curves
-from noisewise.audit._stress import _spoil
+from noisewise.audit.report.charts import Curve, curves
+from noisewise.stress import StressResult, stress_test
+from noisewise.stress.methods import CONTESTANTS
+from noisewise.stress.run import _spoil
 
 
 @pytest.fixture(scope="module")

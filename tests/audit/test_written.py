@@ -6,9 +6,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from noisewise.audit._labelled import read_labelled
-from noisewise.audit._reading import read_table
 from noisewise.datasets import TableEncoder
+from noisewise.tables.labelled import read_labelled
+from noisewise.tables.read import read_table
 
 VALUES = [1234.5, -0.25, 1234567.0, 7.0, 12.125]
 

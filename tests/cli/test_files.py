@@ -11,10 +11,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from noisewise.audit._labelled import read_labelled
-from noisewise.audit._reading import column_names, read_table
-from noisewise.audit._writing import check_folder, write_all, write_whole
+from noisewise._files import check_folder, write_all, write_whole
 from noisewise.datasets import TableEncoder
+from noisewise.tables.labelled import read_labelled
+from noisewise.tables.read import column_names, read_table
 
 TABLE = pl.DataFrame({"size": [1.5, 2.5, None, 4.25], "name": ["Zoë", "Åsa", "Ann", "Bob"], "y": ["p", "q", "p", "q"]})
 

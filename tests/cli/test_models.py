@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from noisewise import load
-from noisewise.cli._estimators import estimator_named
+from noisewise.cli.estimators import estimator_named
 
 
 @pytest.mark.parametrize("estimator", ["RobustRidgeClassifier", "arow", "logistic"])

@@ -6,7 +6,7 @@ from io import StringIO
 
 import pytest
 
-from noisewise.cli._talk import working
+from noisewise.cli.talk import working
 
 
 def test_version_and_help_answer(run, tmp_path):

@@ -5,7 +5,7 @@ from sklearn.linear_model import LinearRegression
 
 from helpers import assert_unbiased
 from noisewise import datasets
-from noisewise.datasets import _numeric
+from noisewise.datasets import generators
 
 
 def test_moons_lie_on_two_half_circles():
@@ -74,8 +74,8 @@ def test_california_like_columns_are_standard_skewed_and_correlated():
     assert_unbiased(X, 0)
     assert_unbiased(X**2, 1)
     assert (skew(X) > 0.5).all()
-    grown = np.exp(np.outer(_numeric.SKEWS, _numeric.SKEWS) * (_numeric.LOADINGS @ _numeric.LOADINGS.T)) - 1
-    alone = np.sqrt(np.exp(_numeric.SKEWS**2) - 1)
+    grown = np.exp(np.outer(generators.SKEWS, generators.SKEWS) * (generators.LOADINGS @ generators.LOADINGS.T)) - 1
+    alone = np.sqrt(np.exp(generators.SKEWS**2) - 1)
     correlation = grown / np.outer(alone, alone)  # of lognormals
     for one, two in [(0, 1), (2, 3), (6, 7)]:
         assert abs(correlation[one, two]) > 0.2

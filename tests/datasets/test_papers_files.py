@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from noisewise import datasets
-from noisewise.datasets._catalogue import ENTRIES
+from noisewise.datasets.catalogue import ENTRIES
 
 FOLDER = Path(os.environ.get("NOISEWISE_DATA") or os.devnull)
 pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="NOISEWISE_DATA names no folder")

@@ -10,7 +10,7 @@ import sklearn.datasets
 from sklearn.utils import Bunch
 
 from noisewise import datasets
-from noisewise.datasets._catalogue import ENTRIES, find_entry
+from noisewise.datasets.catalogue import ENTRIES, find_entry
 
 FILED = [entry for entry in ENTRIES if not entry.bundled]
 
@@ -125,7 +125,7 @@ def test_classes_of_equal_size_keep_the_order_of_their_labels(home, monkeypatch)
     small = Bunch(data=np.zeros((10, 784)), categories={}, feature_names=[str(i) for i in range(784)])
     small.target = np.array([str(code) for code in (10, 9, 8, 7, 6, 5, 4, 3, 2, 1)], dtype=object)
     monkeypatch.setattr(sklearn.datasets, "fetch_openml", lambda **options: small)
-    monkeypatch.setattr("noisewise.datasets._registry.find_entry", lambda name: _with_counts(entry, (1,) * 10))
+    monkeypatch.setattr("noisewise.datasets.registry.find_entry", lambda name: _with_counts(entry, (1,) * 10))
     assert datasets.load("fashion_mnist").y.tolist() == [9, 8, 7, 6, 5, 4, 3, 2, 1, 0]
 
 
@@ -275,7 +275,7 @@ def test_crowd_labels_come_from_the_folder(home, tmp_path, monkeypatch):
 
 def test_importing_datasets_brings_in_no_more_of_scikit_learn_and_pandas_than_the_input_checks():
     script = (
-        "import sys, noisewise._inputs; before = set(sys.modules); import noisewise.datasets;"
+        "import sys, noisewise._validation; before = set(sys.modules); import noisewise.datasets;"
         "new = {name.split('.')[0] for name in set(sys.modules) - before};"
         "assert not new & {'sklearn', 'pandas', 'numba', 'polars', 'pyarrow'}, new;"
         "assert 'sklearn.datasets' not in sys.modules"

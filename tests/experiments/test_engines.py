@@ -3,8 +3,8 @@
 import pytest
 
 from noisewise.experiments import Experiment, RowStore, comparable, run
-from noisewise.experiments._engines import each
-from noisewise.experiments._neighbor_tasks import soft_chessboard
+from noisewise.experiments.harness.engines import each
+from noisewise.experiments.papers.gao.tasks import soft_chessboard
 
 NOISES = [(0.3, 0.1), (0.2, 0.2)]
 

@@ -1,15 +1,26 @@
 """Verdicts follow the stated rules, and pages hold every compared number."""
 
 import json
+import sys
 from dataclasses import replace
 
 import pytest
 
 import noisewise.experiments as library
 import toy_paper
-from noisewise.experiments import Comparison, Entry, Figure, RowStore, Text, find_paper, paper_names, printed_numbers
-from noisewise.experiments._blocks import tally
-from noisewise.experiments._draw import Curve, bars, critical_difference, panels
+from noisewise.experiments import (
+    Comparison,
+    Entry,
+    Figure,
+    RowStore,
+    Text,
+    find_paper,
+    paper_names,
+    papers,
+    printed_numbers,
+)
+from noisewise.experiments.harness.blocks import tally
+from noisewise.experiments.harness.charts import Curve, bars, critical_difference, panels
 
 
 @pytest.mark.parametrize(
@@ -46,18 +57,19 @@ def test_a_tally_counts_what_ran_and_what_agrees():
 
 @pytest.fixture
 def toy(tmp_path, monkeypatch):
-    """The sixth paper: its file and its printed numbers laid beside the others."""
-    (tmp_path / "printed").mkdir()
-    (tmp_path / "printed" / "toy.json").write_text('{"table-1": {"heads": 20000.0, "tails": 0.0}}')
-    (tmp_path / "toy.py").write_text("from toy_paper import PAPER\n")
-    monkeypatch.setattr(library, "__path__", [*library.__path__, str(tmp_path)])
+    """The sixth paper: its declaration and its printed numbers in a folder beside the others."""
+    folder = tmp_path / "toy"
+    folder.mkdir()
+    (folder / "__init__.py").touch()
+    (folder / "printed.json").write_text('{"table-1": {"heads": 20000.0, "tails": 0.0}}')
+    (folder / "declaration.py").write_text("from toy_paper import PAPER\n")
+    monkeypatch.setattr(papers, "__path__", [*papers.__path__, str(tmp_path)])
     yield "toy"
-    import sys
+    for name in ("toy", "toy.declaration"):
+        sys.modules.pop(f"noisewise.experiments.papers.{name}", None)
 
-    sys.modules.pop("noisewise.experiments.toy", None)
 
-
-def test_a_new_paper_is_one_file(toy, tmp_path):
+def test_a_new_paper_is_one_folder(toy, tmp_path):
     assert toy in paper_names()
     paper, printed = find_paper(toy), printed_numbers(toy)
     store = RowStore(tmp_path / "rows")

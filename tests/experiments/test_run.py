@@ -12,19 +12,11 @@ from pathlib import Path
 import pytest
 
 import toy_paper
-from noisewise.experiments import (
-    Cell,
-    Experiment,
-    Rows,
-    RowStore,
-    _code,
-    _neighbor_tasks,
-    _one_pass_tasks,
-    comparable,
-    rows_of,
-    run,
-)
-from noisewise.experiments._code import code_of
+from noisewise.experiments import Cell, Experiment, Rows, RowStore, comparable, named, rows_of, run
+from noisewise.experiments.harness import provenance
+from noisewise.experiments.harness.provenance import code_of
+from noisewise.experiments.papers.gao.tasks import accuracy
+from noisewise.experiments.papers.ngo.tasks import one_pass
 
 HERE = Path(__file__).parents[1]
 
@@ -80,7 +72,7 @@ def test_rows_carry_versions_and_times_apart_from_results(tmp_path):
 def test_rows_of_other_code_are_told_and_run_again_only_when_asked(tmp_path, monkeypatch):
     run(only(), RowStore(tmp_path))
     now = code_of(toy_paper.coin)
-    monkeypatch.setattr("noisewise.experiments._run.code_of", lambda task: "other")
+    monkeypatch.setattr("noisewise.experiments.harness.runner.code_of", lambda task: "other")
     ran = run(only(), RowStore(tmp_path))
     assert (ran.finished, ran.found, ran.by_other_code) == (0, 20, 20)
     again = run(only(), RowStore(tmp_path), fresh=True)
@@ -98,27 +90,27 @@ def test_of_two_rows_of_a_cell_the_last_made_counts_in_whichever_file_it_is(tmp_
 
 def test_code_counts_what_a_task_reaches_and_not_its_comments(tmp_path, monkeypatch):
     library = tmp_path / "library"
-    shutil.copytree(_code.ROOT, library, ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(_code, "ROOT", library)
+    shutil.copytree(provenance.ROOT, library, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(provenance, "ROOT", library)
 
     def digests():
-        _code._read.cache_clear()
-        _code._digest.cache_clear()
-        return code_of(_neighbor_tasks.accuracy), code_of(_one_pass_tasks.one_pass)
+        provenance._read.cache_clear()
+        provenance._digest.cache_clear()
+        return code_of(accuracy), code_of(one_pass)
 
-    neighbors, one_pass = digests()
-    with (library / "labels" / "_votes.py").open("a") as file:
+    neighbors, online = digests()
+    with (library / "labels" / "neighbors" / "votes.py").open("a") as file:
         file.write("\n# a comment\n")
-    assert digests() == (neighbors, one_pass)
-    with (library / "labels" / "_votes.py").open("a") as file:
+    assert digests() == (neighbors, online)
+    with (library / "labels" / "neighbors" / "votes.py").open("a") as file:
         file.write("\nNEW = 1\n")
     assert digests()[0] != neighbors  # imported inside a function, through two packages
-    assert digests()[1] == one_pass
+    assert digests()[1] == online
     with (library / "_loops" / "rounds.py").open("a") as file:
         file.write("\nNEW = 1\n")
-    assert digests()[1] != one_pass
-    _code._read.cache_clear()
-    _code._digest.cache_clear()
+    assert digests()[1] != online
+    provenance._read.cache_clear()
+    provenance._digest.cache_clear()
 
 
 def test_a_torn_last_line_is_dropped_and_its_cell_run_again(tmp_path):
@@ -132,6 +124,7 @@ def test_a_torn_last_line_is_dropped_and_its_cell_run_again(tmp_path):
     assert comparable(RowStore(tmp_path).rows.values()) == whole
 
 
+@named("test_run.failing")
 def failing(cell):
     if cell["repeat"] == 1:
         raise ValueError("no such luck")

@@ -3,14 +3,16 @@
 import numpy as np
 import pytest
 
-from noisewise.experiments import Cell, _formula_show, _neighbor_methods, _neighbor_rows
-from noisewise.experiments import _feedback_tasks as feedback
-from noisewise.experiments import _formula_tasks as formulas
-from noisewise.experiments import _kernel_tasks as kernels
-from noisewise.experiments import _neighbor_tasks as neighbors
-from noisewise.experiments import _one_pass_tasks as passes
-from noisewise.experiments import _view_tasks as views
-from noisewise.experiments._feature_tasks import quadratic
+from noisewise.experiments import Cell
+from noisewise.experiments.papers.agarwal import tasks as feedback
+from noisewise.experiments.papers.bootkrajang import applications as views
+from noisewise.experiments.papers.bootkrajang import tasks as kernels
+from noisewise.experiments.papers.cesa_bianchi.tasks import quadratic
+from noisewise.experiments.papers.formulas import tables
+from noisewise.experiments.papers.formulas import tasks as formulas
+from noisewise.experiments.papers.gao import folds, methods
+from noisewise.experiments.papers.gao import tasks as neighbors
+from noisewise.experiments.papers.ngo import tasks as passes
 from noisewise.labels import RobustKNeighborsClassifier
 from noisewise.online import recipes
 
@@ -56,7 +58,7 @@ def test_the_oracle_is_never_worse_than_honest_selection():
 
 
 def test_classes_are_put_into_two_groups_of_equally_many(rng):
-    groups = _neighbor_rows.in_two(np.repeat(np.arange(10), 3), rng)
+    groups = folds.in_two(np.repeat(np.arange(10), 3), rng)
     assert groups.sum() == 15
     assert all(len(set(groups[3 * label : 3 * label + 3])) == 1 for label in range(10))
 
@@ -128,8 +130,8 @@ def test_flipped_labels_are_found(method):
 
 def test_machines_are_chosen_by_clean_labels_after_noisy_training():
     data = neighbors.split(neighbor_cell(noise=[0.4, 0.4]))
-    plain = _neighbor_methods.best_machine(data, np.ones(len(data.train)))
-    clean = _neighbor_methods.best_machine(data._replace(observed=data.true), np.ones(len(data.train)))
+    plain = methods.best_machine(data, np.ones(len(data.train)))
+    clean = methods.best_machine(data._replace(observed=data.true), np.ones(len(data.train)))
     scores = [machine.fit(data.train, data.observed).score(data.test, data.answers) for machine in (plain, clean)]
     assert plain.C <= clean.C
     assert scores[0] >= scores[1]
@@ -140,7 +142,7 @@ def test_rates_by_voters_are_those_of_the_classifier():
     data, found = neighbors.split(cell), neighbors.rates_by_voters(cell)
     for voters in (20, 50):
         matrix = RobustKNeighborsClassifier(5, voters).fit(data.train, data.observed).noise_.matrix
-        place = _neighbor_methods.VOTERS.index(voters)
+        place = methods.VOTERS.index(voters)
         assert (found["tau_plus"][place], found["tau_minus"][place]) == pytest.approx((matrix[1, 0], matrix[0, 1]))
 
 
@@ -153,7 +155,7 @@ def test_lemmas_hold_exactly_and_their_printed_forms_do_not():
 
 
 def test_every_formula_shown_is_run():
-    assert list(_formula_show.FORMULAS) == list(formulas.FORMULAS)
+    assert list(tables.FORMULAS) == list(formulas.FORMULAS)
     found = [formulas.feature_formula(Cell("t", {"formula": name}))["value"] for name in list(formulas.FORMULAS)[1:3]]
     assert found[0] < 3.5 < 20 < found[1]
 

@@ -8,9 +8,9 @@ from sklearn.preprocessing import StandardScaler
 from helpers import assert_biased, assert_unbiased
 from noisewise import GaussianNoise
 from noisewise.features import LaplaceNoise, MaskingNoise, SymmetricNoise
-from noisewise.features._batch import fold_products, guarded_choice, squared_loss, take_away
-from noisewise.features._least_squares import ridge_of_ball, solve, solve_guarded
-from noisewise.features._noise import characteristic_of_mean, correction_of_mean, gather_copies
+from noisewise.features.noise_argument import characteristic_of_mean, correction_of_mean, gather_copies
+from noisewise.features.solvers.cross_validation import fold_products, guarded_choice, squared_loss, take_away
+from noisewise.features.solvers.least_squares import ridge_of_ball, solve, solve_guarded
 
 ROW = np.array([1.0, -0.5, 2.0])
 COVARIANCE = np.array([[0.5, 0.2, 0.0], [0.2, 0.4, 0.1], [0.0, 0.1, 0.3]])

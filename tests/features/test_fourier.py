@@ -13,8 +13,8 @@ from noisewise.features import (
     MaskingNoise,
     SymmetricNoise,
 )
-from noisewise.features._deconvolution import excess_products, leading_ways, pair_damping, turn
-from noisewise.features._noise import characteristic_of_mean
+from noisewise.features.noise_argument import characteristic_of_mean
+from noisewise.features.solvers.deconvolution import excess_products, leading_ways, pair_damping, turn
 from noisewise.kernels import Gaussian, Laplacian, Linear
 
 ROW = np.array([0.4, -0.8])

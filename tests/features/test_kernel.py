@@ -5,11 +5,11 @@ import pytest
 
 from helpers import assert_biased, assert_unbiased
 from noisewise import GaussianNoise
-from noisewise.features._kernel import NoisyKernelRegressor
-from noisewise.features._surrogate_descent import descend, two_copies
+from noisewise.features.kernel import NoisyKernelRegressor
+from noisewise.features.solvers.surrogate_descent import descend, two_copies
 from noisewise.features.theory import surrogate_descent_guarantee
 from noisewise.kernels import Gaussian, Laplacian, Linear, RationalQuadratic
-from noisewise.kernels._surrogate import surrogate
+from noisewise.kernels.surrogates import surrogate
 
 NOISE = GaussianNoise(0.09)
 

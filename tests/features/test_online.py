@@ -8,7 +8,7 @@ from noisewise import GaussianNoise
 from noisewise._loops import descent
 from noisewise.datasets import make_linear_stream
 from noisewise.features import LaplaceNoise, MaskingNoise, OnlineNoisyRegressor
-from noisewise.features._noise import correction_of_mean
+from noisewise.features.noise_argument import correction_of_mean
 from noisewise.features.theory import best_in_ball, known_covariance_guarantee, regret, two_copies_guarantee
 from noisewise.noise import unbiased
 

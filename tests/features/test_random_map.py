@@ -6,8 +6,8 @@ from scipy.special import i0
 
 from helpers import assert_biased, assert_unbiased
 from noisewise import losses
-from noisewise.features._map_descent import MapDescent
-from noisewise.features._random_map import RandomMap, RandomTerms, loss_terms
+from noisewise.features.maps.descent import MapDescent
+from noisewise.features.maps.random_map import RandomMap, RandomTerms, loss_terms
 from noisewise.kernels import Binomial, Exponential, Gaussian, Laplacian, Linear, Polynomial
 from noisewise.noise.unbiased import by_random_taylor
 

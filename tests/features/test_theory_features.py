@@ -6,10 +6,10 @@ from scipy.special import erfi, iv
 
 from noisewise import GaussianNoise, losses
 from noisewise.features import theory
-from noisewise.features._random_map import RandomMap
-from noisewise.features._surrogate_descent import descend, two_copies
+from noisewise.features.maps.random_map import RandomMap
+from noisewise.features.solvers.surrogate_descent import descend, two_copies
 from noisewise.kernels import Exponential, Gaussian, Laplacian, Polynomial, RationalQuadratic
-from noisewise.kernels._surrogate import surrogate
+from noisewise.kernels.surrogates import surrogate
 from noisewise.noise.unbiased import by_copies, by_second_moment
 
 

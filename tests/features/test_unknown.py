@@ -7,8 +7,8 @@ import pytest
 
 from noisewise import GaussianNoise, losses
 from noisewise.datasets import CopyOracle
-from noisewise.features import _map_descent
-from noisewise.features._unknown import UnknownNoiseKernelClassifier, UnknownNoiseKernelRegressor
+from noisewise.features.maps import descent
+from noisewise.features.unknown_noise import UnknownNoiseKernelClassifier, UnknownNoiseKernelRegressor
 from noisewise.kernels import Binomial, Exponential, Gaussian, Linear, Polynomial
 from noisewise.noise.unbiased import random_degree
 
@@ -120,7 +120,7 @@ def rounds(n, margin, seed=0):
 )
 def test_fast_and_literal_coefficients_are_equal(kernel, loss, estimator, tensors, monkeypatch):
     if tensors == "deep":  # products of stored vectors in all but the lowest degrees
-        monkeypatch.setattr(_map_descent, "LARGE_TENSOR", 2)
+        monkeypatch.setattr(descent, "LARGE_TENSOR", 2)
     n, margin = 200, loss.argument == "margin"
     literal = Literal(kernel, loss, estimator, 2.0, step=0.05, ball=0.6, seed=7).play(rounds(n, margin))
     kind = UnknownNoiseKernelClassifier if margin else UnknownNoiseKernelRegressor

@@ -22,7 +22,7 @@ from noisewise.kernels import (
     Linear,
     Polynomial,
     RationalQuadratic,
-    _rows,
+    rows,
 )
 
 KERNELS = [
@@ -84,7 +84,7 @@ def test_frames_are_rows(kernel, X):
 @pytest.mark.parametrize("tile", [1, 7, 60, 100])
 def test_tiles_do_not_show(kernel, tile, X, monkeypatch):
     whole, across = kernel.gram(X), kernel.gram(X[:13], X)
-    monkeypatch.setattr(_rows, "TILE", tile)
+    monkeypatch.setattr(rows, "TILE", tile)
     np.testing.assert_allclose(kernel.gram(X), whole, rtol=1e-9, atol=1e-14)
     np.testing.assert_array_equal(kernel.gram(X), kernel.gram(X).T)
     np.testing.assert_allclose(kernel.gram(X[:13], X), across, rtol=1e-9, atol=1e-14)

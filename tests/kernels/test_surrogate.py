@@ -8,8 +8,7 @@ from scipy.special import erfc
 from helpers import assert_biased, assert_unbiased
 from noisewise import GaussianNoise
 from noisewise.kernels import Gaussian, Laplacian, Linear, RationalQuadratic
-from noisewise.kernels._mixture import mixture_nodes
-from noisewise.kernels._surrogate import blurred, surrogate
+from noisewise.kernels.surrogates import blurred, mixture_nodes, surrogate
 
 DRAWS = 200_000
 A, X = np.array([0.3, -0.2, 0.5, 0.1]), np.array([0.0, 0.4, 0.1, -0.1])

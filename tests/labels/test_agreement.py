@@ -3,7 +3,7 @@ import itertools
 import numpy as np
 import pytest
 
-from noisewise.labels._agreement import SCALES, krippendorff_alpha
+from noisewise.labels.crowd.agreement import SCALES, krippendorff_alpha
 
 NA = None
 # Krippendorff's own example (Computing Krippendorff's alpha-reliability, 2011): four observers, twelve units, gaps

@@ -4,8 +4,8 @@ import polars as pl
 import pytest
 
 from noisewise.labels import krippendorff_alpha
-from noisewise.labels._annotations import encode_names, is_missing, read_annotations
-from noisewise.labels._crowd import dawid_skene, majority_vote
+from noisewise.labels.crowd.aggregation import dawid_skene, majority_vote
+from noisewise.labels.crowd.annotations import encode_names, is_missing, read_annotations
 
 ITEMS = ["q2", "q1", "q1", "q2", "q3"]
 PEOPLE = ["ann", "ann", "bob", "bob", "bob"]

@@ -18,12 +18,11 @@ from sklearn.tree import DecisionTreeClassifier
 
 from noisewise import FlipMatrix
 from noisewise.datasets import load_crowd
-from noisewise.labels._annotations import read_annotations
-from noisewise.labels._crowd import dawid_skene, majority_vote, shared_flips, vote_shares
-from noisewise.labels._crowd_classifier import CrowdClassifier
-from noisewise.labels._crowd_em import fit_crowd, plain_turns, pooled_turns
-from noisewise.labels._soft_fit import fit_soft
-from noisewise.labels._soft_logistic import SoftLogisticRegression
+from noisewise.labels.crowd.aggregation import dawid_skene, majority_vote, shared_flips, vote_shares
+from noisewise.labels.crowd.annotations import read_annotations
+from noisewise.labels.crowd.classifier import CrowdClassifier
+from noisewise.labels.crowd.em import fit_crowd, plain_turns, pooled_turns
+from noisewise.labels.crowd.soft_labels import SoftLogisticRegression, fit_soft
 
 METHODS = [majority_vote, dawid_skene, shared_flips]
 

@@ -13,9 +13,10 @@ from sklearn.svm import SVC
 from noisewise import FlipMatrix
 from noisewise.datasets import load, make_ringnorm, make_twonorm, make_waveform
 from noisewise.kernels import Gaussian, Linear
-from noisewise.labels import RobustKernelFisherClassifier, _fisher_turns
-from noisewise.labels._fisher_turns import NormalClasses, Turns
-from noisewise.labels._kernel_smoother import Smoother, choose_penalty, decompose, decompose_low_rank
+from noisewise.labels import RobustKernelFisherClassifier
+from noisewise.labels.fisher import em
+from noisewise.labels.fisher.em import NormalClasses, Turns
+from noisewise.labels.fisher.kernel_smoother import Smoother, choose_penalty, decompose, decompose_low_rank
 
 TRAIN_ROWS = {"banana": 400, "raetsch_diabetis": 468, "raetsch_german": 700, "raetsch_heart": 170, "ringnorm": 400}
 TRAIN_ROWS |= {"thyroid": 140, "titanic": 150, "twonorm": 400, "waveform": 400}
@@ -107,9 +108,9 @@ def test_bell_shaped_classes_are_found_through_thirty_per_cent_noise(noise):
 def test_no_cluster_changes_sides(monkeypatch):
     guarded = mean_error(make_waveform, SYMMETRIC)
     assert guarded < 0.17
-    monkeypatch.setattr(_fisher_turns, "NEGLIGIBLE", np.inf)
-    monkeypatch.setattr(_fisher_turns, "LEAST_KEPT", 0.0)
-    monkeypatch.setattr(_fisher_turns, "PATIENCE", np.inf)
+    monkeypatch.setattr(em, "NEGLIGIBLE", np.inf)
+    monkeypatch.setattr(em, "LEAST_KEPT", 0.0)
+    monkeypatch.setattr(em, "PATIENCE", np.inf)
     assert mean_error(make_waveform, SYMMETRIC) == pytest.approx(guarded, abs=2e-3)  # late turns have no say anyway
     monkeypatch.setattr(Turns, "shares", property(lambda turns: np.eye(len(turns.kept))[-1]))
     assert guarded < mean_error(make_waveform, SYMMETRIC) - 0.03
@@ -119,7 +120,7 @@ def test_turns_count_as_much_as_they_make_labels_likely():
     X, seen, _, test, _ = flipped(make_twonorm, SYMMETRIC, 0, n_train=150, n_test=20)
     model = RobustKernelFisherClassifier().fit(X, seen)
     found, history = model.discriminants_, np.array(model.objective_history_)
-    likelihood = np.exp(history - history.max())[history >= history.max() - _fisher_turns.NEGLIGIBLE]
+    likelihood = np.exp(history - history.max())[history >= history.max() - em.NEGLIGIBLE]
     np.testing.assert_allclose(found.shares, likelihood / likelihood.sum())
     assert len(found.shares) > 3
     scores = np.split(model.features_(model.standardizer_(test, float)) @ found.coefficients, len(likelihood), axis=1)

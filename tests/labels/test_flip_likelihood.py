@@ -5,9 +5,9 @@ import pytest
 from scipy.special import expit, softmax
 
 from noisewise import FlipMatrix
-from noisewise.labels._flip_likelihood import FlipProblem, flip_likelihood
-from noisewise.labels._flip_parameters import flips_of, free_of, prior_counts, slope_of, start_free
-from noisewise.labels._flip_solvers import SOLVERS, solve, updated_flips
+from noisewise.labels.logistic.flip_parameters import flips_of, free_of, prior_counts, slope_of, start_free
+from noisewise.labels.logistic.likelihood import FlipProblem, flip_likelihood
+from noisewise.labels.logistic.solvers import SOLVERS, solve, updated_flips
 
 SHAPES = pytest.mark.parametrize(("n_classes", "n_scores"), [(2, 1), (2, 2), (3, 3), (5, 5)])
 CLASSES = pytest.mark.parametrize("n_classes", [2, 3, 6])

@@ -9,9 +9,9 @@ from sklearn.metrics import roc_auc_score
 from noisewise import FlipMatrix
 from noisewise.kernels import Gaussian, squared_distances
 from noisewise.labels import RobustGaussianProcessClassifier
-from noisewise.labels._gaussian_process_rows import LabelledRows, process_features
-from noisewise.labels._gaussian_process_search import Candidate, as_task, climb, scan, starts
-from noisewise.labels._laplace import Task, find_mode
+from noisewise.labels.gaussian_process.laplace import Task, find_mode
+from noisewise.labels.gaussian_process.rows import LabelledRows, process_features
+from noisewise.labels.gaussian_process.search import Candidate, as_task, climb, scan, starts
 
 
 def test_features_of_full_rank_are_the_kernel_and_lower_ones_the_best_there_is():

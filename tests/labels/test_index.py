@@ -11,9 +11,9 @@ from sklearn.datasets import make_blobs, make_moons
 from sklearn.neighbors import KNeighborsTransformer
 
 from noisewise import FlipMatrix
-from noisewise.labels._index import ApproximateIndex, ExactIndex, GivenIndex, make_index, overlap
-from noisewise.labels._neighbors import RobustKNeighborsClassifier
-from noisewise.labels._neighbors_cv import RobustKNeighborsClassifierCV
+from noisewise.labels.neighbors.classifier import RobustKNeighborsClassifier
+from noisewise.labels.neighbors.classifier_cv import RobustKNeighborsClassifierCV
+from noisewise.labels.neighbors.index import ApproximateIndex, ExactIndex, GivenIndex, make_index, overlap
 
 MODELS = [
     RobustKNeighborsClassifier(),
@@ -103,14 +103,14 @@ def test_rows_come_and_go(kind, blobs):
 
 def test_automatic_choice_goes_by_size_and_kind(monkeypatch, blobs):
     pytest.importorskip("faiss")
-    monkeypatch.setattr("noisewise.labels._index.MANY_ROWS", 1000)
+    monkeypatch.setattr("noisewise.labels.neighbors.index.MANY_ROWS", 1000)
     X = blobs[0]
     assert make_index("auto", X, "euclidean", None, 5)[0].name == "approximate"
     assert make_index("auto", X[:999], "euclidean", None, 5)[0].name == "exact"
     assert make_index("auto", X[:, :3], "euclidean", None, 5)[0].name == "exact"
     assert make_index("auto", X, "manhattan", None, 5)[0].name == "exact"
     assert make_index("auto", sparse.csr_array(X), "euclidean", None, 5)[0].name == "exact"
-    monkeypatch.setattr("noisewise.labels._index.MOST_CELLS_VISITED", 0.0)
+    monkeypatch.setattr("noisewise.labels.neighbors.index.MOST_CELLS_VISITED", 0.0)
     assert make_index("auto", X, "euclidean", None, 5)[0].name == "exact"
 
 

@@ -13,11 +13,11 @@ from noisewise import FlipMatrix
 from noisewise.datasets import make_twonorm
 from noisewise.kernels import Gaussian, Linear
 from noisewise.labels import RobustKernelLogisticRegression, RobustLogisticRegression
-from noisewise.labels._flip_likelihood import FlipProblem, flip_likelihood
-from noisewise.labels._flip_solvers import solve
-from noisewise.labels._kernel_features import exact_features
-from noisewise.labels._left_out_loss import left_out_loss
-from noisewise.labels._noise_source import confident_flips, resolve_noise
+from noisewise.labels.kernel_features import exact_features
+from noisewise.labels.logistic.kernel_choice import left_out_loss
+from noisewise.labels.logistic.likelihood import FlipProblem, flip_likelihood
+from noisewise.labels.logistic.solvers import solve
+from noisewise.labels.noise_argument import confident_flips, resolve_noise
 
 ONE_SIDED = FlipMatrix.binary(false_positive=0.0, false_negative=0.3)
 KERNEL = Gaussian(1.0)

@@ -5,10 +5,10 @@ from scipy.special import log_softmax
 from sklearn.datasets import make_blobs
 
 from noisewise.kernels import Gaussian, squared_distances
-from noisewise.labels._flip_rows import FlipRows
-from noisewise.labels._gaussian_process_rows import LabelledRows, process_features
-from noisewise.labels._gaussian_process_search import as_task
-from noisewise.labels._laplace import Task, conjugate, find_mode
+from noisewise.labels.gaussian_process.laplace import Task, conjugate, find_mode
+from noisewise.labels.gaussian_process.rows import LabelledRows, process_features
+from noisewise.labels.gaussian_process.search import as_task
+from noisewise.labels.logistic.likelihood import FlipRows
 
 FLIPS = {
     2: np.array([[0.9, 0.1], [0.3, 0.7]]),

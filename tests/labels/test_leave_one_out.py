@@ -10,11 +10,10 @@ from noisewise.labels import (
     LabelDependentClassifier,
     RobustRidgeClassifier,
     UnbiasedLogisticRegression,
-    _nystroem,
-    _ridge_fit,
 )
-from noisewise.labels._leave_one_out import LeftOut, without
-from noisewise.labels._ridge_fit import Sample, _fit_view, fit_pooled_ridge, whitening
+from noisewise.labels.ridge import landmarks, pooled_fit
+from noisewise.labels.ridge.leave_one_out import LeftOut, without
+from noisewise.labels.ridge.pooled_fit import Sample, _fit_view, fit_pooled_ridge, whitening
 
 SMALLEST, LARGE = 10**-2.5, 30.0
 
@@ -62,32 +61,34 @@ def wide(n, p, n_classes=2, seed=0):
 @pytest.mark.parametrize("penalty", [SMALLEST, LARGE])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("columns", [10, 30, 31, 60])
-@pytest.mark.parametrize("kind", [*_nystroem.VIEWS, "products"])
+@pytest.mark.parametrize("kind", [*landmarks.VIEWS, "products"])
 def test_every_view_scores_a_row_as_a_refit_without_it(kind, columns, weighted, penalty, monkeypatch):
     if kind == "products":  # the linear view of many columns
-        monkeypatch.setattr(_nystroem, "MOST_COLUMNS", 5)
-    monkeypatch.setattr(_ridge_fit, "VIEWS", ("linear" if kind == "products" else kind,))
-    monkeypatch.setattr(_ridge_fit, "PENALTIES", np.array([penalty]))
+        monkeypatch.setattr(landmarks, "MOST_COLUMNS", 5)
+    monkeypatch.setattr(pooled_fit, "VIEWS", ("linear" if kind == "products" else kind,))
+    monkeypatch.setattr(pooled_fit, "PENALTIES", np.array([penalty]))
     X, y, rng = wide(30, columns, 3)
     weights = rng.uniform(0.2, 3.0, len(y)) if weighted else None
     ridge = fit_pooled_ridge(X, y, 3, 50, np.random.default_rng(0), dtype=np.float64, weights=weights)
     expected = refit_without_equals(ridge, X, y, weights=weights)
-    np.testing.assert_allclose(ridge.honest_scores(X, y), expected, rtol=1e-8, atol=1e-8 * np.abs(expected).max())
+    # the square root of a distance of zero is the square root of its rounding error, which depends on the BLAS
+    tol = 1e-5 if kind == "pointed" else 1e-8
+    np.testing.assert_allclose(ridge.honest_scores(X, y), expected, rtol=tol, atol=tol * np.abs(expected).max())
     assert np.abs(ridge.scores(X) - expected).max() > 0.01
 
 
-@pytest.mark.parametrize("kind", _nystroem.VIEWS)
+@pytest.mark.parametrize("kind", landmarks.VIEWS)
 def test_views_and_penalties_are_chosen_by_the_same_scores(kind, monkeypatch):
     """Also where they are chosen on a part of the rows, around the mean of that part."""
-    monkeypatch.setattr(_ridge_fit, "PENALTIES", np.array([SMALLEST]))
+    monkeypatch.setattr(pooled_fit, "PENALTIES", np.array([SMALLEST]))
     X, y, rng = wide(60, 40)
     shares = np.array([0.5, 0.5])
-    left_out = LeftOut.of(_nystroem.fingerprints(X), y, np.ones(60), 2)
+    left_out = LeftOut.of(landmarks.fingerprints(X), y, np.ones(60), 2)
     sample = Sample.of(X, y, np.ones(60), shares, left_out, rng)
-    landmarks = _nystroem.Landmarks.among(sample.rows, sample.weights, 60).keep((kind,))
-    basis, few = whitening(landmarks.gram(kind)), sample.first(35)
-    view, guesses = _fit_view(landmarks, basis, few)
-    features = landmarks.features(few.rows)[0] @ basis
+    chosen = landmarks.Landmarks.among(sample.rows, sample.weights, 60).keep((kind,))
+    basis, few = whitening(chosen.gram(kind)), sample.first(35)
+    view, guesses = _fit_view(chosen, basis, few)
+    features = chosen.features(few.rows)[0] @ basis
     for i in range(35):
         expected = refit(features, few.targets, few.weights, view.penalty, kind, i, np.arange(35) != i)
         np.testing.assert_allclose(guesses[i], expected, rtol=1e-7, atol=1e-8)
@@ -158,8 +159,8 @@ def test_labels_by_coin_toss_are_not_confirmed_by_many_columns(shape, kind):
 @pytest.mark.parametrize("columns", [39, 100, 1200])
 def test_scores_do_not_know_labels_that_nothing_tells(columns, penalty, monkeypatch):
     """Of 25 tables of 40 labels by coin toss, as many are guessed as not: neither more, nor fewer."""
-    monkeypatch.setattr(_ridge_fit, "VIEWS", ("linear",))
-    monkeypatch.setattr(_ridge_fit, "PENALTIES", np.array([penalty]))
+    monkeypatch.setattr(pooled_fit, "VIEWS", ("linear",))
+    monkeypatch.setattr(pooled_fit, "PENALTIES", np.array([penalty]))
     rng = np.random.default_rng(0)
     y = np.arange(40) % 2
     guessed = []

@@ -9,10 +9,10 @@ from noisewise import FlipMatrix
 from noisewise.datasets import load, make_twonorm
 from noisewise.kernels import Gaussian, Grouped, Linear
 from noisewise.labels import RobustKernelLogisticRegression, RobustMultiKernelLogisticRegression
-from noisewise.labels._flip_likelihood import flip_likelihood
-from noisewise.labels._kernel_weights import weigh_kernels
-from noisewise.labels._multikernel import paper_kernels
-from noisewise.labels._multikernel_printed import fit_printed
+from noisewise.labels.logistic.kernel_weights import weigh_kernels
+from noisewise.labels.logistic.likelihood import flip_likelihood
+from noisewise.labels.logistic.multi_kernel import paper_kernels
+from noisewise.labels.logistic.printed_multi_kernel import fit_printed
 
 ONE_SIDED = FlipMatrix.binary(false_positive=0.0, false_negative=0.4)
 

@@ -9,7 +9,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from noisewise import FlipMatrix
 from noisewise.datasets import make_sine_2d
 from noisewise.labels import RobustKNeighborsClassifier
-from noisewise.labels._votes import tally
+from noisewise.labels.neighbors.votes import tally
 
 
 @pytest.fixture

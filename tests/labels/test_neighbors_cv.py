@@ -9,9 +9,9 @@ from sklearn.preprocessing import MinMaxScaler
 
 from noisewise import FlipMatrix
 from noisewise.datasets import load, make_sine_2d
-from noisewise.labels._neighbors import RobustKNeighborsClassifier
-from noisewise.labels._neighbors_cv import RobustKNeighborsClassifierCV
-from noisewise.labels._selection import pick, scaled
+from noisewise.labels.neighbors.classifier import RobustKNeighborsClassifier
+from noisewise.labels.neighbors.classifier_cv import RobustKNeighborsClassifierCV
+from noisewise.labels.neighbors.selection import pick, scaled
 
 NOISE = FlipMatrix.binary(false_positive=0.1, false_negative=0.3)
 CRITERIA = ["brier", "noisy", "corrected"]

@@ -16,14 +16,14 @@ from sklearn.tree import DecisionTreeClassifier
 
 from noisewise import FlipMatrix
 from noisewise.datasets import load
-from noisewise.labels._given_noise import as_copies
-from noisewise.labels._reweighting import (
+from noisewise.labels.corrections.reweighting import (
     ImportanceReweightedClassifier,
     LabelDependentClassifier,
     importance_weights,
     label_dependent_weights,
 )
-from noisewise.labels._unbiased import UnbiasedLogisticRegression
+from noisewise.labels.corrections.unbiased import UnbiasedLogisticRegression
+from noisewise.labels.noise_argument import as_copies
 
 ONE_SIDED = FlipMatrix.binary(false_positive=0.0, false_negative=0.45)
 THREE = FlipMatrix([[0.7, 0.3, 0.0], [0.05, 0.85, 0.1], [0.2, 0.0, 0.8]])

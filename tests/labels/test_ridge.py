@@ -4,10 +4,10 @@ import scipy.sparse as sp
 from sklearn.datasets import load_breast_cancer, load_digits, make_blobs
 from sklearn.metrics import roc_auc_score
 
-from noisewise.labels import _leave_one_out, _nystroem, _ridge_fit
-from noisewise.labels._ridge import RobustRidgeClassifier
-from noisewise.labels._ridge_fit import pool
-from noisewise.noise._flip import FlipMatrix
+from noisewise.labels.ridge import landmarks, leave_one_out, pooled_fit
+from noisewise.labels.ridge.classifier import RobustRidgeClassifier
+from noisewise.labels.ridge.pooled_fit import pool
+from noisewise.noise.flip_matrix import FlipMatrix
 
 
 @pytest.fixture
@@ -93,13 +93,13 @@ def test_doubling_the_rows_hides_no_wrong_label(monkeypatch):
     twice, labels = np.vstack([X, X]), np.concatenate([observed, observed])
     wrong = labels != np.concatenate([y, y])
     assert roc_auc_score(wrong, -RobustRidgeClassifier().fit(twice, labels).label_quality_) > 0.97
-    monkeypatch.setattr(_leave_one_out, "MOST_COPIES", 0)  # every row alone: its copy tells its label
+    monkeypatch.setattr(leave_one_out, "MOST_COPIES", 0)  # every row alone: its copy tells its label
     assert roc_auc_score(wrong, -RobustRidgeClassifier().fit(twice, labels).label_quality_) < 0.9
 
 
 @pytest.mark.parametrize("columns", [64, 10])
 def test_sparse_equals_dense(columns, monkeypatch):
-    monkeypatch.setattr(_nystroem, "MOST_COLUMNS", 20)  # 64 columns: products with landmarks; 10: the columns
+    monkeypatch.setattr(landmarks, "MOST_COLUMNS", 20)  # 64 columns: products with landmarks; 10: the columns
     X, y = load_digits(return_X_y=True)
     X, y = X[:300, -columns:], y[:300] % 3
     dense, sparse = RobustRidgeClassifier().fit(X, y), RobustRidgeClassifier().fit(sp.csr_matrix(X), y)
@@ -110,7 +110,7 @@ def test_sparse_equals_dense(columns, monkeypatch):
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
 def test_standardised_columns_have_mean_zero_and_unit_variance(kind):
     X = np.random.default_rng(0).poisson(1.0, (500, 4)).astype(float) * [1, 10, 0, 1] + [0, 0, 0, 1e6]
-    found = _nystroem.Standardizer.of(kind(X))
+    found = landmarks.Standardizer.of(kind(X))
     np.testing.assert_allclose(found.center, X.mean(axis=0), rtol=1e-12)
     np.testing.assert_allclose(found.factor[[0, 1, 3]], 1 / X.std(axis=0)[[0, 1, 3]], rtol=1e-9)
     assert found.factor[2] == 0
@@ -127,21 +127,21 @@ def test_many_columns_are_seen_through_more_landmarks(columns, expected):
 
 def test_each_further_row_is_looked_at_once(monkeypatch):
     """Linear in the rows: beyond those the ridge learns from, one visit a row, in blocks of bounded size."""
-    monkeypatch.setattr(_ridge_fit, "FIT_ROWS", 600)
-    visits, features = [], _nystroem.Landmarks.features
+    monkeypatch.setattr(pooled_fit, "FIT_ROWS", 600)
+    visits, features = [], landmarks.Landmarks.features
 
     def counted(self, rows):
         visits.append(rows.shape[0])
         return features(self, rows)
 
-    monkeypatch.setattr(_nystroem.Landmarks, "features", counted)
+    monkeypatch.setattr(landmarks.Landmarks, "features", counted)
     X, y = make_blobs(20_000, 4, centers=3, random_state=0)
     totals = []
     for n in (10_000, 20_000):
         visits.clear()
         RobustRidgeClassifier(n_landmarks=50).fit(X[:n], y[:n])
         totals.append(sum(visits))
-        assert max(visits) <= _nystroem.BLOCK
+        assert max(visits) <= landmarks.BLOCK
     assert totals[1] - totals[0] == 10_000
 
 
@@ -262,5 +262,5 @@ def test_pool_of_guesses_that_go_astray_prefers_none():
 def test_fingerprints_tell_rows_apart():
     rng = np.random.default_rng(0)
     rows = rng.integers(0, 3, (20_000, 6)).astype(np.float32)
-    assert len(np.unique(_nystroem.fingerprints(rows))) == len(np.unique(rows, axis=0))
-    np.testing.assert_array_equal(_nystroem.fingerprints(rows), _nystroem.fingerprints(sp.csr_array(rows)))
+    assert len(np.unique(landmarks.fingerprints(rows))) == len(np.unique(rows, axis=0))
+    np.testing.assert_array_equal(landmarks.fingerprints(rows), landmarks.fingerprints(sp.csr_array(rows)))

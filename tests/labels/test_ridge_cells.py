@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from noisewise.labels import RobustRidgeClassifier, _leave_one_out
+from noisewise.labels import RobustRidgeClassifier
+from noisewise.labels.ridge import leave_one_out
 
 
 @pytest.mark.parametrize("cells", [[[1.0, 2.0], [3.0, 4.0]], np.eye(3)])
@@ -33,5 +34,5 @@ def test_many_rows_that_are_all_repeated_are_copies(monkeypatch):
     wrong = np.arange(60) % 10 == 3
     rows, labels, unsure = np.tile(X, (6, 1)), np.tile(truth ^ wrong, 6), np.tile(wrong, 6)
     assert RobustRidgeClassifier().fit(rows, labels).label_quality_[unsure].max() < 0.7
-    monkeypatch.setattr(_leave_one_out, "MOST_CELLS", 60)
+    monkeypatch.setattr(leave_one_out, "MOST_CELLS", 60)
     assert RobustRidgeClassifier().fit(rows, labels).label_quality_[unsure].min() > 0.9  # its copies vouch for each

@@ -7,7 +7,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.preprocessing import normalize
 
 from noisewise.labels import RobustRidgeClassifier
-from noisewise.labels._nystroem import Standardizer
+from noisewise.labels.ridge.landmarks import Standardizer
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,8 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import StandardScaler
 
 from noisewise import FlipMatrix
-from noisewise.labels._logistic import RobustLogisticRegression
-from noisewise.labels._unbiased import UnbiasedLogisticRegression, bounded_targets, corrected_loss
+from noisewise.labels.corrections.unbiased import UnbiasedLogisticRegression, bounded_targets, corrected_loss
+from noisewise.labels.logistic.linear import RobustLogisticRegression
 from noisewise.metrics import make_corrected_scorer
 
 TWO = FlipMatrix.binary(false_positive=0.1, false_negative=0.3)
@@ -106,7 +106,7 @@ def test_many_columns_are_evened_one_by_one(monkeypatch):
     X, y = load_iris(return_X_y=True)
     observed = THREE.corrupt(y, 0)
     few = UnbiasedLogisticRegression(THREE, tol=1e-8).fit(X, observed)
-    monkeypatch.setattr("noisewise.labels._unbiased.MANY_COLUMNS", 1)
+    monkeypatch.setattr("noisewise.labels.corrections.unbiased.MANY_COLUMNS", 1)
     for rows in (X, sparse.csr_array(X)):
         many = UnbiasedLogisticRegression(THREE, tol=1e-8).fit(rows, observed)
         np.testing.assert_allclose(many.coef_, few.coef_, atol=1e-4)

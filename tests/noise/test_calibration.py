@@ -4,14 +4,13 @@ from scipy.optimize import minimize
 from scipy.special import softmax
 from scipy.stats import beta, multivariate_normal, norm
 
-from noisewise.noise._accounts import Account
-from noisewise.noise._amounts import Trial, calibrate
-from noisewise.noise._calibration import likely_wrong, read_noise
-from noisewise.noise._climb import climb, log_room, objective
-from noisewise.noise._counts import interval_of, quantiles
-from noisewise.noise._curve import SLOPE_SPREAD, Curve, Labelled
-from noisewise.noise._flip import FlipMatrix
-from noisewise.noise._variational import Start, explain_noise, joint_counts, symmetric
+from noisewise.noise.calibration.error_count import interval_of, quantiles
+from noisewise.noise.calibration.newton import climb, log_room, objective
+from noisewise.noise.calibration.noise_models import Account, Trial, calibrate
+from noisewise.noise.calibration.read_noise import likely_wrong, read_noise
+from noisewise.noise.calibration.softmax_map import SLOPE_SPREAD, Curve, Labelled
+from noisewise.noise.calibration.variational import Start, explain_noise, joint_counts, symmetric
+from noisewise.noise.flip_matrix import FlipMatrix
 
 PAIR = FlipMatrix(0.8 * np.eye(3) + 0.2 * np.roll(np.eye(3), 1, axis=1))
 

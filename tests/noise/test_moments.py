@@ -7,7 +7,7 @@ from sklearn.datasets import load_digits
 from sklearn.linear_model import Ridge
 
 from noisewise.noise import FlipMatrix
-from noisewise.noise._moments import (
+from noisewise.noise.feedback_rates import (
     CHOICE,
     NARROWED,
     ExplorationMoment,
@@ -19,7 +19,7 @@ from noisewise.noise._moments import (
     sure_rounds,
     with_known_wrong,
 )
-from noisewise.noise._rounds import held_out_scores
+from noisewise.noise.logged_rounds import held_out_scores
 from noisewise.online.recipes import rcnbf
 
 SETTINGS = [(0.0, 0.0), (0.15, 0.15), (0.25, 0.25), (0.4, 0.4), (0.2, 0.4), (0.4, 0.2)]

@@ -11,7 +11,7 @@ from sklearn.linear_model import Ridge
 from linucb_rounds import Learner, digits, two_sides
 from noisewise.noise import FlipMatrix
 from noisewise.online import BanditClassifier, LeastSquares, MissingTracker, PeopleTracker, UpperConfidence
-from noisewise.online._action_rates import (
+from noisewise.online.rates.per_action import (
     ActionRates,
     ActionRateTracker,
     action_rates,
@@ -19,7 +19,7 @@ from noisewise.online._action_rates import (
     equal_shares_p_value,
     keep_signal,
 )
-from noisewise.online._refits import (
+from noisewise.online.rates.refit import (
     RoundLog,
     fit_ridge,
     left_out_scores,

@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from feedback_logs import assert_same, some_log
-from noisewise.online._formats_dsjson import iter_dsjson, read_dsjson, write_dsjson
-from noisewise.online._formats_obp import from_open_bandit
-from noisewise.online._formats_vw import iter_vw, read_vw, write_vw
-from noisewise.online._logged_round import LoggedRound
-from noisewise.online._logs import FeedbackLog
+from noisewise.online.logs.dsjson import iter_dsjson, read_dsjson, write_dsjson
+from noisewise.online.logs.feedback_log import FeedbackLog
+from noisewise.online.logs.logged_round import LoggedRound
+from noisewise.online.logs.open_bandit import from_open_bandit
+from noisewise.online.logs.vw import iter_vw, read_vw, write_vw
 from noisewise.online.recipes import linucb
 
 

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from feedback_logs import COSTS, assert_same, heard, offered_log, refusal, some_log, vw_labels, written
-from noisewise.online._formats_dsjson import iter_dsjson, read_dsjson, write_dsjson
-from noisewise.online._logged_round import Choice, LoggedRound
+from noisewise.online.logs.dsjson import iter_dsjson, read_dsjson, write_dsjson
+from noisewise.online.logs.logged_round import Choice, LoggedRound
 
 
 @pytest.mark.parametrize("cost", COSTS)

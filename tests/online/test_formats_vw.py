@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from feedback_logs import COSTS, assert_same, dense, heard, offered_log, refusal, some_log, vw_labels, written
-from noisewise.online._formats_vw import iter_vw, read_vw, write_vw
-from noisewise.online._logged_round import Choice, LoggedRound
+from noisewise.online.logs.logged_round import Choice, LoggedRound
+from noisewise.online.logs.vw import iter_vw, read_vw, write_vw
 
 
 @pytest.mark.parametrize("cost", COSTS)

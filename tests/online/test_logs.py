@@ -5,10 +5,10 @@ import pytest
 
 from feedback_logs import assert_same, dense, some_log, written
 from helpers import assert_unbiased
-from noisewise.online._formats_obp import from_open_bandit, to_open_bandit
-from noisewise.online._formats_vw import read_vw, write_vw
-from noisewise.online._logged_round import Choice
-from noisewise.online._logs import FeedbackLog
+from noisewise.online.logs.feedback_log import FeedbackLog
+from noisewise.online.logs.logged_round import Choice
+from noisewise.online.logs.open_bandit import from_open_bandit, to_open_bandit
+from noisewise.online.logs.vw import read_vw, write_vw
 from noisewise.online.recipes import linucb
 
 

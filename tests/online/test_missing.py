@@ -3,7 +3,7 @@ import pytest
 from scipy.stats import chi2_contingency
 
 from linucb_rounds import Learner, digits
-from noisewise.online._answers import (
+from noisewise.online.rates.feedback_table import (
     NONE,
     equal_channels_p_value,
     oriented,
@@ -11,7 +11,13 @@ from noisewise.online._answers import (
     silence_tells,
     unexplained_silence,
 )
-from noisewise.online._missing import AnswerTable, MissingReport, MissingTracker, answer_channels, answer_table
+from noisewise.online.rates.missing_feedback import (
+    AnswerTable,
+    MissingReport,
+    MissingTracker,
+    answer_channels,
+    answer_table,
+)
 from noisewise.online.recipes import linucb
 
 CASES = (

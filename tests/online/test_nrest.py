@@ -9,8 +9,8 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
 
 from noisewise.noise import FlipMatrix
-from noisewise.online._nrest import NREst, _mean_and_interval
-from noisewise.online._printed_network import PrintedNetwork
+from noisewise.online.rates.nrest import NREst, _mean_and_interval
+from noisewise.online.rates.printed_network import PrintedNetwork
 from noisewise.online.recipes import banditron, rcine
 
 

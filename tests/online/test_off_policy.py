@@ -10,8 +10,8 @@ from scipy.stats import t as student
 from feedback_logs import offered_log
 from helpers import assert_unbiased, z_scores
 from noisewise import FlipMatrix
-from noisewise.online._logs import FeedbackLog
-from noisewise.online._off_policy import off_policy_value
+from noisewise.online.logs.feedback_log import FeedbackLog
+from noisewise.online.off_policy.value import off_policy_value
 from noisewise.online.recipes import linucb
 
 ONE = FlipMatrix.binary(0.1, 0.3)

@@ -3,7 +3,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from linucb_rounds import digits, two_sides
-from noisewise.online._people import (
+from noisewise.online.rates.per_annotator import (
     GRID,
     SIGNAL,
     PeopleTracker,
@@ -17,7 +17,7 @@ from noisewise.online._people import (
     posterior_rates,
     weighted_targets,
 )
-from noisewise.online._refits import left_out_scores
+from noisewise.online.rates.refit import left_out_scores
 from noisewise.online.recipes import linucb
 
 CAREFUL, CARELESS, SPITEFUL, YES, NO = (0.02, 0.02), (0.3, 0.3), (0.8, 0.8), (0.97, 0.03), (0.03, 0.97)

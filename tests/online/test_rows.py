@@ -8,7 +8,7 @@ from sklearn.datasets import load_digits
 from noisewise._loops.compiled import COMPILING
 from noisewise._loops.rounds import play_dense, play_sparse
 from noisewise.online import recipes
-from noisewise.online._rows import writable
+from noisewise.online.learners.rows import writable
 
 
 def frozen(X):

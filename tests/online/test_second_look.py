@@ -2,8 +2,8 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 from noisewise.noise import FlipMatrix
-from noisewise.noise._rounds import held_out_scores, narrow
-from noisewise.online._second_look import surely_wrong
+from noisewise.noise.logged_rounds import held_out_scores, narrow
+from noisewise.online.rates.tracker import surely_wrong
 
 
 def log_of(rates, n_rounds, seed):

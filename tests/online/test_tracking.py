@@ -5,8 +5,8 @@ import pytest
 from sklearn.datasets import load_digits
 
 from noisewise.noise import FlipMatrix
-from noisewise.noise._moments import rates_from_moments
-from noisewise.online._tracking import RateTracker, check_tracker
+from noisewise.noise.feedback_rates import rates_from_moments
+from noisewise.online.rates.tracker import RateTracker, check_tracker
 from noisewise.online.recipes import corrected_ucwl, linucb, rcine
 
 

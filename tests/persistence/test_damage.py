@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from noisewise.noise import FlipMatrix
-from noisewise.persistence import _container as container
-from noisewise.persistence import describe, load, save
+from noisewise.persistence import container, describe, load, save
 
 MODEL = [FlipMatrix.binary(0.1, 0.3), np.arange(5), {"x": 2.5}]
 
@@ -138,7 +137,10 @@ MADE_UP = [
     ({"kind": "set", "items": [{"kind": "list", "items": []}]}, "unhashable"),
     ({"kind": "estimator", "class": "os.system", "parameters": {}, "attributes": {}}, "holds a os.system"),
     ({"kind": "estimator", "class": "subprocess.Popen", "parameters": {"args": "x"}, "attributes": {}}, "Popen"),
-    ({"kind": "estimator", "class": "noisewise.noise._flip.FlipMatrix", "parameters": {}, "attributes": {}}, "_flip"),
+    (
+        {"kind": "estimator", "class": "noisewise.noise.flip_matrix.FlipMatrix", "parameters": {}, "attributes": {}},
+        "flip_matrix",
+    ),
     ({"kind": "estimator", "class": "noisewise.persistence.load", "parameters": {}, "attributes": {}}, "load"),
     ({"kind": "function", "name": "noisewise.noise.FlipMatrix"}, "not among"),
     ({**FLIP, "fields": {}}, "can't be made"),

@@ -21,7 +21,7 @@ from sklearn import (
 from sklearn.datasets import load_iris
 
 from noisewise.noise import FlipMatrix
-from noisewise.persistence import _registry, load, save
+from noisewise.persistence import load, registry, save
 
 X, Y = load_iris(return_X_y=True)
 MIXED = np.array([[row[0], ["red", "blue"][int(row[1] > 3)]] for row in X.tolist()], dtype=object)
@@ -89,8 +89,8 @@ def test_label_coders_come_back(through):
 
 
 def test_every_scikit_learn_class_on_the_list_is_tested_here():
-    listed = {name for name in _registry.known_names() if name.startswith("sklearn.")}
-    tested = {_registry.Registry().name(type(model)) for model in SCIKIT_LEARN}
+    listed = {name for name in registry.known_names() if name.startswith("sklearn.")}
+    tested = {registry.Registry().name(type(model)) for model in SCIKIT_LEARN}
     assert listed - tested == {"sklearn.preprocessing.LabelEncoder", "sklearn.preprocessing.LabelBinarizer"}
 
 
@@ -114,7 +114,7 @@ def test_other_scikit_learn_models_are_refused(model, through):
 def test_another_scikit_learn_version_gives_a_warning(tmp_path, monkeypatch):
     save([FlipMatrix.none(2)], tmp_path / "noise.model")
     save(preprocessing.StandardScaler().fit(X), tmp_path / "scaler.model")
-    monkeypatch.setattr("noisewise.persistence._files.version", lambda package: "0.1.0")
+    monkeypatch.setattr("noisewise.persistence.files.version", lambda package: "0.1.0")
     load(tmp_path / "noise.model")  # nothing of scikit-learn in it
     with pytest.warns(RuntimeWarning, match=r"loaded with 0\.1\.0.*install that version or fit again"):
         load(tmp_path / "scaler.model")

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from noisewise.serve._service import Missing
-from noisewise.serve._write import ACCEPTED, DUPLICATE, LATE
+from noisewise.serve.log.write import ACCEPTED, DUPLICATE, LATE
+from noisewise.serve.models.service import Missing
 from serve_app import make, service, situation
 
 

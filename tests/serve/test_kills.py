@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from noisewise.serve import Store, replay
-from noisewise.serve._events import ANSWER, DECISION
+from noisewise.serve.log.events import ANSWER, DECISION
 from serve_app import free_port, wait_until_ready
 from serve_processes import Nursery, Postgres, has_postgres
 

@@ -155,7 +155,7 @@ def test_the_downloaded_file_is_the_learner(tmp_path, rng):
 
 
 def test_another_process_may_not_learn_from_the_same_store(tmp_path, monkeypatch):
-    monkeypatch.setattr("noisewise.serve._service.PATIENCE", 0.1)
+    monkeypatch.setattr("noisewise.serve.models.service.PATIENCE", 0.1)
 
     async def run():
         async with service(f"sqlite:///{tmp_path}/log.db"):

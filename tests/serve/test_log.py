@@ -6,10 +6,10 @@ import pytest
 import sqlalchemy as sa
 
 from noisewise.serve import Store
-from noisewise.serve._commit import Unwritten
-from noisewise.serve._events import ANSWER, DECISION, Event, new_id
-from noisewise.serve._store import CHUNKS
-from noisewise.serve._write import ACCEPTED, DUPLICATE, UNKNOWN, Entry, LogWriter
+from noisewise.serve.log.events import ANSWER, DECISION, Event, new_id
+from noisewise.serve.log.group_commit import Unwritten
+from noisewise.serve.log.store import CHUNKS
+from noisewise.serve.log.write import ACCEPTED, DUPLICATE, UNKNOWN, Entry, LogWriter
 from serve_app import make, service, situation
 
 

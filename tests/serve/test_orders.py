@@ -11,8 +11,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from noisewise.online.recipes import linucb
 from noisewise.serve import Settings, Store, replay
-from noisewise.serve._rank import next_uniform
-from noisewise.serve._service import Missing, Service
+from noisewise.serve.models.rank import next_uniform
+from noisewise.serve.models.service import Missing, Service
 from serve_app import make, situation
 
 numbers = st.floats(-2, 2).map(lambda value: round(value, 3))

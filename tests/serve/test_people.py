@@ -7,9 +7,9 @@ import pytest
 from sklearn.datasets import load_digits
 
 from noisewise.serve import ModelSpec
-from noisewise.serve._demo import CAREFUL, CARELESS, NO, SPEC, SPITEFUL, YES, Crowd, run_demo
-from noisewise.serve._report import people_of, report
-from noisewise.serve._served import ServedModel
+from noisewise.serve.models.model import ServedModel
+from noisewise.serve.models.report import people_of, report
+from noisewise.serve.page.demo import CAREFUL, CARELESS, NO, SPEC, SPITEFUL, YES, Crowd, run_demo
 from serve_app import service, situation
 
 

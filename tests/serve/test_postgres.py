@@ -7,8 +7,8 @@ import pytest
 from noisewise import save
 from noisewise.online.recipes import linucb
 from noisewise.serve import Store, replay
-from noisewise.serve._commit import Unwritten
-from noisewise.serve._locks import LearnerLock
+from noisewise.serve.log.group_commit import Unwritten
+from noisewise.serve.log.locks import LearnerLock
 from serve_app import make, service, situation
 from serve_processes import Postgres, has_postgres
 

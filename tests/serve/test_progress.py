@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from noisewise import load, save
-from noisewise.serve._progress import ANSWERS, POINTS, RECENT, Progress
+from noisewise.serve.models.progress import ANSWERS, POINTS, RECENT, Progress
 
 
 def filled(n, rates, truth, rng, n_features=3):

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from noisewise.serve import ModelSpec
-from noisewise.serve._rank import MOST_SKIPPED, move_past, next_uniform, rank
-from noisewise.serve._recipes import new_learner
+from noisewise.serve.models.rank import MOST_SKIPPED, move_past, next_uniform, rank
+from noisewise.serve.models.recipes import new_learner
 
 BY_ACTION = [{"false_positive": 0.1 * place, "false_negative": 0.2} for place in range(3)]
 SPECS = [

@@ -8,7 +8,7 @@ import pytest
 
 from noisewise.online import read_dsjson
 from noisewise.serve import new_key_in, read_keys
-from noisewise.serve._app import STATIC
+from noisewise.serve.app import STATIC
 from serve_app import serving
 
 NAMED = {"names": ["hour", "heat"], "unit_norm": True, "constant": 0.5}

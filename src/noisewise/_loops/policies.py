@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from noisewise._loops.chance import uniform
+from noisewise._loops.argmax import highest
 from noisewise._loops.compiled import inlined, inner
-from noisewise._loops.highest import highest
+from noisewise._loops.rng import uniform
 from noisewise._loops.state import BETA, CLASSES, PER_ACTION, PROJECT, RATES, RHO0, SHARE, SIGNAL, USELESS, VALUE, WIDTH
 
 

@@ -1,8 +1,4 @@
-"""Random maps: estimates of a feature map from noisy copies, and their inner products.
-
-A map is a number (`size`) and some vectors x1, ..., xN. It stands for the tensors size * table[n] * x1 (x) ... (x) xn
-of all degrees n up to N, or of degree N alone if `single`. A degree of -1 is the map that is zero.
-"""
+"""Descent with random maps (Algorithm 4): many maps as one predictor, one round, and predictions."""
 
 from __future__ import annotations
 
@@ -130,3 +126,210 @@ def multiples(terms: Any, roots: Any, maps: Any, x: Any, out: Any) -> None:
     """Fill `out` with the inner products of many maps with Psi(x)."""
     for i in range(out.shape[0]):
         out[i] = maps[2][i] * against_row(terms, roots, maps[3], maps[0][i], maps[1][i], x, -1)
+
+
+# counts
+ROUNDS, DEEP, VECTORS = range(3)
+# sums: squared norms of maps, squared targets, squared factors, factors, squared rows, rows, weights of the average
+NORMS, TARGETS, FACTORS, N_FACTORS, ROWS, N_ROWS, WEIGHTS = range(7)
+# settings: constant step, or share of the step that adapts; bound of the squared norm (-1 adapts); power of the weights
+STEP, ADAPTS, BALL, POWER = range(4)
+BURN_IN = 100.0  # rounds before an adapting step begins to fall
+ROOM = 100.0  # an adapting ball: so many times mean squared target / mean squared norm of the maps
+TINY = 1e-100
+SMALL = 1e-3  # scales below cost digits of the average, which is a difference
+
+
+class Descent(NamedTuple):
+    """K predictors that share their random maps, between two rounds; loops change all but what the last line names.
+
+    A predictor is ``scale * sum of coefs * map``. Degrees up to that of `offsets` are kept as dense tensors; maps that
+    go beyond are deep and kept as they are. `marks` are coefs times the `total` at their round, and `drift` is the
+    same sum as `dense` with these, so that ``total * dense - drift`` is the weighted sum of the predictors so far.
+    """
+
+    dense: NDArray[np.float64]
+    drift: NDArray[np.float64]
+    coefs: NDArray[np.float64]
+    marks: NDArray[np.float64]
+    scale: NDArray[np.float64]
+    norm: NDArray[np.float64]
+    total: NDArray[np.float64]
+    rounds: NDArray[np.int64]  # of each deep map
+    starts: NDArray[np.int64]
+    degrees: NDArray[np.int64]
+    sizes: NDArray[np.float64]
+    vectors: NDArray[np.float64]
+    counts: NDArray[np.int64]
+    sums: NDArray[np.float64]
+    offsets: NDArray[np.int64]
+    table: NDArray[np.float64]
+    settings: NDArray[np.float64]
+
+
+@compiled
+def values(state: Any, terms: Any, copies: Any, start: int, degree: int, size: float, tensors: Any, out: Any) -> None:
+    """Fill `out` with each predictor's inner product with a map; `tensors` is filled on the way."""
+    out[:] = 0.0
+    if degree < 0:
+        return
+    top = state.offsets.shape[0] - 2
+    if degree > top:
+        for i in range(state.counts[DEEP]):
+            value = state.sizes[i] * product(
+                terms, state.vectors, state.starts[i], state.degrees[i], copies, start, degree, top
+            )
+            if value != 0:
+                for k in range(out.shape[0]):
+                    out[k] += value * state.coefs[state.rounds[i], k]
+    spread(copies, start, degree, state.offsets, tensors)
+    for k in range(out.shape[0]):
+        out[k] += dense_value(state.dense[k], tensors, state.table, degree, terms.single, state.offsets)
+        out[k] *= size * state.scale[k]
+
+
+@compiled
+def learn(state: Any, laws: Any, margin: bool, copies: Any, plan: Any, degree_of_loss: int, y: Any) -> None:
+    """One round of Algorithm 4: the first map of the plan is kept, the others are factors of the gradient's length.
+
+    `laws` are the terms of maps, of their sizes and of the loss. A row of `plan` holds the pairs of copies that a map's
+    size takes, and the map's degree; copies come in this order. A `degree_of_loss` of -1 is a length of zero.
+    `y` has a row for each map (targets may be noisy too) and a column for each predictor.
+    """
+    terms, size_terms, loss_terms = laws
+    n_factors = plan.shape[0] - 1
+    n_outputs = y.shape[1]
+    tensors, value = np.empty(state.dense.shape[1]), np.empty(n_outputs)
+    factors = np.empty((n_outputs, n_factors))
+    for i in range(copies.shape[0]):
+        state.sums[ROWS] += dot(copies[i], copies[i])
+        state.sums[N_ROWS] += 1
+    start = maps_end(plan, 0)
+    for j in range(1, n_factors + 1):
+        size = size_of(size_terms, copies, start, plan[j, 0])
+        values(state, terms, copies, start + 2 * max(plan[j, 0], 0), plan[j, 1], size, tensors, value)
+        for k in range(n_outputs):
+            factors[k, j - 1] = y[j, k] * value[k] if margin else value[k] - y[j, k]
+            state.sums[FACTORS] += factors[k, j - 1] ** 2
+        start = start + maps_end(plan, j)
+    state.sums[N_FACTORS] += n_factors * n_outputs
+    first, degree = 2 * max(plan[0, 0], 0), plan[0, 1]
+    size = size_of(size_terms, copies, 0, plan[0, 0])
+    values(state, terms, copies, first, degree, size, tensors, value)
+    own = size * size * squared_norm(terms, copies, first, degree)
+    keep(state, copies, first, degree, size)
+    step = step_size(state, own)
+    lengths = np.empty(n_outputs)
+    for k in range(n_outputs):
+        lengths[k] = series(loss_terms, factors[k], degree_of_loss) * (y[0, k] if margin else 1.0)
+    move(state, terms, degree, size, tensors, value, own, step, lengths, y[0])
+
+
+@compiled
+def maps_end(plan: Any, j: int) -> int:
+    """How many copies map j of a plan takes."""
+    return 2 * max(int(plan[j, 0]), 0) + max(int(plan[j, 1]), 0)
+
+
+@compiled
+def keep(state: Any, copies: Any, first: int, degree: int, size: float) -> None:
+    """Store the vectors of a map that goes beyond the dense degrees."""
+    if degree <= state.offsets.shape[0] - 2:
+        return
+    i, start = state.counts[DEEP], state.counts[VECTORS]
+    state.rounds[i], state.starts[i] = state.counts[ROUNDS], start
+    state.degrees[i], state.sizes[i] = degree, size
+    state.vectors[start : start + degree] = copies[first : first + degree]
+    state.counts[DEEP] += 1
+    state.counts[VECTORS] += degree
+
+
+@compiled
+def step_size(state: Any, own: float) -> float:
+    """The step: constant, or a share of one over the mean squared norm of earlier maps, falling with the root of time.
+
+    The norm of the map itself counts in the first round only: a step that depends on the map would bias the gradient.
+    """
+    rounds = state.counts[ROUNDS]
+    if state.settings[STEP] >= 0:
+        return float(state.settings[STEP])
+    mean = state.sums[NORMS] / rounds if state.sums[NORMS] > 0 else own
+    return float(state.settings[ADAPTS] / (max(mean, TINY) * np.sqrt(1 + rounds / BURN_IN)))
+
+
+@compiled
+def move(
+    state: Any,
+    terms: Any,
+    degree: int,
+    size: float,
+    tensors: Any,
+    value: Any,
+    own: float,
+    step: float,
+    lengths: Any,
+    y: Any,
+) -> None:
+    """Add the new map to each predictor, pull it back into the ball, and count it in the average."""
+    t = state.counts[ROUNDS]
+    state.sums[NORMS] += own
+    state.sums[TARGETS] += np.sum(y * y) / y.shape[0]
+    weight = (t + 1.0) ** state.settings[POWER]
+    state.sums[WEIGHTS] += weight
+    ball = state.settings[BALL]
+    if ball < 0:
+        ball = ROOM * state.sums[TARGETS] / max(state.sums[NORMS], TINY)
+    top = state.offsets.shape[0] - 2
+    for k in range(value.shape[0]):
+        alpha = -step * lengths[k]
+        coef = alpha / state.scale[k]
+        state.coefs[t, k], state.marks[t, k] = coef, coef * state.total[k]
+        if coef != 0 and not (terms.single and degree > top):
+            for n in range(degree if terms.single else 0, min(degree, top) + 1):
+                amount = coef * size * state.table[n]
+                for i in range(state.offsets[n], state.offsets[n + 1]):
+                    state.dense[k, i] += amount * tensors[i]
+                    state.drift[k, i] += state.total[k] * amount * tensors[i]
+        norm = max(state.norm[k] + 2 * alpha * value[k] + alpha * alpha * own, 0.0)
+        if norm > ball:
+            state.scale[k] *= np.sqrt(ball / norm)
+            norm = ball
+        state.norm[k] = norm
+        state.total[k] += weight * state.scale[k]
+        if state.scale[k] < SMALL:
+            rescale(state, k)
+    state.counts[ROUNDS] += 1
+
+
+@compiled
+def rescale(state: Any, k: int) -> None:
+    """Move the scale of a predictor into its coefficients before it is a small number, and count anew from here."""
+    for t in range(state.counts[ROUNDS] + 1):
+        state.marks[t, k] -= state.total[k] * state.coefs[t, k]
+        state.coefs[t, k] *= state.scale[k]
+    state.drift[k] -= state.total[k] * state.dense[k]
+    state.dense[k] *= state.scale[k]
+    state.total[k] = 0.0
+    state.scale[k] = 1.0
+
+
+@compiled
+def predict(terms: Any, roots: Any, X: Any, dense: Any, offsets: Any, deep: Any, maps: Any, out: Any) -> None:
+    """Fill `out` (rows, K) with inner products of predictors with Psi(x): dense weights, and coefficients of deep maps.
+
+    `roots` holds the root of each Taylor coefficient, `maps` the deep maps' (starts, degrees, sizes, vectors).
+    """
+    starts, degrees, sizes, vectors = maps
+    top = offsets.shape[0] - 2
+    n_outputs = dense.shape[0]
+    tensors, same = np.empty(offsets[top + 1]), np.empty((top, X.shape[1]))
+    for row in range(X.shape[0]):
+        for n in range(top):
+            same[n] = X[row]
+        spread(same, 0, top, offsets, tensors)
+        for k in range(n_outputs):
+            out[row, k] = dense_value(dense[k], tensors, roots, top, False, offsets)
+        for i in range(starts.shape[0]):
+            value = sizes[i] * against_row(terms, roots, vectors, starts[i], degrees[i], X[row], top)
+            for k in range(n_outputs):
+                out[row, k] += value * deep[i, k]

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from noisewise._loops.compiled import bare, inlined, inner
-from noisewise._loops.lanes import start_of
-from noisewise._loops.moves import move
 from noisewise._loops.policies import act, count_allowed
-from noisewise._loops.rows import DenseRow, Row, compact, look_ahead_to_the_end, look_at_rest
 from noisewise._loops.scores import score
 from noisewise._loops.signals import plan
+from noisewise._loops.simd import start_of
+from noisewise._loops.sparse_rows import DenseRow, Row, compact, look_ahead_to_the_end, look_at_rest
 from noisewise._loops.state import MISTAKES, ROUNDS, SPARE, UPDATES, State, Work
+from noisewise._loops.updates import move
 
 
 @bare

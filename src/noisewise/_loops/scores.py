@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from noisewise._loops.compiled import inlined, inner
-from noisewise._loops.lanes import (
+from noisewise._loops.simd import (
     length,
     load,
     muladd,
@@ -21,7 +21,7 @@ from noisewise._loops.lanes import (
     zero_quads,
     zero_registers,
 )
-from noisewise._loops.rows import look_ahead, number
+from noisewise._loops.sparse_rows import look_ahead, number
 from noisewise._loops.state import CLASSES, COVARIANCE, DIAGONAL, FULL, PASSIVE_AGGRESSIVE, QUAD, RULE
 
 AHEAD = 2  # times the numbers in a line of memory: rows of the table asked for before they are needed

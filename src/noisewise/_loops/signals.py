@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from noisewise._loops.argmax import highest
 from noisewise._loops.compiled import inlined, inner
-from noisewise._loops.highest import highest
 from noisewise._loops.rules import second_order, step
 from noisewise._loops.state import (
     ALONE,

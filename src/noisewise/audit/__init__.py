@@ -1,9 +1,21 @@
-"""Which rows have wrong labels, and which methods would stand more of them."""
+"""Which rows have wrong labels."""
 
-from noisewise.audit._audit import audit_labels
-from noisewise.audit._contestants import Spoilt
-from noisewise.audit._result import LabelAudit
-from noisewise.audit._stress import stress_test
-from noisewise.audit._stress_result import StressResult
+from __future__ import annotations
 
-__all__ = ["LabelAudit", "Spoilt", "StressResult", "audit_labels", "stress_test"]
+import warnings
+from importlib import import_module
+from typing import Any
+
+from noisewise.audit.audit import audit_labels
+from noisewise.audit.result import LabelAudit
+
+__all__ = ["LabelAudit", "audit_labels"]
+
+_MOVED = ("Spoilt", "StressResult", "stress_test")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MOVED:
+        warnings.warn(f"noisewise.audit.{name} is now noisewise.stress.{name}", DeprecationWarning, stacklevel=2)
+        return getattr(import_module("noisewise.stress"), name)
+    raise AttributeError(f"module 'noisewise.audit' has no attribute {name!r}")

@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
-from noisewise.cli._audit import audit
-from noisewise.cli._models import fit, predict
-from noisewise.cli._reproduce import reproduce
-from noisewise.cli._serve import serve
-from noisewise.cli._stress import stress
-from noisewise.cli._talk import say, stop_cleanly
+from noisewise.cli.audit import audit
+from noisewise.cli.models import fit, predict
+from noisewise.cli.reproduce import reproduce
+from noisewise.cli.serve import serve
+from noisewise.cli.stress import stress
+from noisewise.cli.talk import say, stop_cleanly
 
 __all__ = ["app", "main"]
 

@@ -1,9 +1,12 @@
 """Data to learn from and streams to learn on: the papers' sets by name, their generators, and noisy oracles."""
 
-from noisewise.datasets._columns import CategoryColumn, NumberColumn, TextColumn
-from noisewise.datasets._copies import CopyOracle
-from noisewise.datasets._labelled import (
+from noisewise.datasets.generators import (
+    make_california_like,
+    make_friedman_small,
+    make_linear_stream,
+    make_noisy_moons,
     make_ringnorm,
+    make_sine,
     make_sine_2d,
     make_synnonsep,
     make_synsep,
@@ -11,16 +14,9 @@ from noisewise.datasets._labelled import (
     make_waveform,
     sine_2d_posterior,
 )
-from noisewise.datasets._numeric import (
-    make_california_like,
-    make_friedman_small,
-    make_linear_stream,
-    make_noisy_moons,
-    make_sine,
-)
-from noisewise.datasets._registry import CrowdLabels, Dataset, Listing, load, load_crowd, names
-from noisewise.datasets._streams import Oracle
-from noisewise.datasets._tables import TableEncoder
+from noisewise.datasets.registry import CrowdLabels, Dataset, Listing, load, load_crowd, names
+from noisewise.datasets.streams import CopyOracle, Oracle
+from noisewise.tables.encoder import TableEncoder
 
 __all__ = [
     "CopyOracle",
@@ -45,4 +41,3 @@ __all__ = [
     "names",
     "sine_2d_posterior",
 ]
-__model_parts__ = [part.__name__ for part in (CategoryColumn, NumberColumn, TextColumn)]

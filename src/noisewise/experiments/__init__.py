@@ -1,11 +1,11 @@
 """The papers' tables and figures: declared, run once, and set beside the printed numbers."""
 
-from noisewise.experiments._blocks import Block, Comparison, Entry, Figure, Table, Text
-from noisewise.experiments._page import parts_of, summary, to_html, to_json, to_markdown, write
-from noisewise.experiments._papers import find_paper, keyed, paper_names, printed_numbers
-from noisewise.experiments._rows import Rows, RowStore
-from noisewise.experiments._run import Ran, comparable, rows_of, run
-from noisewise.experiments._spec import Cell, Experiment, Paper
+from noisewise.experiments.harness.blocks import Block, Comparison, Entry, Figure, Table, Text
+from noisewise.experiments.harness.page import parts_of, summary, to_html, to_json, to_markdown, write
+from noisewise.experiments.harness.registry import find_paper, keyed, paper_names, printed_numbers
+from noisewise.experiments.harness.rows import Rows, RowStore
+from noisewise.experiments.harness.runner import Ran, comparable, rows_of, run
+from noisewise.experiments.harness.spec import Cell, Experiment, Paper, named
 
 __all__ = [
     "Block",
@@ -23,6 +23,7 @@ __all__ = [
     "comparable",
     "find_paper",
     "keyed",
+    "named",
     "paper_names",
     "parts_of",
     "printed_numbers",

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 
-from noisewise._inputs import Floats
+from noisewise._typing import Floats
 from noisewise.kernels import DotProduct, Gaussian, Kernel
 from noisewise.losses import Loss, Squared
 

@@ -1,12 +1,12 @@
 """How examples are like each other: Mercer kernels, their sums, and features that stand for them."""
 
-from noisewise.kernels._combine import ConicSum, Grouped, Kernel
-from noisewise.kernels._dot import Binomial, DotProduct, Exponential, Linear, Polynomial
-from noisewise.kernels._fourier import FourierFeatures, draw_frequencies, fourier_features
-from noisewise.kernels._lowrank import NystroemFeatures, nystroem
-from noisewise.kernels._radial import Gaussian, Laplacian, Radial, RationalQuadratic, median_width
-from noisewise.kernels._rows import squared_distances
-from noisewise.kernels._surrogate import Blurred, Surrogate, blurred, surrogate
+from noisewise.kernels.combine import ConicSum, Grouped, Kernel
+from noisewise.kernels.dot import Binomial, DotProduct, Exponential, Linear, Polynomial
+from noisewise.kernels.fourier import FourierFeatures, draw_frequencies, fourier_features
+from noisewise.kernels.nystroem_features import NystroemFeatures, nystroem
+from noisewise.kernels.radial import Gaussian, Laplacian, Radial, RationalQuadratic, median_width
+from noisewise.kernels.rows import squared_distances
+from noisewise.kernels.surrogates import Blurred, Surrogate, blurred, surrogate
 
 __all__ = [
     "Binomial",

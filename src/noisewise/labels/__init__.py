@@ -1,32 +1,32 @@
 """Batch learning from noisy labels: scikit-learn classifiers that know what happened to the labels."""
 
 from noisewise.labels import theory
-from noisewise.labels._agreement import krippendorff_alpha
-from noisewise.labels._annotators import Annotators
-from noisewise.labels._crowd import CrowdLabelling, dawid_skene, majority_vote, shared_flips
-from noisewise.labels._crowd_classifier import CrowdClassifier
-from noisewise.labels._displays import FlipMatrixDisplay, KernelWeightsDisplay, LabelQualityDisplay
-from noisewise.labels._fisher import RobustKernelFisherClassifier
-from noisewise.labels._fisher_turns import Discriminants, NormalClasses
-from noisewise.labels._gaussian_process import RobustGaussianProcessClassifier
-from noisewise.labels._kernel_features import KernelFeatures
-from noisewise.labels._kernel_logistic import RobustKernelLogisticRegression
-from noisewise.labels._leave_one_out import LeftOut, PooledRidge, View
-from noisewise.labels._logistic import RobustLogisticRegression
-from noisewise.labels._multikernel import RobustMultiKernelLogisticRegression
-from noisewise.labels._neighbors import RobustKNeighborsClassifier
-from noisewise.labels._neighbors_cv import RobustKNeighborsClassifierCV
-from noisewise.labels._nystroem import Landmarks, Standardizer
-from noisewise.labels._reweighting import (
+from noisewise.labels.corrections.reweighting import (
     ImportanceReweightedClassifier,
     LabelDependentClassifier,
     importance_weights,
     label_dependent_weights,
 )
-from noisewise.labels._ridge import RobustRidgeClassifier
-from noisewise.labels._soft_logistic import SoftLogisticRegression
-from noisewise.labels._unbiased import UnbiasedLogisticRegression
-from noisewise.labels._voting import RobustVotingClassifier
+from noisewise.labels.corrections.unbiased import UnbiasedLogisticRegression
+from noisewise.labels.crowd.aggregation import CrowdLabelling, dawid_skene, majority_vote, shared_flips
+from noisewise.labels.crowd.agreement import krippendorff_alpha
+from noisewise.labels.crowd.annotators import Annotators
+from noisewise.labels.crowd.classifier import CrowdClassifier
+from noisewise.labels.crowd.soft_labels import SoftLogisticRegression
+from noisewise.labels.displays import FlipMatrixDisplay, KernelWeightsDisplay, LabelQualityDisplay
+from noisewise.labels.fisher.classifier import RobustKernelFisherClassifier
+from noisewise.labels.fisher.em import Discriminants, NormalClasses
+from noisewise.labels.gaussian_process.classifier import RobustGaussianProcessClassifier
+from noisewise.labels.kernel_features import KernelFeatures
+from noisewise.labels.logistic.kernel import RobustKernelLogisticRegression
+from noisewise.labels.logistic.linear import RobustLogisticRegression
+from noisewise.labels.logistic.multi_kernel import RobustMultiKernelLogisticRegression
+from noisewise.labels.neighbors.classifier import RobustKNeighborsClassifier
+from noisewise.labels.neighbors.classifier_cv import RobustKNeighborsClassifierCV
+from noisewise.labels.ridge.classifier import RobustRidgeClassifier
+from noisewise.labels.ridge.landmarks import Landmarks, Standardizer
+from noisewise.labels.ridge.leave_one_out import LeftOut, PooledRidge, View
+from noisewise.labels.voting import RobustVotingClassifier
 
 __all__ = [
     "CrowdClassifier",

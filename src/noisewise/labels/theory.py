@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import bdtrc
 
-from noisewise._inputs import Floats
+from noisewise._typing import Floats
 from noisewise.noise import FlipMatrix
 
 

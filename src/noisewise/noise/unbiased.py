@@ -8,7 +8,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from noisewise._inputs import Chance, Codes, Floats, generator
+from noisewise._typing import Codes, Floats, RandomState
+from noisewise._validation import generator
 
 HIGHEST_DEGREE = 60  # with p = 2 higher degrees have probability 2**-61
 
@@ -53,7 +54,7 @@ def by_copies(w: ArrayLike, x: ArrayLike, other: ArrayLike, y: ArrayLike) -> Flo
     return np.asarray(np.multiply.outer(x @ w - y, ones) * other + np.multiply.outer(other @ w - y, ones) * x)
 
 
-def random_degree(rng: Chance = None, p: float = 2.0, size: int | None = None) -> Codes:
+def random_degree(rng: RandomState = None, p: float = 2.0, size: int | None = None) -> Codes:
     """Degrees N with P(N = n) = (p - 1) / p^(n + 1): how many copies `by_random_taylor` needs."""
     if not p > 1:
         raise ValueError(f"p is {p}; above 1, the degrees have a finite mean 1 / (p - 1)")

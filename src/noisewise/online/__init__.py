@@ -1,23 +1,11 @@
 """Learning one round at a time: from labels, or from right/wrong feedback that may itself be wrong."""
 
 from noisewise.online import recipes, theory
-from noisewise.online._action_rates import ActionRates, ActionRateTracker
-from noisewise.online._bandit import BanditClassifier
-from noisewise.online._decision import Decision, History
-from noisewise.online._formats_dsjson import iter_dsjson, read_dsjson, write_dsjson
-from noisewise.online._formats_obp import from_open_bandit, to_open_bandit
-from noisewise.online._formats_vw import iter_vw, read_vw, write_vw
-from noisewise.online._labels import OnlineClassifier
-from noisewise.online._logged_round import Choice, LoggedRound
-from noisewise.online._logs import FeedbackLog
-from noisewise.online._missing import AnswerTable, MissingReport, MissingTracker
-from noisewise.online._nrest import NREst
-from noisewise.online._off_policy import off_policy_value
-from noisewise.online._people import PeopleTracker
-from noisewise.online._policies import Greedy, UniformExploration, UpperConfidence
-from noisewise.online._printed_network import PrintedNetwork
-from noisewise.online._refits import RoundLog
-from noisewise.online._rules import (
+from noisewise.online.learners.bandit import BanditClassifier
+from noisewise.online.learners.decision import Decision, History
+from noisewise.online.learners.online_classifier import OnlineClassifier
+from noisewise.online.learners.policies import Greedy, UniformExploration, UpperConfidence
+from noisewise.online.learners.rules import (
     Adaptive,
     Additive,
     Confidence,
@@ -26,14 +14,26 @@ from noisewise.online._rules import (
     PassiveAggressive,
     SecondOrderPerceptron,
 )
-from noisewise.online._signals import (
+from noisewise.online.learners.signals import (
     corrected_feedback,
     importance_signal,
     label_signal,
     rival_signal,
     sign_signal,
 )
-from noisewise.online._tracking import RateTracker
+from noisewise.online.logs.dsjson import iter_dsjson, read_dsjson, write_dsjson
+from noisewise.online.logs.feedback_log import FeedbackLog
+from noisewise.online.logs.logged_round import Choice, LoggedRound
+from noisewise.online.logs.open_bandit import from_open_bandit, to_open_bandit
+from noisewise.online.logs.vw import iter_vw, read_vw, write_vw
+from noisewise.online.off_policy.value import off_policy_value
+from noisewise.online.rates.missing_feedback import AnswerTable, MissingReport, MissingTracker
+from noisewise.online.rates.nrest import NREst
+from noisewise.online.rates.per_action import ActionRates, ActionRateTracker
+from noisewise.online.rates.per_annotator import PeopleTracker
+from noisewise.online.rates.printed_network import PrintedNetwork
+from noisewise.online.rates.refit import RoundLog
+from noisewise.online.rates.tracker import RateTracker
 
 __all__ = [
     "ActionRateTracker",

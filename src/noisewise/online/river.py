@@ -15,13 +15,12 @@ import numpy as np
 from scipy.special import softmax
 from sklearn.base import clone
 
-from noisewise._inputs import Floats
 from noisewise._loops import state as codes
-from noisewise.noise._actions import check_label
-from noisewise.online._bandit import BanditClassifier
-from noisewise.online._decision import Decision, check_feedback
-from noisewise.online._growing import grown
-from noisewise.online._labels import OnlineClassifier
+from noisewise._typing import Floats
+from noisewise._validation import check_label
+from noisewise.online.learners.bandit import BanditClassifier
+from noisewise.online.learners.decision import Decision, check_feedback
+from noisewise.online.learners.online_classifier import OnlineClassifier, grown
 from noisewise.online.recipes import arow
 
 CONSTANT = ()  # no feature of a dict has this name and a number

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from noisewise._inputs import check_number
+from noisewise._validation import check_number
 from noisewise.noise import FlipMatrix
-from noisewise.online._rates import flip_rates
+from noisewise.online.rates.flip_rates import flip_rates
 
 LEAST_EXPLORATION = 1e-9
 

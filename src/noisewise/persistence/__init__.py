@@ -9,6 +9,6 @@ except the names in its `_not_saved_`), or a dataclass or named tuple (its field
 ``__noisewise_state__(self) -> dict`` and makes itself anew by ``__from_noisewise_state__(cls, state)``.
 """
 
-from noisewise.persistence._files import describe, load, save
+from noisewise.persistence.files import describe, load, save
 
 __all__ = ["describe", "load", "save"]

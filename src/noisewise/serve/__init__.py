@@ -7,13 +7,13 @@ try:
 except ImportError as error:
     raise ImportError(f"the service needs {error.name}: pip install 'noisewise[serve]'") from error
 
-from noisewise.serve._app import create_app
-from noisewise.serve._learner import replay
-from noisewise.serve._observe import log_as_json
-from noisewise.serve._schemas import ModelSpec
-from noisewise.serve._security import new_key_in, read_keys
-from noisewise.serve._settings import Settings
-from noisewise.serve._store import Store, check_store
+from noisewise.serve.api.monitoring import log_as_json
+from noisewise.serve.api.schemas import ModelSpec
+from noisewise.serve.api.security import new_key_in, read_keys
+from noisewise.serve.app import create_app
+from noisewise.serve.log.store import Store, check_store
+from noisewise.serve.models.learner import replay
+from noisewise.serve.settings import Settings
 
 __all__ = [
     "ModelSpec",

@@ -1,0 +1,1 @@
+"""Shared mathematics, each formula once."""

@@ -1,0 +1,242 @@
+"""What users hand in, checked and made into arrays: labels of any kind, actions by name, numbers, random states."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence, Set
+from numbers import Real
+from reprlib import repr as shortened
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d
+
+from noisewise._typing import Codes, RandomState
+
+
+def generator(rng: RandomState = None) -> np.random.Generator:
+    """A numpy generator from a seed, a generator, an old RandomState or None."""
+    if isinstance(rng, np.random.RandomState):
+        return np.random.default_rng(rng.randint(np.iinfo(np.int32).max))
+    try:
+        return np.random.default_rng(rng)
+    except (TypeError, ValueError):
+        sentence = f"{rng!r:.60} is no source of chance; a whole number from 0 on, a numpy generator or None is"
+        raise ValueError(sentence) from None
+
+
+def check_number(name: str, value: Any, fits: Callable[[Any], bool], wanted: str) -> None:
+    """Refuse a parameter that is no number, or not one that fits.
+
+    >>> check_number("gamma", 2, lambda share: 0 <= share <= 1, "it is a share, between 0 and 1")
+    Traceback (most recent call last):
+    ValueError: gamma is 2; it is a share, between 0 and 1
+    """
+    if not isinstance(value, Real) or not fits(value):
+        raise ValueError(f"{name} is {value if isinstance(value, Real) else repr(value)}; {wanted}")
+
+
+def encode_labels(y: Any) -> tuple[NDArray[Any], Codes]:
+    """Classes in order, and each label as its place among them; labels may be any hashables.
+
+    >>> encode_labels(["b", "a", "b"])
+    (array(['a', 'b'], dtype='<U1'), array([1, 0, 1]))
+    """
+    labels = one_column(y)
+    if (bounds := _bounds(labels)) and labels.size > 2 * (bounds[1] - bounds[0] + 1):
+        shifted = _from_zero(labels, bounds[0])
+        present = np.bincount(shifted) > 0
+        codes = shifted if present.all() else (np.cumsum(present) - 1)[shifted]
+        return (np.flatnonzero(present) + bounds[0]).astype(labels.dtype), codes
+    _refuse_missing(labels)
+    if labels.dtype == object and not all(isinstance(label, str) for label in labels):
+        return _encode_hashables(labels)
+    check_classification_targets(labels)
+    classes, codes = np.unique(labels, return_inverse=True)
+    return classes, codes.astype(np.intp, copy=False)
+
+
+def find_labels(y: Any, classes: NDArray[Any]) -> Codes:
+    """Each label's place among known classes; a label that is not among them is an error."""
+    labels = one_column(y)
+    if (bounds := _bounds(labels)) and (known := _bounds(classes)) and known[0] <= bounds[0] <= bounds[1] <= known[1]:
+        by_number = np.full(known[1] - known[0] + 1, -1, dtype=np.intp)
+        by_number[_from_zero(classes, known[0])] = np.arange(len(classes))
+        codes = _from_zero(labels, known[0])
+        if np.array_equal(by_number, np.arange(len(by_number))):
+            return codes
+        codes = by_number[codes]
+        if codes.min() >= 0:
+            return codes
+    _refuse_missing(labels)
+    places = {label: code for code, label in enumerate(classes.tolist())}
+    try:
+        return np.array([places[label] for label in labels.tolist()], dtype=np.intp)
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"label {error.args[0]!r} was not seen in fit; known are {_some(classes)}") from None
+
+
+def check_binary_or_more(classes: NDArray[Any]) -> None:
+    """Refuse labels of one class only."""
+    if len(classes) == 0:
+        raise ValueError("there are no labels; rows with two or more classes are needed")
+    if len(classes) < 2:
+        raise ValueError(f"the labels have 1 class only ({classes.tolist()[0]!r}); two or more classes are needed")
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value says that there is none: None, NaN, NaT, or pandas' NA, which won't say if it equals itself.
+
+    >>> is_missing(None), is_missing(float("nan")), is_missing(0)
+    (True, True, False)
+    """
+    try:
+        return value is None or bool(value != value)
+    except TypeError:
+        return True
+
+
+def _bounds(labels: NDArray[Any]) -> tuple[int, int] | None:
+    """The least and the largest of whole numbers so close together that counting is quicker than sorting; else None."""
+    if labels.dtype.kind not in "iu" or not labels.size:
+        return None
+    low, high = int(labels.min()), int(labels.max())
+    return (low, high) if high - low < 10_000 and low > -(2**62) and high < 2**62 else None
+
+
+def _from_zero(labels: NDArray[Any], low: int) -> Codes:
+    numbers = labels.astype(np.intp)
+    if low:
+        numbers -= low
+    return numbers
+
+
+def one_column(y: Any) -> NDArray[Any]:
+    """Labels or names as an array of one dimension, each of its own kind.
+
+    >>> one_column([1, "a"]).tolist(), one_column([("a", 1), ("b", 2)]).shape
+    ([1, 'a'], (2,))
+    """
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None")
+    if isinstance(y, str):
+        raise ValueError(f"y is {y!r}; the labels themselves are needed, one for each row, not the name of a column")
+    if isinstance(y, list | tuple) and any(isinstance(label, tuple) for label in y):
+        labels = np.empty(len(y), dtype=object)
+        labels[:] = y  # numpy would take tuples for rows
+        return labels
+    labels = np.asarray(y.to_numpy() if hasattr(y, "to_numpy") else y)
+    if (
+        isinstance(y, list | tuple)
+        and labels.dtype.kind in "US"
+        and not all(isinstance(label, str | bytes) for label in y)
+    ):
+        labels = np.array(y, dtype=object)  # numpy would turn [1, "a"] into strings
+    return labels if labels.ndim == 1 else np.asarray(column_or_1d(labels, warn=True))
+
+
+def _refuse_missing(labels: NDArray[Any]) -> None:
+    if labels.dtype.kind == "f":
+        missing = ~np.isfinite(labels)
+    elif labels.dtype.kind in "mM":
+        missing = np.isnat(labels)
+    elif labels.dtype == object:
+        missing = np.array([is_missing(label) for label in labels], dtype=bool)
+    else:
+        return
+    if missing.any():
+        raise ValueError(
+            f"{missing.sum()} of {len(labels)} labels are missing (NaN, None) or infinite, "
+            f"the first in row {int(np.argmax(missing))}; drop these rows or fill them in"
+        )
+
+
+def _encode_hashables(labels: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
+    try:
+        distinct = list(dict.fromkeys(labels.tolist()))
+    except TypeError as error:
+        raise ValueError(f"labels must be hashable (strings, numbers, tuples, ...): {error}") from None
+    try:
+        distinct.sort()
+    except TypeError:
+        distinct.sort(key=lambda label: (type(label).__name__, repr(label)))
+    if all(type(label) in (int, float, np.int64, np.float64) for label in distinct):
+        check_classification_targets(np.array(labels.tolist()))
+        return encode_labels(np.array(labels.tolist()))
+    classes = np.empty(len(distinct), dtype=object)
+    classes[:] = distinct
+    return classes, find_labels(list(labels), classes)
+
+
+def _some(classes: NDArray[Any], most: int = 8) -> str:
+    names = [repr(label) for label in classes.tolist()[:most]]
+    return ", ".join(names) + (f" and {len(classes) - most} more" if len(classes) > most else "")
+
+
+def known_classes(n_classes: int | None, classes: Sequence[Any] | None) -> NDArray[Any]:
+    """The labels to choose from: 0, 1, ... or those given, in the order given.
+
+    >>> known_classes(None, ["b", "a"])
+    array(['b', 'a'], dtype='<U1')
+    """
+    if (n_classes is None) == (classes is None):
+        raise ValueError("give either n_classes=, for labels 0, 1, ..., or classes=, the labels themselves")
+    if classes is None:
+        if not isinstance(n_classes, int | np.integer) or n_classes < 2:
+            raise ValueError(f"n_classes is {n_classes!r}; a whole number is needed, two or more")
+        return np.arange(n_classes)
+    given = getattr(classes, "tolist", lambda: classes)()
+    if isinstance(given, str | bytes | Set) or not isinstance(given, Collection):  # a set has no order
+        raise ValueError(f"classes is {classes!r:.60}; a list of labels such as text or numbers is needed")
+    labels = list(given)
+    for label in labels:
+        check_label(label, "classes", labels)
+    if len(set(labels)) != len(labels) or len(labels) < 2:
+        raise ValueError(f"classes is {labels!r}; two or more different labels are needed")
+    if all(isinstance(label, str) for label in labels) or all(type(label) is int for label in labels):
+        return np.array(labels)
+    known = np.empty(len(labels), dtype=object)
+    known[:] = labels
+    return known
+
+
+def check_label(label: Any, name: str, given: Any) -> None:
+    """Refuse what names no class, in what was given under a name.
+
+    >>> check_label("cat", "classes", ["cat", "dog"])
+    """
+    try:
+        hash(label)
+    except TypeError:
+        sentence = f"{name} is {given!r:.60}; text, numbers and other values that do not change can be labels"
+        raise ValueError(sentence) from None
+    if is_missing(label):
+        raise ValueError(f"{name} is {given!r:.60}; a missing value is no label")
+
+
+def find_actions(given: Any, classes: NDArray[Any], what: str = "action") -> Codes:
+    """Each action's place among the classes; one that does not exist is refused by its name.
+
+    >>> find_actions(["b", "b"], np.array(["a", "b"]))
+    array([1, 1])
+    """
+    try:
+        return find_labels(given, classes)
+    except ValueError:  # looked at only here, because many actions are found more quickly than looked at one by one
+        listed = given.tolist() if hasattr(given, "tolist") else given
+        if isinstance(listed, str) or not isinstance(listed, Iterable):
+            raise ValueError(f"one {what} for each row is needed, not {given!r:.60}") from None
+        known = set(classes.tolist())
+        for one in listed:
+            if not _is_among(one, known):
+                names = shortened(classes.tolist())
+                raise ValueError(f"the {what} {one!r:.60} is not among the classes {names}") from None
+        raise
+
+
+def _is_among(label: Any, known: set[Any]) -> bool:
+    try:
+        return label in known
+    except TypeError:  # a list, say, is no label
+        return False

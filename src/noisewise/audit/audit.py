@@ -1,0 +1,145 @@
+"""Which labels are wrong: the audit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from noisewise._typing import RandomState
+from noisewise._validation import check_binary_or_more, encode_labels
+from noisewise.audit.cluster import OnCluster
+from noisewise.audit.posterior import judge_rows
+from noisewise.audit.result import LabelAudit
+from noisewise.audit.streaming import Runner, StreamedRows, n_rows_of
+from noisewise.audit.summaries import alike_classes, small_classes
+from noisewise.datasets import TableEncoder
+from noisewise.labels import RobustRidgeClassifier
+from noisewise.noise import FlipMatrix
+
+
+def audit_labels(
+    X: Any,
+    y: Any,
+    model: Any = None,
+    noise: FlipMatrix | None = None,
+    annotators: Any = None,
+    *,
+    random_state: RandomState = None,
+    client: Any = None,
+) -> LabelAudit:
+    """Find the rows whose labels are probably wrong.
+
+    Every row is judged by a model that has not seen its label; what the model says is corrected for the noise
+    in the labels it learnt from.
+
+    Parameters
+    ----------
+    X : array, SciPy sparse, pandas or polars frame of shape (n, d)
+        Mixed frames are welcome: categories, dates and text are encoded, gaps filled; the result says how.
+        A lazy polars frame (`polars.scan_parquet`) is never held as a whole; the answer is the same.
+    y : array of shape (n,)
+        Observed labels, of any kind; strings, numbers, ...
+    model : scikit-learn classifier, optional
+        Gives out-of-fold probabilities. By default a robust model that needs no folds.
+    noise : FlipMatrix, optional
+        The flip matrix, if known (classes in sorted order). By default it is estimated.
+    annotators : array of shape (n,), optional
+        Who gave each label; the result then tells people apart (`by_annotator`).
+    random_state : int, RandomState, Generator or None
+        Of the robust model, which draws landmarks; None gives the same draw every time.
+    client : dask.distributed.Client, optional
+        Its workers read and score a lazy frame, partition by partition; they must see its file.
+
+    Returns
+    -------
+    LabelAudit
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> X, y = load_digits(return_X_y=True)
+    >>> wrong = np.random.default_rng(0).choice(len(y), 100, replace=False)
+    >>> y[wrong] = (y[wrong] + 1) % 10
+    >>> audit = audit_labels(X, y)
+    >>> worst = audit.to_frame().head(100)
+    >>> bool(np.isin(worst["row"], wrong).mean() > 0.95)  # of the 100 worst rows nearly all were changed
+    True
+    """
+    return run_audit(X, y, model, noise, annotators, random_state, map if client is None else OnCluster(client))
+
+
+def run_audit(
+    X: Any, y: Any, model: Any, noise: FlipMatrix | None, annotators: Any, random_state: RandomState, run: Runner
+) -> LabelAudit:
+    """The audit, its partitions mapped over by `run` where X is a lazy frame."""
+    classes, observed = encode_labels(y)
+    check_binary_or_more(classes)
+    if len(classes) > max(2, len(observed) / 3):
+        raise ValueError(
+            f"y has {len(classes)} distinct labels in {len(observed)} rows; classes with three rows or more on average "
+            "can be audited"
+        )
+    people = None if annotators is None else np.asarray(annotators)
+    if people is not None and people.shape != observed.shape:
+        raise ValueError(
+            f"annotators has shape {people.shape}; one name for each of the {len(observed)} labels is needed"
+        )
+    robust = model is None or isinstance(model, RobustRidgeClassifier)
+    encoder, rows = _encoded(X, robust, run)
+    if rows.shape[0] != len(observed):
+        raise ValueError(f"X has {rows.shape[0]} rows, y has {len(observed)} labels; they must be as many")
+    chosen = RobustRidgeClassifier(noise=noise, random_state=random_state) if model is None else model
+    judged = judge_rows(rows, observed, len(classes), chosen, noise)
+    notes = (
+        *_pairing(X, y),
+        *encoder.notes_,
+        *alike_classes(classes),
+        *small_classes(classes, observed),
+        *judged.notes,
+    )
+    return LabelAudit(
+        X, classes, observed, judged.posterior, judged.noise, judged.noise_spread, judged.expected_errors, notes, people
+    )
+
+
+def _encoded(X: Any, robust: bool, run: Runner) -> tuple[TableEncoder, Any]:
+    """Rows as numbers: all of them, or those of a lazy frame as they are needed."""
+    _check_names(X)
+    frame = nw.from_native(X, pass_through=True)
+    if not isinstance(frame, nw.LazyFrame):
+        if run is not map:
+            raise ValueError("a cluster reads its rows from a file; pass a lazy frame, polars.scan_parquet(path), as X")
+        encoder = TableEncoder()
+        return encoder, encoder.fit_transform(X)
+    if not frame.implementation.is_polars():
+        raise ValueError(
+            f"a lazy frame of {frame.implementation.value} has no fixed order of rows; collect it, or use "
+            "polars.scan_parquet"
+        )
+    if not robust:
+        raise ValueError(
+            "folds need all rows in memory; collect the lazy frame, or leave model out to stream it through the default"
+        )
+    encoder = TableEncoder().fit(X, run=run)
+    return encoder, StreamedRows(X, encoder, n_rows_of(X), run)
+
+
+def _pairing(X: Any, y: Any) -> tuple[str, ...]:
+    """A plain word about pandas rows and labels whose indices say that they belong together in another order."""
+    rows: Any = getattr(X, "index", None)
+    labels: Any = getattr(y, "index", None)
+    if not (hasattr(rows, "equals") and hasattr(labels, "equals")):  # a list has an index of another kind
+        return ()
+    if rows.equals(labels) or len(rows.symmetric_difference(labels)):
+        return ()
+    return ("X and y have the same index in another order: rows go by their place; y.loc[X.index] puts them in order",)
+
+
+def _check_names(X: Any) -> None:
+    """Refuse a pandas frame with two columns of one name."""
+    names: Any = None if hasattr(X, "lazy") else getattr(X, "columns", None)  # polars refuses them itself
+    if not getattr(names, "is_unique", True):
+        twice = names[names.duplicated()][0]
+        raise ValueError(f"X has two columns called {twice!r}; every column needs a name of its own")

@@ -1,0 +1,168 @@
+"""What an audit found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from noisewise._files import write_whole
+from noisewise._frames import frame_like
+from noisewise._typing import Codes, Floats
+from noisewise._validation import find_labels
+from noisewise.audit.export import patch_text, write_label_studio
+from noisewise.audit.summaries import columns_by_annotator, columns_by_class, columns_of_rows
+from noisewise.noise import FlipMatrix
+from noisewise.noise.calibration.read_noise import likely_wrong
+from noisewise.noise.estimate import Estimate
+
+
+@dataclass(frozen=True, eq=False)
+class LabelAudit:
+    """What an audit found: for each row, how probable it is that its label is right, and what else it may be.
+
+    Attributes
+    ----------
+    classes : array of shape (n_classes,)
+    observed : array of shape (n,)
+        Observed labels, as places in `classes`.
+    posterior : array of shape (n, n_classes)
+        P(true label | row, observed label).
+    noise : FlipMatrix
+        How labels were changed, given or estimated.
+    noise_spread : array of shape (n_classes, n_classes)
+        Standard deviation of each flip rate; zero for a given noise.
+    expected_errors : Estimate
+        Expected number of wrong labels; `.interval` gives a 90 % interval.
+    notes : tuple of str
+        What was done to the columns, and classes too small to judge.
+    annotators : array of shape (n,), optional
+        Who gave each label.
+    """
+
+    X: Any = field(repr=False)
+    classes: NDArray[Any]
+    observed: Codes = field(repr=False)
+    posterior: NDArray[np.floating[Any]] = field(repr=False)
+    noise: FlipMatrix
+    noise_spread: Floats = field(repr=False)
+    expected_errors: Estimate
+    notes: tuple[str, ...] = ()
+    annotators: NDArray[Any] | None = field(default=None, repr=False)
+
+    @cached_property
+    def probability(self) -> Floats:
+        """For each row, the probability that its observed label is right."""
+        return self.posterior[np.arange(len(self.observed)), self.observed].astype(np.float64)
+
+    @cached_property
+    def suggested(self) -> NDArray[Any]:
+        """For each row, the most probable true label."""
+        return np.asarray(self.classes[np.argmax(self.posterior, axis=1)])
+
+    @cached_property
+    def suggested_probability(self) -> Floats:
+        """For each row, the probability that the suggested label is the true one."""
+        return np.asarray(self.posterior.max(axis=1), dtype=np.float64)
+
+    @cached_property
+    def order(self) -> Codes:
+        """Rows from the most to the least doubtful."""
+        return np.argsort(self.probability, kind="stable")
+
+    @cached_property
+    def picked(self) -> Codes:
+        """Rows worth a look, worst first: as many as promise the best balance of precision and recall.
+
+        Empty where the interval of the number of wrong labels reaches down to zero: noise is not proven then.
+        """
+        if self.expected_errors.low <= 0:
+            return self.order[:0]
+        return likely_wrong(1 - self.probability)
+
+    def rows(self, precision: float = 0.8) -> Codes:
+        """The most rows, worst first, of which a share of at least `precision` is expected to be wrong."""
+        if not 0 < precision <= 1:
+            raise ValueError(f"precision is {precision}; it must lie above 0 and at most at 1")
+        expected = np.cumsum(1 - self.probability[self.order]) / np.arange(1, len(self.order) + 1)
+        return self.order[: np.searchsorted(-expected, -precision, side="right")]
+
+    @property
+    def noise_interval(self) -> tuple[Floats, Floats]:
+        """Lower and upper ends of a 90 % interval for each flip rate."""
+        reach = 1.645 * self.noise_spread
+        return np.clip(self.noise.matrix - reach, 0, 1), np.clip(self.noise.matrix + reach, 0, 1)
+
+    def apply(self, rows: Any = None) -> NDArray[Any]:
+        """The labels with the suggestions put in, for `rows` (by default those worth a look)."""
+        chosen = self.picked if rows is None else np.asarray(rows)
+        labels = self.classes[self.observed]
+        labels[chosen] = self.suggested[chosen]
+        return np.asarray(labels)
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """All rows, worst first: row, observed, suggested, probability (that the observed label is right).
+
+        `backend` is "pandas" or "polars"; by default that of the data, or else what is installed.
+        """
+        return self._frame(columns_of_rows(self, self.order), backend)
+
+    def by_class(self, backend: str | None = None) -> Any:
+        """For each label: rows that carry it, expected wrong ones with their share, and what they most often are."""
+        return self._frame(columns_by_class(self), backend)
+
+    def by_annotator(self, backend: str | None = None) -> Any:
+        """For each annotator, the worst first: labels given, expected wrong ones, their share and its 90 % interval."""
+        if self.annotators is None:
+            raise ValueError("nobody knows who gave the labels; pass annotators= to audit_labels")
+        return self._frame(columns_by_annotator(self), backend)
+
+    def _frame(self, columns: dict[str, Any], backend: str | None) -> Any:
+        return frame_like(columns, nw.from_native(self.X, pass_through=True), backend)
+
+    def patch(self, path: Any, rows: Any = None) -> None:
+        """Write the doubtful rows for review: CSV, or JSON if the path ends so, with an empty column to decide in."""
+        chosen = self.picked if rows is None else np.asarray(rows)
+        write_whole(patch_text(self, chosen, as_json=Path(path).suffix.lower() == ".json"), path)
+
+    def to_label_studio(self, path: Any, rows: Any = None) -> None:
+        """Write the doubtful rows as Label Studio tasks, the suggestion as a prediction."""
+        write_label_studio(self, path, self.picked if rows is None else np.asarray(rows))
+
+    def to_html(self, path: Any, title: str = "Label audit", truth: Any = None, precision: float | None = None) -> None:
+        """Write a report: one file that opens in any browser, without a network.
+
+        `truth` (true labels, where they are known, as in a demonstration) adds how many wrong rows were found;
+        `precision` cuts the rows worth a look as `rows(precision)` does.
+        """
+        from noisewise.audit.report.report import report_page
+
+        write_whole(report_page(self, title, truth, precision), path)
+
+    def found(self, truth: Any, rows: Any = None) -> dict[str, int]:
+        """Against known true labels: how many labels are wrong, and how many of these rows the audit found.
+
+        "found" are among as many most doubtful rows, "right" among `rows` (by default those worth a look).
+        """
+        wrong = find_labels(truth, self.classes) != self.observed
+        n_wrong = int(wrong.sum())
+        found, right = wrong[self.order[:n_wrong]].sum(), wrong[self.picked if rows is None else rows].sum()
+        return {"wrong": n_wrong, "found": int(found), "right": int(right)}
+
+    def summary(self) -> dict[str, Any]:
+        """The headline numbers, as plain values for JSON."""
+        low, high = self.expected_errors.interval
+        return {
+            "rows": len(self.observed),
+            "classes": [str(name) for name in self.classes],
+            "expected_errors": round(float(self.expected_errors), 1),
+            "expected_errors_interval": [round(low, 1), round(high, 1)],
+            "picked": len(self.picked),
+            "flip_matrix": self.noise.matrix.round(4).tolist(),
+            "notes": list(self.notes),
+        }

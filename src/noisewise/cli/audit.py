@@ -1,0 +1,188 @@
+"""`noisewise audit`: which rows of a table have wrong labels."""
+
+from __future__ import annotations
+
+import json
+from contextlib import ExitStack
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from noisewise.cli import completion
+from noisewise.cli.talk import Progress, say, working
+
+if TYPE_CHECKING:
+    from noisewise.audit import LabelAudit
+    from noisewise.tables.labelled import LabelledTable
+
+FILES = "audit.csv, patch.csv and audit.html"
+
+
+class Engine(StrEnum):
+    """Where the work is done."""
+
+    local = "local"
+    dask = "dask"
+
+
+def audit(
+    data: Annotated[
+        str | None,
+        typer.Argument(help="CSV, TSV, Parquet, JSON or JSON-lines file, or a folder of Parquet files; - reads stdin."),
+    ] = None,
+    label: Annotated[
+        str | None,
+        typer.Option("--label", "-l", help="Column that holds the labels.", autocompletion=completion.columns),
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            "--model",
+            "-m",
+            help="Judge by another classifier, out of fold: one of `fit -e`, of scikit-learn, or svc, knn, forest ...",
+            autocompletion=completion.estimators,
+        ),
+    ] = None,
+    precision: Annotated[
+        float | None,
+        typer.Option("--precision", "-p", help="Pick as many rows as keep this share of wrong ones among them."),
+    ] = None,
+    annotator: Annotated[
+        str | None,
+        typer.Option("--annotator", "-a", help="Column that says who labelled.", autocompletion=completion.columns),
+    ] = None,
+    seed: Annotated[int | None, typer.Option("--seed", help="Seed of what is drawn by chance.")] = None,
+    out: Annotated[Path, typer.Option("--out", "-o", help=f"Folder for {FILES}.")] = Path(),
+    as_json: Annotated[bool, typer.Option("--json", help="Print numbers, picked rows and files as JSON.")] = False,
+    engine: Annotated[Engine, typer.Option("--engine", help="dask reads Parquet on a cluster.")] = Engine.local,
+    scheduler: Annotated[
+        str | None, typer.Option("--scheduler", help="Address of a Dask scheduler; without it one is started here.")
+    ] = None,
+    demo: Annotated[
+        bool, typer.Option("--demo", help="Audit the digits of scikit-learn with 20 % wrong labels.")
+    ] = False,
+) -> None:
+    """Find the rows of a table whose labels are probably wrong.
+
+    Prints the worst rows. Writes all rows, worst first, to audit.csv, those worth a look to patch.csv (with an empty
+    column to decide in) and a report to audit.html. Parquet is never held as a whole.
+    """
+    from noisewise._files import check_folder, write_all
+    from noisewise.cli.estimators import estimator_named
+
+    if demo == (data is not None):
+        raise ValueError("name one data file (noisewise audit data.csv --label y), or --demo")
+    if precision is not None and not 0 < precision <= 1:
+        raise ValueError(f"--precision is {precision:g}; it must lie above 0 and at most at 1")
+    if engine is Engine.local and scheduler is not None:
+        raise ValueError("--scheduler is for --engine dask")
+    check_folder(out, FILES)
+    chosen = None if model is None else estimator_named(model, seed)
+    table, truth = _table(data, label, annotator, engine, in_memory=chosen is not None)
+    with working(f"auditing {len(table.labels):,} rows") as progress:
+        result = _run(table, chosen, seed, engine, scheduler, progress)
+    title = "Label audit: " + ("digits" if demo else Path(str(data)).name)
+    texts = _texts(result, out, title, truth, precision)
+    out.mkdir(parents=True, exist_ok=True)
+    write_all(texts)
+    if as_json:
+        _print_json(result, truth, precision, list(texts))
+    else:
+        _print_worst(result, truth, precision)
+    table_file, patch_file, report_file = texts
+    say(f"wrote {table_file}, {patch_file} and {report_file} (rows are counted from 0); open the last in a browser")
+
+
+def _table(
+    data: str | None, label: str | None, annotator: str | None, engine: Engine, in_memory: bool
+) -> tuple[LabelledTable, Any]:
+    from noisewise.tables.labelled import LabelledTable, read_labelled
+    from noisewise.tables.read import is_parquet
+
+    if engine is Engine.dask and (data is None or in_memory or not is_parquet(data)):
+        raise ValueError("--engine dask audits a Parquet file, or a folder of them, with the default model")
+    if data is not None:
+        return read_labelled(data, label, annotator, lazy=not in_memory, say=say), None
+    if annotator is not None:
+        raise ValueError("--annotator names a column of a data file; the demonstration has none")
+    X, y, truth = _demonstration()
+    say("scikit-learn's 1,797 handwritten digits, 20 % of the labels changed by chance")
+    return LabelledTable(X, y), truth
+
+
+def _run(
+    table: LabelledTable, model: Any, seed: int | None, engine: Engine, scheduler: str | None, progress: Progress
+) -> LabelAudit:
+    from noisewise.audit.audit import run_audit
+    from noisewise.audit.cluster import OnCluster, dask_client
+    from noisewise.audit.streaming import counted
+
+    with ExitStack() as stack:
+        run: Any = map
+        if engine is Engine.dask:
+            run = OnCluster(stack.enter_context(dask_client(scheduler)))
+        return run_audit(
+            table.features, table.labels, model, None, table.annotators, seed, counted(run, table.features, progress)
+        )
+
+
+def _demonstration() -> tuple[Any, Any, Any]:
+    """Digits with exactly 20 % of the labels changed to another digit."""
+    import numpy as np
+    from sklearn.datasets import load_digits
+
+    X, truth = load_digits(return_X_y=True)
+    rng = np.random.default_rng(0)
+    changed = rng.choice(len(truth), round(0.2 * len(truth)), replace=False)
+    y = truth.copy()
+    y[changed] = (y[changed] + rng.integers(1, 10, len(changed))) % 10
+    return X, y, truth
+
+
+def _texts(result: LabelAudit, out: Path, title: str, truth: Any, precision: float | None) -> dict[Path, str]:
+    from noisewise.audit.export import patch_text
+    from noisewise.audit.report.report import report_page
+
+    return {
+        out / "audit.csv": result.to_frame("polars").write_csv(),
+        out / "patch.csv": patch_text(result, _picked(result, precision)),
+        out / "audit.html": report_page(result, title, truth, precision),
+    }
+
+
+def _picked(result: LabelAudit, precision: float | None) -> Any:
+    return result.picked if precision is None else result.rows(precision)
+
+
+def _print_json(result: LabelAudit, truth: Any, precision: float | None, paths: list[Path]) -> None:
+    picked = _picked(result, precision)
+    found = result.summary() | {"picked": len(picked), "picked_rows": picked.tolist(), "files": [str(p) for p in paths]}
+    if result.annotators is not None:
+        found["annotators"] = result.by_annotator("polars").to_dicts()
+    if truth is not None:
+        found["demonstration"] = result.found(truth, picked)
+    typer.echo(json.dumps(found, default=str))
+
+
+def _print_worst(result: LabelAudit, truth: Any, precision: float | None) -> None:
+    for note in result.notes:
+        say(f"note: {note}")
+    wrong, picked = result.expected_errors, _picked(result, precision)
+    if wrong.low > 0:
+        say(f"about {wrong:,.0f} labels look wrong ({wrong.low:,.0f} to {wrong.high:,.0f})")
+        say(f"{len(picked):,} rows are worth a look; the worst are")
+    else:
+        say(f"label noise is not proven: between 0 and {wrong.high:,.0f} labels may be wrong; the most doubtful are")
+    lines = [("row", "observed", "suggested", "P(label is right)")]
+    for row in result.order[:10]:
+        observed, suggested = result.classes[result.observed[row]], result.suggested[row]
+        lines.append((str(row), str(observed), str(suggested), f"{result.probability[row]:.3f}"))
+    first, second, third = (max(len(line[column]) for line in lines) for column in range(3))
+    for row_text, observed, suggested, probability in lines:
+        typer.echo(f"{row_text:>{max(first, 8)}}  {observed:<{second}}  {suggested:<{third}}  {probability}")
+    if truth is not None:
+        found = result.found(truth)
+        n = found["wrong"]
+        say(f"{found['found']} of the {n} changed labels ({found['found'] / n:.0%}) are among the {n} worst rows")

@@ -1,0 +1,28 @@
+"""What the shell offers when Tab is pressed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+
+def columns(context: typer.Context, incomplete: str) -> list[str]:
+    """Columns of the file named before."""
+    named = [context.params.get("data"), *context.args]  # with an option half typed, the parser leaves the rest here
+    data = next((word for word in named if word and Path(word).exists()), None)
+    if data is None:
+        return []
+    try:
+        from noisewise.tables.read import column_names
+
+        return [name for name in column_names(data) if name.startswith(incomplete)]
+    except (ValueError, ImportError, OSError):
+        return []  # a shell wants no sentence
+
+
+def estimators(incomplete: str) -> list[str]:
+    """Names of classifiers."""
+    from noisewise.cli.estimators import known_names
+
+    return [name for name in known_names() if name.lower().startswith(incomplete.lower())]

@@ -1,0 +1,112 @@
+"""`noisewise serve`: decisions that learn from unreliable feedback, over HTTP."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated, Any
+
+import typer
+
+from noisewise.cli.talk import say
+
+LOCAL = ("127.0.0.1", "localhost", "::1")
+STATE_SECONDS = {"all": 10.0, "api": 10.0, "learner": 0.5}
+
+
+def serve(
+    store: Annotated[
+        str | None, typer.Option(help="Where the log is: sqlite:///FILE or postgresql://USER@HOST/NAME.")
+    ] = None,
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to listen on.", min=1, max=65535)] = 8000,
+    role: Annotated[
+        str, typer.Option(help="all: decide and learn. api: decide with the states a learner keeps. learner: learn.")
+    ] = "all",
+    keys: Annotated[
+        Path | None, typer.Option(help="File with the hashes of API keys; without it, none is asked.")
+    ] = None,
+    new_key: Annotated[
+        str | None, typer.Option("--new-key", help="Add a key of this name to the file, print it, and stop.")
+    ] = None,
+    limit: Annotated[float, typer.Option(help="Most requests a second of one client; 0 is any.", min=0)] = 0.0,
+    anybody: Annotated[
+        bool, typer.Option("--anybody", help="Listen on an address others can reach without asking for keys.")
+    ] = False,
+    demo: Annotated[
+        bool, typer.Option("--demo", help="Let a simulated crowd teach a model that reads digits.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the address and the store as JSON.")] = False,
+    log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
+) -> None:
+    """Serve decisions that learn from right/wrong feedback, and lose nothing.
+
+    Every decision and answer is on disk before it is acknowledged. With --role api and --role learner several machines
+    share a PostgreSQL store.
+    """
+    from noisewise.serve import Settings, check_store, new_key_in, read_keys
+
+    if new_key is not None:
+        if keys is None:
+            raise ValueError("--new-key needs --keys FILE, where its hash is kept")
+        typer.echo(new_key_in(keys, new_key))
+        say(f"the hash is in {keys}; the key itself is shown this once")
+        return
+    if role not in STATE_SECONDS:
+        raise ValueError(f"--role {role} is not known; it is all, api or learner")
+    if host not in LOCAL and keys is None and not anybody:
+        raise ValueError(f"--host {host} can be reached by others: give --keys FILE, or --anybody if that is meant")
+    with TemporaryDirectory(prefix="noisewise-") as folder:
+        place = store or (f"sqlite:///{folder}/demo.db" if demo else "sqlite:///noisewise.db")
+        check_store(place)
+        settings = Settings(
+            place,
+            role,  # type: ignore[arg-type]
+            read_keys(keys) if keys else {},
+            limit,
+            state_seconds=STATE_SECONDS[role],
+            demo=demo,
+        )
+        if as_json:
+            typer.echo(json.dumps({"url": f"http://{host}:{port}", "store": place, "role": role}))
+        _run(settings, host, port, log_level, store is None and demo)
+
+
+def _run(settings: Any, host: str, port: int, log_level: str, temporary: bool) -> None:
+    import uvicorn
+
+    from noisewise.serve import create_app, log_as_json
+
+    log_as_json(log_level)
+    app = create_app(settings)
+    kept = " (kept until this ends)" if temporary else ""
+    say(f"noisewise serves on http://{host}:{port} with {settings.store}{kept}; stop it with Ctrl-C")
+    config = uvicorn.Config(
+        app,
+        host=host,
+        port=port,
+        log_config=None,
+        access_log=False,
+        ws="none",
+        server_header=False,
+        timeout_graceful_shutdown=10,
+    )
+    server = uvicorn.Server(config)
+    with suppress(SystemExit):  # by a signal, or because it could not start
+        server.run()
+    if not server.started:
+        raise ValueError(getattr(app.state, "refusal", None) or _why_not(host, port))
+
+
+def _why_not(host: str, port: int) -> str:
+    """A sentence about an address on which nothing could be served."""
+    try:
+        socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET).close()
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else str(error)
+        return f"{host}:{port} can't be listened on ({reason}); --port takes another one, --host another address"
+    return f"the service could not start on port {port}"

@@ -1,0 +1,106 @@
+"""`noisewise stress`: which methods stand noise, on one's own data."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from noisewise.cli import completion
+from noisewise.cli.talk import say, working
+
+if TYPE_CHECKING:
+    from noisewise.stress import StressResult
+
+
+class Kind(StrEnum):
+    """What is spoilt."""
+
+    labels = "labels"
+    features = "features"
+    feedback = "feedback"
+
+
+class Flips(StrEnum):
+    """How labels go wrong."""
+
+    symmetric = "symmetric"
+    pair = "pair"
+
+
+def stress(
+    data: Annotated[str, typer.Argument(help="CSV, TSV, Parquet, JSON or JSON-lines file; - reads stdin.")],
+    label: Annotated[
+        str | None,
+        typer.Option("--label", "-l", help="Column that holds the labels.", autocompletion=completion.columns),
+    ] = None,
+    kind: Annotated[Kind, typer.Option("--kind", "-k", help="What the noise is put into.")] = Kind.labels,
+    flips: Annotated[
+        Flips, typer.Option("--flips", help="Labels go to any other class, or always to the next.")
+    ] = Flips.symmetric,
+    rates: Annotated[str | None, typer.Option("--rates", help="Amounts of noise, such as 0,0.1,0.3.")] = None,
+    seeds: Annotated[int, typer.Option("--seeds", help="Repetitions; they give the intervals.")] = 5,
+    rows: Annotated[int, typer.Option("--rows", help="Draw at most so many rows.")] = 2000,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of what is drawn by chance.")] = 0,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for stress.html.")] = Path(),
+    as_json: Annotated[bool, typer.Option("--json", help="Print the table as JSON.")] = False,
+) -> None:
+    """Put more and more noise into your own data and see which methods stand it.
+
+    Prints accuracies on untouched test rows, with 90 % intervals, and draws them in stress.html.
+    """
+    from noisewise._files import check_folder
+    from noisewise.stress import stress_test
+    from noisewise.tables.labelled import read_labelled
+
+    check_folder(out, "stress.html")
+    amounts = None if rates is None else _numbers(rates)
+    table = read_labelled(data, label, say=say)
+    with working(f"stressing {kind.value} of {min(rows, len(table.labels)):,} rows") as progress:
+        result = stress_test(
+            table.features,
+            table.labels,
+            kind.value,
+            amounts,
+            flips=flips.value,
+            n_seeds=seeds,
+            max_rows=rows,
+            random_state=seed,
+            progress=progress,
+        )
+    out.mkdir(parents=True, exist_ok=True)
+    result.to_html(out / "stress.html", title=f"Stress test of {kind.value}: {Path(data).name}")
+    if as_json:
+        typer.echo(json.dumps(result.summary() | {"files": [str(out / "stress.html")]}))
+    else:
+        for note in result.notes:
+            say(f"note: {note}")
+        _print(result)
+    say(f"wrote {out / 'stress.html'}; open it in a browser")
+
+
+def _numbers(rates: str) -> list[float]:
+    try:
+        return [float(rate) for rate in rates.split(",")]
+    except ValueError:
+        raise ValueError(
+            f"--rates is {rates!r}; numbers with commas between them are needed, such as 0,0.1,0.3"
+        ) from None
+
+
+def _print(result: StressResult) -> None:
+    low, high = result.interval
+    width = max(map(len, result.methods))
+    typer.echo(" " * width + "".join(f"  {rate:>16g}" for rate in result.rates) + "  stands")
+    for m, name in enumerate(result.methods):
+        cells = (
+            f"{100 * mean:.1f} ({100 * low[m, r]:.1f}-{100 * high[m, r]:.1f})" if mean == mean else "-"
+            for r, mean in enumerate(result.mean[m])
+        )
+        rate = result.stands[name]
+        typer.echo(
+            f"{name:<{width}}" + "".join(f"  {cell:>16}" for cell in cells) + f"  {'-' if rate is None else rate}"
+        )

@@ -1,0 +1,1 @@
+"""Experiments as declarations: cells, rows, engines, pages."""

@@ -1,0 +1,1 @@
+"""The papers, one folder each: declaration, tasks, tables, figures and printed numbers."""

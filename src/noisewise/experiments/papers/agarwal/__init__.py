@@ -1,0 +1,1 @@
+"""Agarwal and Manwani: noisy bandit feedback."""

@@ -1,0 +1,1 @@
+"""Our own learners on the papers' cells."""

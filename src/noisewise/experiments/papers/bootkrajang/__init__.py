@@ -1,0 +1,1 @@
+"""Bootkrajang and Kaban: robust kernel logistic regression."""

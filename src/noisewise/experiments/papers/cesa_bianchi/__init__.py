@@ -1,0 +1,1 @@
+"""Cesa-Bianchi, Shalev-Shwartz and Shamir: online learning of noisy data."""

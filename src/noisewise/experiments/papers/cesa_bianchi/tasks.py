@@ -1,0 +1,254 @@
+"""Cells of the noisy-features paper: the six protocols under which its algorithms were checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from noisewise._typing import Floats
+from noisewise.experiments.harness.spec import Cell, named
+from noisewise.noise import GaussianNoise
+from noisewise.noise.unbiased import by_copies, by_second_moment
+
+STREAM_NOISE = 0.09
+STREAM_VARIANCES = 0.7 ** np.arange(10) / (0.7 ** np.arange(10)).sum()
+STEPS = {"literal": [3e-5, 1e-4, 3e-4], "roulette": [1e-4, 3e-4, 1e-3], "full map": [1e-3, 3e-3, 1e-2]}
+
+
+def blur(variance: float) -> GaussianNoise:
+    """Gaussian noise of the same variance in every column."""
+    return GaussianNoise(np.asarray(variance))
+
+
+@named("_feature_tasks.gradient_bias")
+def gradient_bias(cell: Cell) -> dict[str, Any]:
+    """Greatest distance, in standard errors over the coordinates, of a mean gradient from the clean one."""
+    rng = np.random.default_rng(cell.seed())
+    d, n = 4, cell["draws"]
+    w, x, y = np.array([1.0, -2.0, 0.5, 3.0]), np.array([1.0, 0.5, -1.0, 0.3]), 0.5
+    covariance = 0.3 * np.eye(d)
+    deviation = np.sqrt(0.3)
+    draw: Callable[[], Floats] = {
+        "gauss": lambda: rng.normal(scale=deviation, size=(n, d)),
+        "laplace": lambda: rng.laplace(scale=deviation / np.sqrt(2), size=(n, d)),
+    }[cell["noise"]]
+    first, second = x + draw(), x + draw()
+    estimates = {
+        "two copies": lambda: by_copies(w, first, second, y),
+        "same copy twice": lambda: by_copies(w, first, first, y),
+        "one copy, 2 Sigma w": lambda: by_second_moment(w, first, y, covariance),
+        "one copy, Sigma w as printed": lambda: by_second_moment(w, first, y, covariance / 2),
+    }[cell["method"]]()
+    clean = 2 * (w @ x - y) * x
+    z = (estimates.mean(axis=0) - clean) / (estimates.std(axis=0) / np.sqrt(n))
+    return {"greatest_z": float(np.abs(z).max())}
+
+
+@named("_feature_tasks.regret_on_clean_rows")
+def regret_on_clean_rows(cell: Cell) -> dict[str, Any]:
+    """P1: regret after so many rounds with theory's step, and its bound."""
+    from noisewise.datasets import make_linear_stream
+    from noisewise.features import OnlineNoisyRegressor, theory
+
+    rounds, how, seed = cell["rounds"], cell["method"], cell.seed("rounds", "repeat")
+    lengths = np.sqrt(1 + 10 * STREAM_NOISE), np.sqrt(0.11)  # of noisy rows and of targets, in the mean
+    guarantee = theory.two_copies_guarantee(rounds, 1.0, *lengths)
+    bound = theory.known_covariance_guarantee(rounds, 1.0, *lengths, STREAM_NOISE) if how == "one copy" else guarantee
+    X, y = make_linear_stream(rounds, random_state=seed)
+    copies = blur(STREAM_NOISE).copies(X, 2, np.random.default_rng([1, seed]))
+    told = {"one copy": STREAM_NOISE, "one copy as printed": STREAM_NOISE / 2}.get(how)
+    model = OnlineNoisyRegressor(
+        None if told is None else blur(told),
+        step="constant",
+        rate=guarantee.step,
+        radius=1.0,
+        fit_intercept=False,
+    )
+    rows = X if how == "clean" else copies[:, 0]
+    predictions = model.play(rows, y, clean=X, copies=copies if how == "two copies" else None)
+    found = theory.regret(predictions, X @ theory.best_in_ball(X, y, 1.0), y)
+    return {"regret": float(found[-1]), "bound": float(bound.regret)}
+
+
+@named("_feature_tasks.excess_risk")
+def excess_risk(cell: Cell) -> dict[str, Any]:
+    """P2: excess clean risk of the averaged weights, times 1000, after 16,000 rounds."""
+    from noisewise.datasets import make_linear_stream
+    from noisewise.features import NoisyFeatureRegressor, OnlineNoisyRegressor
+
+    seed, noise = cell.seed("repeat"), blur(STREAM_NOISE)
+    X, y = make_linear_stream(cell["rounds"], random_state=seed)
+    copies = noise.copies(X, 2, np.random.default_rng([2, seed]))
+    model, extra = {
+        "naive": (OnlineNoisyRegressor(), None),
+        "mean of 2": (OnlineNoisyRegressor(), None),
+        "two copies": (OnlineNoisyRegressor(), copies),
+        "one copy": (OnlineNoisyRegressor(noise), None),
+        "two copies, theory's step": (OnlineNoisyRegressor(step="theory", radius=1.0), copies),
+        "batch, two copies": (NoisyFeatureRegressor(), copies),
+        "batch, one copy": (NoisyFeatureRegressor(noise), None),
+    }[cell["method"]]
+    rows = copies.mean(axis=1) if cell["method"] == "mean of 2" else copies[:, 0]
+    weights = model.fit(rows, y, copies=extra).coef_
+    return {"excess": float(1000 * STREAM_VARIANCES @ (weights - 10**-0.5) ** 2)}
+
+
+@named("_feature_tasks.clean_score")
+def clean_score(cell: Cell) -> dict[str, Any]:
+    """P3: R2 on clean test rows of linear rules learnt from noisy ones; noise in units of the columns' deviations."""
+    from sklearn.linear_model import LinearRegression
+
+    from noisewise.features import NoisyFeatureRegressor
+
+    X, y, test, answers = real_rows(cell["dataset"], cell.seed("dataset", "repeat"))
+    noise = blur(cell["noise"] ** 2)
+    copies = noise.copies(X, 2, np.random.default_rng(cell.seed("dataset", "noise", "repeat")))
+    fits: dict[str, Callable[[], Any]] = {
+        "clean": lambda: LinearRegression().fit(X, y),
+        "noisy": lambda: LinearRegression().fit(copies[:, 0], y),
+        "mean of 2": lambda: LinearRegression().fit(copies.mean(axis=1), y),
+        "one copy": lambda: NoisyFeatureRegressor(noise).fit(copies[:, 0], y),
+        "two copies": lambda: NoisyFeatureRegressor().fit(copies[:, 0], y, copies=copies),
+    }
+    return {"r2": float(fits[cell["method"]]().score(test, answers))}
+
+
+def real_rows(name: str, seed: int) -> tuple[Floats, Floats, Floats, Floats]:
+    """Rows of unit deviation to train on, and to test on."""
+    from sklearn.model_selection import train_test_split
+
+    from noisewise.datasets import load, make_california_like
+
+    if name == "make_california_like":
+        X, y = make_california_like(10_000, random_state=seed)
+        return X[:5000], y[:5000], X[5000:], y[5000:]
+    X, y = load(name)
+    X, test, y, answers = train_test_split(X / X.std(axis=0), y, test_size=0.25, random_state=seed)
+    return X, y, test, answers
+
+
+@named("_feature_tasks.smooth")
+def smooth(cell: Cell) -> dict[str, Any]:
+    """P4: error on clean rows of smooth functions from 1,000 noisy rows; methods are tuned on clean validation rows."""
+    make, seed = smooth_problem(cell["dataset"]), cell.seed("dataset", "repeat")
+    (X, y), validation, test = make(1000, seed), make(3000, seed + 1), make(3000, seed + 2)
+    noise = blur(cell["noise"] ** 2)
+    copies = noise.copies(X, 2, np.random.default_rng([1, seed]))
+    labels = cell["dataset"] == "make_noisy_moons"
+
+    def error(model: Any, rows: Floats, answers: Floats) -> float:
+        predicted = model.predict(rows)
+        return float(np.mean(np.sign(predicted) != answers) if labels else np.mean((predicted - answers) ** 2))
+
+    fits = candidates(cell["method"], X, y, copies, noise)
+    best = min(fits, key=lambda model: error(model, *validation))
+    return {"error": error(best, *test)}
+
+
+def smooth_problem(name: str) -> Callable[[int, int], tuple[Floats, Floats]]:
+    """A generator of clean rows and targets."""
+    from noisewise import datasets
+
+    if name == "make_noisy_moons":
+
+        def moons(n: int, seed: int) -> tuple[Floats, Floats]:
+            X, y, _ = datasets.make_noisy_moons(n, random_state=seed)
+            return X, y.astype(np.float64)
+
+        return moons
+    made: Callable[[int, int], tuple[Floats, Floats]] = getattr(datasets, name)
+    return made
+
+
+def candidates(method: str, X: Floats, y: Floats, copies: Floats, noise: GaussianNoise) -> list[Any]:
+    """The fits of one method over its grid of widths, ridges or steps."""
+    from sklearn.kernel_ridge import KernelRidge
+
+    from noisewise.features import DeconvolvedFourierRegressor, NoisyKernelRegressor
+    from noisewise.kernels import Gaussian
+
+    widths = (0.75, 1.0, 1.5, 2.0)
+    if method.startswith("kernel ridge"):
+        rows = {"clean": X, "noisy": copies[:, 0], "mean of 2": copies.mean(axis=1)}[method.partition(", ")[2]]
+        ridges = (0.003, 0.03, 0.3, 3.0)
+        return [KernelRidge(alpha=a, kernel="rbf", gamma=w**-2).fit(rows, y) for w in widths for a in ridges]
+    if method == "algorithm 3":
+        usable = [width for width in widths if width**2 > 2.2 * float(np.max(noise.covariance))]
+        return [
+            NoisyKernelRegressor(Gaussian(width), noise, step=step).fit(copies[:, 0], y, copies=copies[:, 1:])
+            for width in usable
+            for step in (0.03, 0.1, 0.3)
+        ]
+    return [
+        DeconvolvedFourierRegressor(noise, kernel=Gaussian(width), strength=strength, random_state=0).fit(
+            copies[:, 0], y, copies=copies
+        )
+        for width in widths
+        for strength in 10.0 ** np.arange(-4, -1.4, 0.5)
+    ]
+
+
+@named("_feature_tasks.unknown_noise")
+def unknown_noise(cell: Cell) -> dict[str, Any]:
+    """P5: excess risk on clean rows of a quadratic target, for each step of a grid (one number without steps)."""
+    from sklearn.linear_model import LinearRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import PolynomialFeatures
+
+    from noisewise.datasets import CopyOracle
+    from noisewise.features import UnknownNoiseKernelRegressor
+    from noisewise.kernels import Polynomial
+
+    rng = np.random.default_rng(cell.seed("repeat"))
+    X, y = quadratic(cell["rounds"], rng)
+    test, truth = quadratic(4000, rng)
+    noise, method = blur(0.25), cell["method"]
+    if method not in STEPS:
+        n_copies = {"naive": 1, "mean of 2": 2, "mean of 4": 4}[method]
+        plain = make_pipeline(PolynomialFeatures(2), LinearRegression())
+        models = [plain.fit(noise.copies(X, n_copies, rng).mean(axis=1), y)]
+    else:
+        estimator: Any = {"literal": "geometric", "roulette": "roulette", "full map": "auto"}[method]
+        seed = cell.seed("repeat")
+        with np.errstate(all="ignore"):  # a step that is too long runs away; the grid has shorter ones
+            models = [
+                UnknownNoiseKernelRegressor(
+                    Polynomial(2), None, estimator, 2.0, step=step, ball=2.0, random_state=seed
+                ).partial_fit(CopyOracle(X, y, noise, rng=seed))
+                for step in STEPS[method]
+            ]
+    return {"risks": [float(np.mean((model.predict(test) - truth) ** 2)) for model in models]}
+
+
+def quadratic(n: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Three columns, a quadratic target of variance 0.47."""
+    X = rng.uniform(-1, 1, (n, 3))
+    return X, 0.882 * (1.5 * X[:, 0] * X[:, 1] + X[:, 2] ** 2 + 0.8 * X[:, 0] - 0.4 * X[:, 1])
+
+
+@named("_feature_tasks.two_worlds")
+def two_worlds(cell: Cell) -> dict[str, Any]:
+    """P6: rows 3 and -1 without noise (world A), or rows 1 with noise (world B); excess risk of the learnt slope."""
+    from noisewise.datasets import CopyOracle
+    from noisewise.features import UnknownNoiseKernelRegressor
+    from noisewise.kernels import Linear
+
+    rng = np.random.default_rng(cell.seed())
+    n = cell["rounds"]
+
+    def two_values(count: int, rng: np.random.Generator) -> Floats:
+        return np.where(rng.random(count) < 0.5, 3.0, -1.0)
+
+    one_copy = cell["method"] == "one copy"
+    seen = two_values(n, rng) if one_copy or cell["world"] == "A" else np.ones(n)
+
+    def draw(row: Floats, count: int, rng: np.random.Generator) -> Floats:
+        if one_copy or cell["world"] == "A":  # a single copy is all there is: it serves in both parts
+            return np.repeat(row[None], count, axis=0)
+        return two_values(count, rng)[:, None] + row - 1
+
+    oracle = CopyOracle(seen[:, None], np.ones(n), draw, rng=cell.seed())
+    slope = float(UnknownNoiseKernelRegressor(Linear(), random_state=0).partial_fit(oracle).predict([[1.0]])[0])
+    return {"excess": 5 * (slope - 0.2) ** 2 if cell["world"] == "A" else (slope - 1) ** 2}

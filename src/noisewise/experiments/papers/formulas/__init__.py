@@ -1,0 +1,1 @@
+"""Single formulas of the papers held against exact expectations."""

@@ -1,0 +1,1 @@
+"""Gao, Yang and Zhou: robust nearest neighbours."""

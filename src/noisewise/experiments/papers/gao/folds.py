@@ -1,0 +1,62 @@
+"""Rows of the robust k-NN paper's cells: one fold of one set with flipped training labels."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from noisewise._typing import Codes, Floats
+from noisewise.experiments.harness.data import load_once
+from noisewise.experiments.harness.spec import Cell
+from noisewise.noise import FlipMatrix
+
+FOLDS = 4
+
+
+class Split(NamedTuple):
+    """Training rows with observed and true labels, and clean test rows."""
+
+    train: Floats
+    observed: Codes
+    true: Codes
+    test: Floats
+    answers: Codes
+    noise: FlipMatrix
+
+
+def split(cell: Cell) -> Split:
+    """One fold of four, columns in [-1, 1]; classes of a larger set in two groups by chance; noise on training labels.
+
+    Repeats 0 to 3 are the folds of the first trial, 4 to 7 those of the second; methods see the same rows and flips.
+    """
+    from sklearn.model_selection import StratifiedKFold
+    from sklearn.preprocessing import MinMaxScaler
+
+    X, labels = load_once(cell["dataset"])
+    trial, fold = divmod(cell["repeat"], FOLDS)
+    rng = np.random.default_rng([trial, *cell["dataset"].encode()])
+    y = in_two(labels, rng)
+    X = MinMaxScaler((-1, 1)).fit_transform(X)
+    folds = StratifiedKFold(FOLDS, shuffle=True, random_state=int(rng.integers(2**31)))
+    train, test = list(folds.split(X, y))[fold]
+    chance = np.random.default_rng(cell.seed("dataset", "noise", "repeat"))
+    train = chance.permutation(train)[: cell["rows"]]
+    test = chance.permutation(test)[: cell["rows"]]
+    noise = noise_of(cell["noise"])
+    return Split(X[train], noise.corrupt(y[train], chance), y[train], X[test], y[test], noise)
+
+
+def in_two(labels: Codes, rng: np.random.Generator) -> Codes:
+    """Classes 0 and 1; more than two are put into two groups of equally many classes by chance."""
+    codes = np.unique(labels, return_inverse=True)[1]
+    n_classes = int(codes.max()) + 1
+    if n_classes == 2:
+        return np.asarray(codes)
+    return np.isin(codes, rng.permutation(n_classes)[: n_classes // 2]).astype(np.intp)
+
+
+def noise_of(pair: Any) -> FlipMatrix:
+    """From (tau_plus, tau_minus), the order of the tables' headers."""
+    plus, minus = pair
+    return FlipMatrix.binary(false_positive=minus, false_negative=plus)

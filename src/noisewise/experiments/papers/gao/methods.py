@@ -1,0 +1,127 @@
+"""The robust k-NN paper's methods, each with its parameters chosen from training rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from noisewise._typing import Floats
+from noisewise.experiments.papers.gao.folds import FOLDS, Split
+from noisewise.noise import FlipMatrix
+
+VOTERS = list(range(5, 101, 5))
+
+
+def _rnn(data: Split) -> Any:
+    from noisewise.labels import RobustKNeighborsClassifierCV
+
+    return RobustKNeighborsClassifierCV(VOTERS, VOTERS, criterion="noisy", cv=FOLDS)
+
+
+def _rnn_ours(data: Split) -> Any:
+    from noisewise.labels import RobustKNeighborsClassifierCV
+
+    return RobustKNeighborsClassifierCV()
+
+
+def _knn(data: Split) -> Any:
+    from noisewise.labels import RobustKNeighborsClassifierCV
+
+    return RobustKNeighborsClassifierCV(VOTERS, noise=FlipMatrix.none(2), criterion="noisy", cv=FOLDS)
+
+
+def best_machine(data: Split, weights: Floats) -> Any:
+    """The kernel machine that is best on clean labels of left-out folds, after weighted observed labels of the others.
+
+    The paper takes the width from clean training labels and does not say which C: that of an SVM on clean labels is
+    too large under much noise.
+    """
+    from sklearn.model_selection import ParameterGrid, StratifiedKFold
+    from sklearn.svm import SVC
+
+    X, observed, true, weights = data.train[:CHECKED], data.observed[:CHECKED], data.true[:CHECKED], weights[:CHECKED]
+    folds = list(StratifiedKFold(3).split(X, true))
+    grid = {"C": [0.25, 1, 4, 16], "gamma": [2.0**power / X.shape[1] for power in (-3, -1, 1, 3, 5)]}
+
+    def score(machine: Any) -> float:
+        fits = (machine.fit(X[a], observed[a], sample_weight=weights[a]).score(X[b], true[b]) for a, b in folds)
+        return float(np.mean(list(fits)))
+
+    return max((SVC(**candidate) for candidate in ParameterGrid(grid)), key=score)
+
+
+CHECKED = 1000  # rows by which width and C are chosen
+
+
+def _ir_ksvm(data: Split) -> Any:
+    from noisewise.labels import ImportanceReweightedClassifier
+
+    weights = ImportanceReweightedClassifier(noise=data.noise).fit(data.train, data.observed).weights_
+    return ImportanceReweightedClassifier(best_machine(data, weights), data.noise)
+
+
+def _ld_ksvm(data: Split) -> Any:
+    from noisewise.labels import LabelDependentClassifier
+
+    weights = LabelDependentClassifier(noise=data.noise).fit(data.train, data.observed).label_weights_
+    return LabelDependentClassifier(best_machine(data, weights[data.observed]), data.noise)
+
+
+def _ir_llog(data: Split) -> Any:
+    from sklearn.linear_model import LogisticRegression
+
+    from noisewise.labels import ImportanceReweightedClassifier
+
+    return ImportanceReweightedClassifier(LogisticRegression(solver="newton-cholesky"), data.noise)
+
+
+def _ue_llog(data: Split) -> Any:
+    from noisewise.labels import UnbiasedLogisticRegression
+
+    return _chosen(data, [UnbiasedLogisticRegression(data.noise, C=C) for C in (0.01, 0.1, 1.0)])
+
+
+def _arow(data: Split) -> Any:
+    from sklearn.pipeline import make_pipeline
+
+    from noisewise.online.recipes import arow
+
+    return _chosen(data, [make_pipeline(_constant(), arow(r)) for r in (0.1, 1.0, 10.0, 100.0)])
+
+
+def _nherd(data: Split) -> Any:
+    from sklearn.pipeline import make_pipeline
+
+    from noisewise.online.recipes import nherd
+
+    return _chosen(data, [make_pipeline(_constant(), nherd(C)) for C in (0.001, 0.01, 0.1, 1.0)])
+
+
+def _constant() -> Any:
+    """A constant column: the online learners have no intercept."""
+    from sklearn.preprocessing import PolynomialFeatures
+
+    return PolynomialFeatures(degree=1)
+
+
+def _chosen(data: Split, candidates: list[Any]) -> Any:
+    """The candidate with the best accuracy on held-out observed labels."""
+    from sklearn.model_selection import cross_val_score
+
+    scores = [cross_val_score(one, data.train, data.observed, cv=FOLDS).mean() for one in candidates]
+    return candidates[int(np.argmax(scores))]
+
+
+METHODS: dict[str, Callable[[Split], Any]] = {
+    "rnn": _rnn,
+    "rnn-ours": _rnn_ours,
+    "knn": _knn,
+    "ir-ksvm": _ir_ksvm,
+    "ir-llog": _ir_llog,
+    "ld-ksvm": _ld_ksvm,
+    "ue-llog": _ue_llog,
+    "arow": _arow,
+    "nherd": _nherd,
+}

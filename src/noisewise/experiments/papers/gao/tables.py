@@ -1,0 +1,250 @@
+"""How the noise rates of the robust k-NN paper's Table 3 are set beside ours."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from noisewise.experiments.harness.blocks import Block, Comparison, Entry, Table, Text
+from noisewise.experiments.harness.rows import Rows
+from noisewise.experiments.papers.gao.methods import VOTERS
+
+NOISES = [(0.1, 0.2), (0.3, 0.1), (0.4, 0.4)]  # (tau_plus, tau_minus)
+PLAIN = {"cancer": "breast_cancer_wisconsin", "german": "german_numeric", "splice": "splice_libsvm"}
+SMALL = ["heart", "ionosphere", "housing", "breast_cancer_wisconsin", "diabetes"]
+SMALL += ["vehicle", "fourclass", "german_numeric", "splice_libsvm", "optdigits"]
+BIG = ["segment", "landsat", "mushroom", "usps", "pendigits", "letter", "magic04", "w8a", "shuttle", "acoustic"]
+TITLES = {"rnn": "RNN", "ir-ksvm": "IR-KSVM", "ir-llog": "IR-LLog", "ld-ksvm": "LD-KSVM", "ue-llog": "UE-LLog"}
+TITLES |= {"arow": "AROW", "nherd": "NHERD"}
+KNOWN_GAPS = {
+    "acoustic": "the set can't be had",
+    "optdigits": "all 5,620 rows of 64 columns here; the paper has 1,143 of 42",
+    "housing": "the paper does not say where it cuts the prices; the median here",
+    "vehicle": "four classes in two groups by chance; the paper does not say in which",
+}
+Printed = Mapping[str, Any]
+
+
+def table_1(rows: Rows, printed: Printed) -> list[Block]:
+    """Sizes of the sets, from the catalogue."""
+    from noisewise.datasets import names
+
+    sizes = {listing.name: listing for listing in names()}
+    lines = []
+    for line in printed["table-1"]["rows"]:
+        ours = sizes.get(PLAIN.get(line["dataset"], line["dataset"]))
+        here = "can't be had" if ours is None else f"{ours.rows:,} x {ours.columns}"
+        lines.append([line["dataset"], f"{line['instances']:,} x {line['features']}", here])
+    return [Table("Rows x columns", ["set", "printed", "ours"], lines)]
+
+
+def table_2(rows: Rows, printed: Printed) -> list[Block]:
+    """Every printed accuracy beside ours, then who beats RNN, and the column that print seems to show."""
+    checks = {(one["dataset"], *one["noise"]): one for one in printed["verified"]["table-2"]}
+    plain = {title: name for name, title in TITLES.items()}
+    entries = []
+    for line in printed["table-2"]["rows"]:
+        method, name = plain[line["method"]], line["dataset"]
+        chosen = rows.where(dataset=PLAIN.get(name, name), noise=line["noise"], method=method)
+        check = checks.get((name, *line["noise"])) if method == "rnn" else None
+        entries.append(
+            Entry(
+                (name, str(tuple(line["noise"])), line["method"]),
+                ours=chosen.mean("accuracy"),
+                error=chosen.spread("accuracy"),
+                printed=line["mean"],
+                spread=line["std"],
+                verified=None if check is None else check["accuracy"],
+                tolerance=0.0 if check is None else check["tolerance"],
+                side="least",
+                reason=_reason(name, method, len(chosen)),
+            )
+        )
+    blocks: list[Block] = [Comparison("Accuracy on clean test labels", ["set", "noise", "method"], entries)]
+    return [*blocks, _means(rows, printed), _wins(rows, printed), _claims(rows, printed)]
+
+
+def _reason(name: str, method: str, n_rows: int) -> str:
+    if name in KNOWN_GAPS:
+        return KNOWN_GAPS[name]
+    if not n_rows:
+        return "not in this run, a slow method on a large set" if name in BIG else "not in this run"
+    if name in BIG:
+        return "at most 3,000 training rows here"
+    if method == "rnn":
+        return "honest selection here; print agrees with selection on test labels"
+    return "another implementation and grid of parameters"
+
+
+def _means(rows: Rows, printed: Printed) -> Comparison:
+    """Means over the ten smaller sets: verified for honest selection; the oracle has no printed mean of its own."""
+    checks = printed["verified"]["table-2 means over ten sets"]
+    entries = []
+    for method in [*TITLES, "knn", "rnn-ours", "rnn-oracle"]:
+        for place, noise in enumerate(NOISES):
+            means = [rows.where(dataset=name, noise=noise, method=method).mean("accuracy") for name in SMALL]
+            beside = [
+                line["mean"]
+                for line in printed["table-2"]["rows"]
+                if line["method"] == TITLES.get(method.replace("-oracle", ""))
+                and tuple(line["noise"]) == noise
+                and PLAIN.get(line["dataset"], line["dataset"]) in SMALL
+            ]
+            complete = [mean for mean in means if mean is not None]
+            entries.append(
+                Entry(
+                    (method, str(noise)),
+                    ours=float(np.mean(complete)) if len(complete) == len(SMALL) else None,
+                    printed=float(np.mean(beside)) if beside else None,
+                    verified=checks[method][place] if method in checks else None,
+                    tolerance=checks["tolerance"],
+                    printed_tolerance=0.03,
+                    reason="needs all ten sets"
+                    if len(complete) < len(SMALL)
+                    else "few splits; another implementation and grid of parameters",
+                )
+            )
+    return Comparison("Mean over the ten smaller sets", ["method", "noise"], entries)
+
+
+def _claims(rows: Rows, printed: Printed) -> Table:
+    """What the paper says, what was verified, and what the ten smaller sets say here."""
+
+    def mean(method: str, noise: Any) -> float:
+        found = [rows.where(dataset=name, noise=noise, method=method).mean("accuracy") for name in SMALL]
+        return float(np.mean([np.nan if one is None else one for one in found]))
+
+    def said(value: float) -> str:
+        return "needs all ten sets" if np.isnan(value) else f"{100 * value:+.1f} points"
+
+    mild, one_sided, strong = NOISES
+    best = {noise: max(TITLES, key=lambda method: np.nan_to_num(mean(method, noise))) for noise in NOISES}
+    winners = ", ".join(f"{TITLES[best[noise]]} at {noise}" for noise in NOISES)
+    beside = [line["mean"] for line in printed["table-2"]["rows"] if line["method"] == "RNN"]
+    gap = mean("rnn", mild) - mean("rnn-oracle", mild)
+    lines = [
+        [
+            "RNN better than k-NN, (0.3, 0.1)",
+            "yes: 2.5 to 4 points",
+            said(mean("rnn", one_sided) - mean("knn", one_sided)),
+        ],
+        ["RNN better than k-NN, (0.4, 0.4)", "no claim", said(mean("rnn", strong) - mean("knn", strong))],
+        ["RNN best of all", "no: LD- and IR-KSVM with true rates are ahead", f"best: {winners}"],
+        [
+            f"Table 2's RNN column (mean {np.mean(beside):.3f} over all)",
+            "no: selection as by an oracle",
+            f"honest less oracle: {said(gap)}",
+        ],
+    ]
+    return Table("Claims", ["claim", "verified", "here"], lines)
+
+
+def _wins(rows: Rows, printed: Printed) -> Table:
+    """How often RNN is better, level or worse by a paired t-test over the repeats at 0.05."""
+    from scipy.stats import ttest_rel
+
+    lines = []
+    for method in list(TITLES)[1:]:
+        counts = {"rnn": [0, 0, 0], "rnn-oracle": [0, 0, 0]}
+        for name in rows.unique("dataset"):
+            for noise in NOISES:
+                cell = rows.where(dataset=name, noise=noise)
+                for ours, count in counts.items():
+                    mine, other = cell.where(method=ours).paired(cell.where(method=method), "accuracy")
+                    if len(mine) > 1:
+                        apart = mine - other
+                        sure = apart.std() > 1e-9 and ttest_rel(mine, other).pvalue < 0.05
+                        count[0 if sure and apart.mean() > 0 else 2 if sure else 1] += 1
+        said = ["/".join(map(str, count)) for count in counts.values()]
+        lines.append([TITLES[method], printed["table-2"]["win/tie/loss of RNN"][TITLES[method]], *said])
+    header = ["against", "printed (60 cells, 40 runs each)", "RNN, honest", "RNN, oracle"]
+    return Table("Win/tie/loss of RNN (paired t-tests at 0.05 over the repeats, where there are two)", header, lines)
+
+
+def bundled(rows: Rows, printed: Printed) -> list[Block]:
+    """Nothing printed to compare with."""
+    entries = [
+        Entry((name, str(noise), method), ours=chosen.mean("accuracy"), error=chosen.spread("accuracy"))
+        for name in rows.unique("dataset")
+        for noise in NOISES
+        for method in [*TITLES, "knn", "rnn-ours", "rnn-oracle"]
+        for chosen in [rows.where(dataset=name, noise=noise, method=method)]
+    ]
+    return [Comparison("Accuracy on clean test labels; not in the paper", ["set", "noise", "method"], entries)]
+
+
+SHOWN_VOTERS = [10, 20, 30, 50, 100]
+
+
+def table_3(rows: Rows, printed: Printed) -> list[Block]:
+    """The noise that RNN found; only its order of size is a claim."""
+    limits = {(one["dataset"], *one["noise"]): one for one in printed["verified"]["table-3"]}
+    entries = []
+    for line in printed["table-3"]["rows"]:
+        name = line["dataset"]
+        chosen = rows.where(dataset=PLAIN.get(name, name), noise=line["noise"])
+        for rate in ("tau_plus", "tau_minus"):
+            check = limits.get((name, *line["noise"]))
+            entries.append(
+                Entry(
+                    (name, str(tuple(line["noise"])), rate),
+                    ours=chosen.mean(rate),
+                    error=chosen.spread(rate),
+                    printed=line[rate],
+                    verified=None if check is None else float(np.mean(check[rate])),
+                    tolerance=0.0 if check is None else float(np.ptp(check[rate])) / 2,
+                    printed_tolerance=0.06,
+                    reason=_reason_of_rate(name, len(chosen)),
+                )
+            )
+    return [
+        Comparison("Rates found; within 0.06 counts as near to print", ["set", "noise", "rate"], entries),
+        _signs(rows),
+    ]
+
+
+def _reason_of_rate(name: str, n_rows: int) -> str:
+    if name in KNOWN_GAPS or n_rows:
+        return KNOWN_GAPS.get(name, "a least value over all rows moves with k' and the number of rows")
+    return "not in this run"
+
+
+def _signs(rows: Rows) -> Text:
+    right = [(row["tau_plus"] > row["tau_minus"]) for row in rows.where(noise=(0.3, 0.1))]
+    if not right:
+        return Text("")
+    share = np.mean(right)
+    return Text(f"At (0.3, 0.1) the sign of tau_plus - tau_minus is right in {share:.0%} of {len(right)} runs.")
+
+
+def table_3_by_voters(rows: Rows, printed: Printed) -> list[Block]:
+    """The rates on heart against k', the checked ranges at k' = 30, and the share of right signs at k' = 50."""
+    lines, entries = [], []
+    for check in printed["verified"]["table-3"]:
+        chosen = rows.where(dataset="heart", noise=check["noise"])
+        for rate in ("tau_plus", "tau_minus") if len(chosen) else ():
+            found = dict(zip(VOTERS, chosen.mean_curve(rate), strict=True))
+            lines.append([str(tuple(check["noise"])), rate, *(f"{found[k]:.3f}" for k in SHOWN_VOTERS)])
+            entries.append(
+                Entry(
+                    (str(tuple(check["noise"])), rate),
+                    ours=float(found[30]),
+                    verified=float(np.mean(check[rate])),
+                    tolerance=float(np.ptp(check[rate])) / 2,
+                    reason="the edge of a range that was found with few runs",
+                )
+            )
+    if not lines:
+        return [Text("Not run: the set is not here.")]
+    header = ["noise", "rate", *(f"k' = {k}" for k in SHOWN_VOTERS)]
+    at = VOTERS.index(50)
+    right = [row["tau_plus"][at] > row["tau_minus"][at] for row in rows.where(noise=(0.3, 0.1))]
+    least = printed["verified"]["table-3 signs at k' = 50"]
+    sign = Entry((f"{len(right)} runs",), ours=float(np.mean(right)), verified=least, side="least")
+    return [
+        Table("Rates found on heart, mean over the repeats", header, lines),
+        Comparison("Heart at k' = 30", ["noise", "rate"], entries),
+        Comparison("Share of runs at (0.3, 0.1) with tau_plus > tau_minus, k' = 50, all sets that ran", ["of"], [sign]),
+    ]

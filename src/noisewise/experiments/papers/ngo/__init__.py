@@ -1,0 +1,1 @@
+"""Ngo et al.: upper confidence weighted learning."""

@@ -1,0 +1,1 @@
+"""Random feature maps estimated from noisy replicates (Algorithm 4)."""

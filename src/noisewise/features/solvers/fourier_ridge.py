@@ -1,0 +1,158 @@
+"""Sums of products of waves of noisy rows, and the weights of clean waves they lead to."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from noisewise._typing import Codes, Floats, RandomState
+from noisewise._validation import generator
+from noisewise.features.checks import check_noise
+from noisewise.features.noise_argument import FeatureNoise, characteristic_of_mean, correction_of_mean, gather_copies
+from noisewise.features.solvers.cross_validation import fold_products
+from noisewise.features.solvers.deconvolution import excess_products, pair_damping, solve_deconvolved
+from noisewise.features.solvers.least_squares import Fitted
+from noisewise.features.targets import Scored
+from noisewise.kernels import Gaussian, Radial, draw_frequencies, median_width
+from noisewise.noise import GaussianNoise
+from noisewise.noise.feature_noise import MaskingNoise
+
+WIDTHS = (1.0, 0.5, 0.25, 2.0)  # candidates, in units of the median distance
+BLOCK = 8192  # rows whose features are held in memory at once
+
+
+class WaveLearner(Scored):
+    """Sums of products of cosines, and of sines, fold by fold; the noise comes in when they are solved."""
+
+    def __init__(
+        self,
+        noise: FeatureNoise = None,
+        kernel: Radial | None = None,
+        n_components: int = 300,
+        strength: float | None = None,
+        max_inflation: float = 30.0,
+        standard_errors: float = 2.0,
+        n_folds: int = 10,
+        random_state: RandomState = None,
+    ) -> None:
+        self.noise = noise
+        self.kernel = kernel
+        self.n_components = n_components
+        self.strength = strength
+        self.max_inflation = max_inflation
+        self.standard_errors = standard_errors
+        self.n_folds = n_folds
+        self.random_state = random_state
+
+    def _take(self, X: Floats, Y: Floats, copies: Any, fresh: bool) -> Self:
+        self._check_settings()
+        every = gather_copies(X, copies)
+        check_noise(self, every, copies)
+        n, m, _ = every.shape
+        rows = every.mean(axis=1)
+        if fresh:
+            self._draw(rows)
+            self._start(m, Y)
+        elif m != self.n_copies_:
+            raise ValueError(f"this piece has {m} copies of each row, the first had {self.n_copies_}; all need as many")
+        if self.noise is None and m > 1:
+            self._noise_sum += m * correction_of_mean(every).sums(n, 1, 0)[0]
+        for start in range(0, n, BLOCK):
+            self._add(rows[start : start + BLOCK], Y[start : start + BLOCK] - self._shift)
+        self._solve(Y.shape[1])
+        return self
+
+    def _draw(self, rows: Floats) -> None:
+        """Frequencies for all widths at once; how likely each is at each width makes the priors."""
+        rng = generator(self.random_state)
+        n, d = self.n_components, rows.shape[1]
+        if self.kernel is None:
+            base = median_width(rows, random_state=rng) if (rows != rows[0]).any() else 1.0
+            widths = base * np.array(WIDTHS)
+            drawn = [draw_frequencies(Gaussian(width), d, -(-n // len(widths)), rng) for width in widths]
+            self.frequencies_ = np.concatenate(drawn, axis=1).T[:n]
+            squared = (self.frequencies_**2).sum(axis=1)
+            log_density = d * np.log(widths)[:, None] - np.multiply.outer(widths**2 / 4, squared)
+            density = np.exp(log_density - log_density.max(axis=0))
+            self._priors = density / density.mean(axis=0)
+        else:
+            self.frequencies_ = draw_frequencies(self.kernel, d, n, rng).T
+            self._priors = np.ones((1, n))
+        self.phases_ = rng.uniform(0, 2 * np.pi, n)
+
+    def _start(self, m: int, Y: Floats) -> None:
+        n_columns = 1 + self.n_components + Y.shape[1]
+        self.n_samples_seen_, self.n_copies_ = 0, m
+        self._shift = Y.mean(axis=0)
+        self._sums = np.zeros((self.n_folds, n_columns, n_columns))
+        self._sines = np.zeros((self.n_folds, self.n_components, self.n_components))
+        self._noise_sum = np.zeros((self.frequencies_.shape[1],) * 2)
+
+    def _add(self, rows: Floats, targets: Floats) -> None:
+        angles = rows @ self.frequencies_.T + self.phases_
+        first_fold = self.n_samples_seen_ % self.n_folds
+        columns = np.column_stack([np.ones(len(rows)), np.cos(angles), targets])
+        self._sums += fold_products(columns, self.n_folds, first_fold)
+        self._sines += fold_products(np.sin(angles, out=angles), self.n_folds, first_fold)
+        self.n_samples_seen_ += len(rows)
+
+    def _solve(self, q: int) -> None:
+        average = self._noise_sum / self.n_samples_seen_
+        self.noise_ = GaussianNoise((average + average.T) / 2) if self.noise is None else self.noise
+        damping = characteristic_of_mean(self.noise_, self.frequencies_, self.n_copies_)
+        squares = characteristic_of_mean(self.noise_, 2 * self.frequencies_, self.n_copies_)
+        kept = np.flatnonzero(np.minimum(np.abs(squares), damping**2) * self.max_inflation**2 >= 1)
+        if not len(kept):
+            raise ValueError(
+                f"the noise hides all frequencies of the kernel (max_inflation is {self.max_inflation:g}); "
+                "a wider kernel, more copies or less noise will do"
+            )
+        fitted = self._fitted(kept, damping, q)
+        if fitted.amount == 0 and len(kept) < len(damping):  # no wave needs to go if none is inflated
+            kept, damping = np.arange(len(damping)), np.ones(len(damping))
+            fitted = self._fitted(kept, damping, q)
+        self.coef_ = np.zeros((q, self.n_components))
+        self.coef_[:, kept] = fitted.coefficients[1:].T * damping[kept]
+        self.intercept_ = fitted.coefficients[0] + self._shift
+        self.correction_, self.strength_, self.n_kept_ = fitted.amount, fitted.strength, len(kept)
+        self.validation_loss_, self.validation_error_ = np.nan, np.nan
+        if fitted.choice is not None:
+            self.validation_loss_ = float(fitted.choice.means[fitted.choice.best])
+            self.validation_error_ = float(fitted.choice.errors[fitted.choice.best])
+
+    def _fitted(self, kept: Codes, damping: Floats, q: int) -> Fitted:
+        columns = np.concatenate([[0], 1 + kept, np.arange(-q, 0)])
+        sums = self._sums[:, columns[:, None], columns]
+        corrections = np.zeros((self.n_folds, len(kept), len(kept)))
+        if (damping[kept] < 1).any():
+            factors = pair_damping(self.frequencies_[kept], self.noise_, self.n_copies_, self.max_inflation)
+            inside = slice(1, 1 + len(kept))
+            corrections = excess_products(sums[:, inside, inside], self._sines[:, kept[:, None], kept], *factors)
+        return solve_deconvolved(
+            sums, corrections, damping[kept], self._priors[:, kept], q, self.strength, self.standard_errors
+        )
+
+    def _scores(self, X: Floats) -> Floats:
+        scores = [
+            np.cos(X[start : start + BLOCK] @ self.frequencies_.T + self.phases_) @ self.coef_.T
+            for start in range(0, len(X), BLOCK)
+        ]
+        return np.asarray(np.concatenate(scores) + self.intercept_)
+
+    def _check_settings(self) -> None:
+        if isinstance(self.noise, MaskingNoise):
+            raise ValueError(
+                "values missing at random are no additive noise and have no characteristic function; "
+                "NoisyFeatureRegressor and OnlineNoisyRegressor correct for them"
+            )
+        if self.kernel is not None and not isinstance(self.kernel, Radial):
+            raise ValueError(f"kernel is {self.kernel!r}; Gaussian, Laplacian, RationalQuadratic or None will do")
+        if self.n_components < 1:
+            raise ValueError(f"n_components is {self.n_components}; at least one feature is needed")
+        if self.n_folds < 2:
+            raise ValueError(f"n_folds is {self.n_folds}; at least two folds are needed to hold one out")
+        if not self.max_inflation >= 1:
+            raise ValueError(f"max_inflation is {self.max_inflation}; a number of 1 or more will do")
+        if self.strength is not None and not self.strength >= 0:
+            raise ValueError(f"strength is {self.strength}; a ridge of 0 or more will do, or None to choose it")

@@ -1,0 +1,196 @@
+"""Linear regression on a stream of noisy rows."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from noisewise._typing import Floats
+from noisewise.features.checks import check_noise
+from noisewise.features.noise_argument import Correction, FeatureNoise, correction_of_mean, gather_copies
+from noisewise.features.targets import NumberTargets
+from noisewise.features.theory import known_covariance_guarantee, two_copies_guarantee
+from noisewise.noise import GaussianNoise
+
+STEPS = ("theory", "constant", "root", "adagrad")
+RATES = {"root": 1.0, "adagrad": 0.2}
+
+
+class OnlineNoisyRegressor(NumberTargets):
+    """Linear regression that learns from each noisy row once, in order, as if it had seen the clean ones.
+
+    Every step goes against an unbiased estimate of the gradient at the clean row: from two or more independent copies
+    of a row, whatever the noise (Cesa-Bianchi et al., Algorithm 1, each copy in both parts), or from one copy and the
+    noise's covariance (Algorithm 2), which may differ from row to row. Of a fixed set of rows,
+    `NoisyFeatureRegressor` makes more.
+
+    Parameters
+    ----------
+    noise : GaussianNoise, LaplaceNoise, MaskingNoise, SymmetricNoise or None
+        The noise, where it is known. None with copies: they show it. None without copies: no noise.
+    step : {"adagrad", "root", "constant", "theory"}, default="adagrad"
+        How far to move: adapted to each column, rate / sqrt(t), `rate`, or the step for which regret is bounded. The
+        last one is for bounds, not for use: it is far too short.
+    rate : float, optional
+        For "adagrad" in units of the target's and the column's deviations (0.2 by default), for "root" in units of the
+        rows' mean squared length (1 by default), for "constant" as it is.
+    radius : float, optional
+        Weights are kept within a ball of this radius [B_w]. By default the ball comes from the data: weights of
+        standardised columns have at most twice the target's deviation.
+    averaging : {"suffix", "last"}, default="suffix"
+        Predict with the mean of the weights of the later half to three quarters of all rounds, or with the last ones.
+    symmetrised : bool, default=True
+        Whether each of two copies plays both parts; False is Algorithm 1 as printed, with about twice the variance.
+    fit_intercept : bool, default=True
+        Whether rows and targets are centred by their means so far.
+    horizon : int, optional
+        Rounds that will come in all [T], for "theory"; by default the rows of the first call.
+
+    Attributes
+    ----------
+    coef_, intercept_ : the linear rule for clean features
+    noise_ : the noise, given, or Gaussian of the covariance the copies showed
+    rate_ : the rate in use
+    n_samples_seen_ : rounds so far
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(20_000, 2))
+    >>> copies = GaussianNoise(0.5).copies(X, 2, rng)
+    >>> OnlineNoisyRegressor().fit(copies[:, 0], X @ [1.0, -2.0], copies=copies).coef_.round(1)
+    array([ 1., -2.])
+    """
+
+    def __init__(
+        self,
+        noise: FeatureNoise = None,
+        step: str = "adagrad",
+        rate: float | None = None,
+        radius: float | None = None,
+        averaging: str = "suffix",
+        symmetrised: bool = True,
+        fit_intercept: bool = True,
+        horizon: int | None = None,
+    ) -> None:
+        self.noise = noise
+        self.step = step
+        self.rate = rate
+        self.radius = radius
+        self.averaging = averaging
+        self.symmetrised = symmetrised
+        self.fit_intercept = fit_intercept
+        self.horizon = horizon
+
+    def fit(self, X: Any, y: Any, copies: ArrayLike | None = None, row_covariances: ArrayLike | None = None) -> Self:
+        """Forget, and learn from the rows in order.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Noisy rows; the first copy.
+        y : array of shape (n,)
+            Targets.
+        copies : array of shape (n, m, d), optional
+            Further independent noisy copies. X is not counted twice where it is one of them, or their mean.
+        row_covariances : array of shape (n, d) or (n, d, d), optional
+            Noise variances or covariance of each row, in place of `noise`.
+        """
+        rows, targets = self._check_training(X, y, fresh=True)
+        self._learn(rows, targets[:, 0], copies, row_covariances, True, rows[:0])
+        return self
+
+    def partial_fit(
+        self, X: Any, y: Any, copies: ArrayLike | None = None, row_covariances: ArrayLike | None = None
+    ) -> Self:
+        """Go on learning; pieces one after the other give what `fit` gives for all of them, bit for bit."""
+        fresh = not hasattr(self, "n_samples_seen_")
+        rows, targets = self._check_training(X, y, fresh)
+        self._learn(rows, targets[:, 0], copies, row_covariances, fresh, rows[:0])
+        return self
+
+    def play(
+        self, X: Any, y: Any, clean: Any, copies: ArrayLike | None = None, row_covariances: ArrayLike | None = None
+    ) -> Floats:
+        """Forget, learn from the rows in order, and return what was predicted for each clean row before its round.
+
+        `noisewise.features.theory.regret` takes the predictions: regret is measured on clean rows.
+        """
+        rows, targets = self._check_training(X, y, fresh=True)
+        truth = np.asarray(clean, dtype=np.float64)
+        if truth.shape != rows.shape:
+            raise ValueError(f"the clean rows have shape {truth.shape}, X has {rows.shape}; they should agree")
+        return self._learn(rows, targets[:, 0], copies, row_covariances, True, truth)
+
+    def _learn(
+        self, rows: Floats, targets: Floats, copies: Any, row_covariances: Any, fresh: bool, clean: Floats
+    ) -> Floats:
+        from noisewise._loops import descent  # compiled: loaded when first needed
+
+        self._check_settings()
+        every = gather_copies(rows, copies)
+        check_noise(self, every, copies, row_covariances)
+        n, m, d = every.shape
+        correction = correction_of_mean(every, self.noise, row_covariances)
+        left = right = np.ascontiguousarray(every.mean(axis=1))
+        if not self.symmetrised and m == 2 and correction.deviations.shape[1]:
+            left, right = np.ascontiguousarray(every[:, 0]), np.ascontiguousarray(every[:, 1])
+            correction = correction._replace(deviations=np.zeros((n, 0, d)))
+        if fresh:
+            self.rate_ = self._choose_rate(every, targets, correction)
+            self._state = tuple(descent.begin(d))
+            self._noise_sum = np.zeros((d, d))
+        self._noise_sum += m * correction.sums(n, 1, 0)[0]
+        predictions = np.zeros(len(clean))
+        code = {"root": descent.ROOT, "adagrad": descent.ADAGRAD}.get(self.step, descent.CONSTANT)
+        parts = tuple(np.ascontiguousarray(part) for part in correction)
+        ball = 0.0 if self.radius is None else float(self.radius)
+        state = descent.Descent(*self._state)
+        descent.descend(
+            state, left, right, targets, parts, code, self.rate_, ball, self.fit_intercept, clean, predictions
+        )
+        self._keep(state)
+        return predictions
+
+    def _keep(self, state: Any) -> None:
+        d = len(state.weights)
+        self.n_samples_seen_ = int(state.rounds[0])
+        self.coef_ = state.weights.copy() if self.averaging == "last" else state.older / state.rounds[1]
+        self.intercept_ = float(state.means[d] - state.means[:d] @ self.coef_) if self.fit_intercept else 0.0
+        average = self._noise_sum / self.n_samples_seen_
+        self.noise_ = GaussianNoise((average + average.T) / 2) if self.noise is None else self.noise
+
+    def _choose_rate(self, every: Floats, targets: Floats, correction: Correction) -> float:
+        if self.rate is not None:
+            return float(self.rate)
+        if self.step != "theory":
+            return RATES[self.step]
+        rounds = len(targets) if self.horizon is None else self.horizon
+        squares = (every**2).sum(axis=2)
+        target_bound = float(np.sqrt(np.mean(targets**2)))
+        assert self.radius is not None
+        if self.noise is None and every.shape[1] > 1:
+            row_bound = float(np.sqrt(squares.mean()))
+            return two_copies_guarantee(rounds, self.radius, row_bound, target_bound).step
+        row_bound = float(np.mean(squares**2) ** 0.25)
+        noise = float(np.linalg.eigvalsh(correction.sums(len(targets), 1, 0)[0] / len(targets))[-1])
+        return known_covariance_guarantee(rounds, self.radius, row_bound, target_bound, noise).step
+
+    def _check_settings(self) -> None:
+        if self.step not in STEPS:
+            raise ValueError(f"step is {self.step!r}; one of {', '.join(STEPS)} will do")
+        if self.step == "constant" and self.rate is None:
+            raise ValueError("a constant step needs its rate")
+        if self.step == "theory" and self.radius is None:
+            raise ValueError("the step of theory is for a ball of known radius: give the radius")
+        if self.rate is not None and not self.rate > 0:
+            raise ValueError(f"rate is {self.rate}; a number above 0 will do")
+        if self.radius is not None and not self.radius > 0:
+            raise ValueError(f"radius is {self.radius}; a number above 0 will do, or None for a ball from the data")
+        if self.averaging not in ("suffix", "last"):
+            raise ValueError(f"averaging is {self.averaging!r}; 'suffix' or 'last' will do")
+
+    def _scores(self, X: Floats) -> Floats:
+        return np.asarray(X @ self.coef_[:, None] + self.intercept_)

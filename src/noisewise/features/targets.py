@@ -1,0 +1,85 @@
+"""What is learnt: numbers, or labels as numbers, with the checks scikit-learn expects of each."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
+
+from noisewise._typing import Codes, Floats
+from noisewise._validation import check_binary_or_more, encode_labels, find_labels
+
+
+class Scored(BaseEstimator, ABC):
+    """A learner with one score, or one for each class, for every row."""
+
+    @abstractmethod
+    def _scores(self, X: Floats) -> Floats:
+        """One column of scores, or one for each class."""
+
+    def _check_and_score(self, X: Any) -> Floats:
+        check_is_fitted(self)
+        return self._scores(validate_data(self, X, reset=False, dtype=np.float64))
+
+
+class NumberTargets(RegressorMixin, Scored):
+    """Predicts one number."""
+
+    def predict(self, X: Any) -> Floats:
+        """The predicted number of each clean row.
+
+        For rows as noisy as those learnt from, a model without correction predicts better; that of a linear one has the
+        coefficients `bent_coef_`.
+        """
+        return np.asarray(self._check_and_score(X)[:, 0])
+
+    def _check_training(self, X: Any, y: Any, fresh: bool) -> tuple[Floats, Floats]:
+        rows, numbers = validate_data(self, X, y, reset=fresh, dtype=np.float64, y_numeric=True)
+        return rows, np.asarray(numbers, dtype=np.float64)[:, None]
+
+
+class LabelTargets(ClassifierMixin, Scored):
+    """Predicts a label by squared loss: two classes are one target of -1 or 1, more are one such target each."""
+
+    classes_: NDArray[Any]
+
+    def decision_function(self, X: Any) -> Floats:
+        """Score of each class; for two classes the score of the second, which is predicted above zero."""
+        scores = self._check_and_score(X)
+        return np.asarray(scores[:, 0]) if len(self.classes_) == 2 else scores
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The label with the highest score."""
+        scores = self._check_and_score(X)
+        best = (scores[:, 0] > 0).astype(np.intp) if len(self.classes_) == 2 else scores.argmax(axis=1)
+        return np.asarray(self.classes_[best])
+
+    def _check_training(self, X: Any, y: Any, fresh: bool, classes: Any = None) -> tuple[Floats, Floats]:
+        """Rows and targets; a fresh start takes the classes from `classes`, or from the labels."""
+        rows = validate_data(self, X, reset=fresh, dtype=np.float64)
+        if fresh:
+            known = encode_labels(y if classes is None else classes)[0]
+            check_binary_or_more(known)
+        else:
+            known = self.classes_
+            if classes is not None and encode_labels(classes)[0].tolist() != known.tolist():
+                raise ValueError(f"classes is {classes!r}, not the same as on last call to partial_fit: {known!r}")
+        codes = find_labels(y, known)
+        check_consistent_length(rows, codes)
+        self.classes_ = known
+        return rows, signs(codes, len(known))
+
+
+def signs(codes: Codes, n_classes: int) -> Floats:
+    """Targets of -1 and 1, one column for two classes, else one for each class.
+
+    >>> signs(np.array([0, 1]), 2)
+    array([[-1.],
+           [ 1.]])
+    """
+    columns = np.arange(n_classes)[-1:] if n_classes == 2 else np.arange(n_classes)
+    return np.where(codes[:, None] == columns, 1.0, -1.0)

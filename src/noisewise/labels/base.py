@@ -1,0 +1,84 @@
+"""What every classifier for noisy labels shares."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_consistent_length
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from noisewise._typing import Codes, Floats
+from noisewise._validation import check_binary_or_more, encode_labels, find_labels
+from noisewise.noise import FlipMatrix
+
+
+class NoisyLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
+    """A classifier whose `predict_proba` speaks of the true label; after fit it knows the noise, `noise_`."""
+
+    classes_: NDArray[Any]
+    noise_: FlipMatrix
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The most probable true label of each row."""
+        check_is_fitted(self)
+        return np.asarray(self.classes_[np.argmax(self.predict_proba(X), axis=1)])
+
+    @abstractmethod
+    def predict_proba(self, X: Any) -> Floats:
+        """Posterior of the true label, one column a class."""
+
+    def label_quality(self, X: Any, y: Any) -> Floats:
+        """P(true label = observed label | row, observed label), for rows that were not used in fit.
+
+        Rows used in fit have seen their own labels; `noisewise.audit_labels` judges those.
+        """
+        observed, explained = self._explain(X, y)
+        return np.asarray(explained[np.arange(len(observed)), observed])
+
+    def suggest(self, X: Any, y: Any) -> NDArray[Any]:
+        """The most probable true label of each row, given the row and its observed label."""
+        return np.asarray(self.classes_[np.argmax(self._explain(X, y)[1], axis=1)])
+
+    def _explain(self, X: Any, y: Any) -> tuple[Codes, Floats]:
+        check_is_fitted(self)
+        check_consistent_length(X, y)
+        observed = find_labels(y, self.classes_)
+        return observed, self.noise_.explain(self.predict_proba(X), observed)
+
+    def _check_training(self, X: Any, y: Any, **options: Any) -> tuple[Any, Codes]:
+        """Rows as an array, labels as codes; sets `classes_` and what scikit-learn keeps about X."""
+        X = validate_data(self, X, **options)
+        self.classes_, codes = encode_labels(y)
+        check_consistent_length(X, codes)
+        check_binary_or_more(self.classes_)
+        return X, codes
+
+    def _check_noise(self, noise: FlipMatrix) -> FlipMatrix:
+        """A given noise, if it fits the labels."""
+        if not isinstance(noise, FlipMatrix):
+            raise ValueError(f"noise must be a FlipMatrix or None, not {type(noise).__name__}")
+        if noise.n_classes != len(self.classes_):
+            raise ValueError(f"the noise is for {noise.n_classes} classes, the labels have {len(self.classes_)}")
+        return noise
+
+
+def check_weights(sample_weight: Any, X: Any) -> Floats:
+    """Weights as an array, one for each row, none of them negative, not all zero."""
+    if sample_weight is None:
+        return np.ones(X.shape[0])
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.ndim == 0:
+        weights = np.full(X.shape[0], float(weights))
+    if weights.shape != (X.shape[0],) or not np.isfinite(weights).all():
+        raise ValueError(
+            f"sample_weight has shape {weights.shape}; one finite weight for each of {X.shape[0]} rows is needed"
+        )
+    if weights.min(initial=0) < 0:
+        raise ValueError("sample_weight holds negative weights; a weight counts rows, so zero is the least")
+    if not weights.any():
+        raise ValueError("sample_weight must contain at least one non-zero number")
+    return weights

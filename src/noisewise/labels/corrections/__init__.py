@@ -1,0 +1,1 @@
+"""Corrections for any classifier: importance reweighting and unbiased losses."""

@@ -1,0 +1,243 @@
+"""Any classifier that takes weights, made to fit the true labels by weighting the observed ones."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone, is_classifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+
+from noisewise._typing import Codes, Floats
+from noisewise.labels.base import NoisyLabelClassifier, check_weights
+from noisewise.labels.noise_argument import find_noise, read_rows
+from noisewise.noise import FlipMatrix
+
+LEAST_WEIGHT = 1e-3  # no class vanishes: solvers refuse a class whose rows all weigh nothing
+
+
+def importance_weights(noisy_posterior: Floats, observed: Codes, noise: FlipMatrix) -> Floats:
+    """How much more often an observed label is true than seen: P(true = k | x) / P(observed = k | x) at k = observed.
+
+    Expectations over observed labels with these weights are expectations over true ones (Liu & Tao, for any number of
+    classes); noisy posteriors outside what the noise allows count as the nearest possible ones.
+
+    >>> noise = FlipMatrix.binary(false_positive=0.1, false_negative=0.3)
+    >>> importance_weights(np.array([[0.5, 0.5], [0.5, 0.5]]), np.array([0, 1]), noise).round(3)
+    array([0.667, 1.333])
+    """
+    clean = noise.pull(noisy_posterior)
+    rows = np.arange(len(observed))
+    seen = noise.push(clean)[rows, observed]
+    return np.divide(clean[rows, observed], seen, out=np.zeros(len(rows)), where=seen > 0)  # impossible labels: nothing
+
+
+def label_dependent_weights(noise: FlipMatrix) -> Floats:
+    """Costs of the two observed labels that put the best noisy decision at a clean posterior of one half.
+
+    The weights are alpha for label 0 and 1 - alpha for label 1, with alpha = (1 - rho_plus + rho_minus) / 2
+    (Natarajan et al., theorem 9): the noisy posterior alpha belongs to the clean posterior 1/2.
+
+    >>> label_dependent_weights(FlipMatrix.binary(false_positive=0.1, false_negative=0.3))
+    array([0.4, 0.6])
+    """
+    if noise.n_classes != 2:
+        raise ValueError(f"label-dependent costs are for two classes, the noise has {noise.n_classes}")
+    alpha = (1 - noise.matrix[1, 0] + noise.matrix[0, 1]) / 2
+    return np.array([alpha, 1 - alpha])
+
+
+def _inner_has(method: str) -> Any:
+    def check(self: Any) -> bool:
+        inner = getattr(self, "estimator_", None) or self.estimator
+        return inner is None or hasattr(inner, method)
+
+    return available_if(check)
+
+
+class _WeightedClassifier(NoisyLabelClassifier):
+    """A classifier around another one, whose rows it weights."""
+
+    estimator: Any
+    noise: Any
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Find the noise, weight the rows, and fit the classifier. A row of weight 2 counts as two rows."""
+        X, codes = self._check_training(X, y, accept_sparse="csr", dtype=(np.float64, np.float32))
+        given = check_weights(sample_weight, X)
+        inner = LogisticRegression(max_iter=1000, tol=1e-6) if self.estimator is None else clone(self.estimator)
+        if not is_classifier(inner) or not has_fit_parameter(inner, "sample_weight"):
+            raise ValueError(f"{type(inner).__name__} is no classifier whose fit takes sample_weight; one is needed")
+        weights = given * self._correct(X, codes, given)
+        self.estimator_ = inner.fit(X, codes, sample_weight=weights)
+        return self
+
+    @abstractmethod
+    def _correct(self, X: Any, codes: Codes, given: Floats) -> Floats:
+        """Sets `noise_`; what each row's weight is to be multiplied by."""
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The most probable true label of each row."""
+        check_is_fitted(self)
+        return np.asarray(self.classes_[self.estimator_.predict(self._check_rows(X))])
+
+    @_inner_has("predict_proba")
+    def predict_proba(self, X: Any) -> Floats:
+        """Posterior of the true label, one column a class; there if the weighted classifier has it."""
+        check_is_fitted(self)
+        return self._read(np.asarray(self.estimator_.predict_proba(self._check_rows(X)), dtype=np.float64))
+
+    @_inner_has("decision_function")
+    def decision_function(self, X: Any) -> Floats:
+        """Scores whose order or sign gives the prediction; there if the weighted classifier has them."""
+        check_is_fitted(self)
+        return np.asarray(self.estimator_.decision_function(self._check_rows(X)))
+
+    def _read(self, posterior: Floats) -> Floats:
+        return posterior
+
+    def _check_rows(self, X: Any) -> Any:
+        return validate_data(self, X, reset=False, accept_sparse="csr", dtype=(np.float64, np.float32))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class ImportanceReweightedClassifier(_WeightedClassifier):
+    """Fit any classifier to the true labels by weighting each row with P(true | x) / P(observed | x) (Liu & Tao).
+
+    Rows whose observed label is probably wrong weigh little; what they lose goes to others like them. The weighted
+    loss has the clean loss as its mean, for any loss and any number of classes.
+
+    Parameters
+    ----------
+    estimator : classifier that takes sample_weight, optional
+        By default logistic regression.
+    noise : FlipMatrix, object with ``estimate(X, y)``, function of (X, y), optional
+        What happened to the labels. By default it is estimated as by RobustRidgeClassifier.
+    posterior_estimator : classifier with predict_proba, optional
+        Estimates the noisy posterior, out of fold. By default the robust ridge does, leaving each row out.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        Fitted on the weighted rows, with labels 0, 1, ...
+    weights_ : array of shape (n_rows,)
+        The correction of each row.
+    noise_ : FlipMatrix
+    classes_ : array
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> X, y = make_blobs(400, centers=[[0, 0], [3, 0]], random_state=0)
+    >>> noise = FlipMatrix.binary(false_positive=0.0, false_negative=0.45)
+    >>> observed = noise.corrupt(y, rng=0)
+    >>> print(f"{LogisticRegression().fit(X, observed).score(X, y):.1f}")
+    0.7
+    >>> print(f"{ImportanceReweightedClassifier(noise=noise).fit(X, observed).score(X, y):.1f}")
+    0.9
+    """
+
+    def __init__(self, estimator: Any = None, noise: Any = None, posterior_estimator: Any = None) -> None:
+        self.estimator = estimator
+        self.noise = noise
+        self.posterior_estimator = posterior_estimator
+
+    def _correct(self, X: Any, codes: Codes, given: Floats) -> Floats:
+        n_classes = len(self.classes_)
+        known = None if self.noise is None else self._check_noise(find_noise(self.noise, X, codes, given))
+        if self.posterior_estimator is None:
+            posterior, self.noise_ = _ridge_posterior(known, X, codes, given)
+        else:
+            self.noise_ = find_noise(known, X, codes, given)
+            posterior = _out_of_fold(self.posterior_estimator, X, codes, given, n_classes)
+        weights = importance_weights(posterior, codes, self.noise_)
+        heaviest = np.zeros(n_classes)
+        np.maximum.at(heaviest, codes, weights * (given > 0))
+        self.weights_ = np.where(heaviest[codes] > 0, weights, LEAST_WEIGHT)
+        return self.weights_
+
+
+class LabelDependentClassifier(_WeightedClassifier):
+    """Fit any classifier to two true classes by giving the two observed labels different costs (Natarajan et al.).
+
+    The costs (alpha-weighted loss, theorem 9) move the decision to where the true classes are equally likely; equal
+    flip rates give equal costs, and so the plain classifier. Three classes or more cannot be put right by one cost per
+    label and are refused: `ImportanceReweightedClassifier` takes them.
+
+    Parameters
+    ----------
+    estimator : classifier that takes sample_weight, optional
+        By default logistic regression.
+    noise : FlipMatrix, object with ``estimate(X, y)``, function of (X, y), optional
+        What happened to the labels. By default it is estimated as by RobustRidgeClassifier.
+
+    Attributes
+    ----------
+    estimator_ : classifier
+        Fitted on the weighted rows, with labels 0 and 1; its probabilities are those of the weighted observed label.
+    label_weights_ : array of two numbers
+    noise_ : FlipMatrix
+    classes_ : array
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> X, y = make_blobs(400, centers=[[0, 0], [3, 0]], random_state=0)
+    >>> noise = FlipMatrix.binary(false_positive=0.0, false_negative=0.45)
+    >>> observed = noise.corrupt(y, rng=0)
+    >>> print(f"{LabelDependentClassifier(noise=noise).fit(X, observed).score(X, y):.1f}")
+    0.9
+    """
+
+    def __init__(self, estimator: Any = None, noise: Any = None) -> None:
+        self.estimator = estimator
+        self.noise = noise
+
+    def _correct(self, X: Any, codes: Codes, given: Floats) -> Floats:
+        if len(self.classes_) > 2:
+            raise ValueError(
+                "Only binary classification is supported. The type of the target is multiclass: one cost per label "
+                "can't undo the noise of three classes or more; ImportanceReweightedClassifier takes them"
+            )
+        self.noise_ = self._check_noise(find_noise(self.noise, X, codes, given))
+        self.label_weights_ = label_dependent_weights(self.noise_)
+        return np.asarray(2 * self.label_weights_[codes])  # mean one: a penalty keeps its strength
+
+    def _read(self, posterior: Floats) -> Floats:
+        """The clean posterior behind the posterior of the weighted observed label."""
+        noisy = posterior / self.label_weights_
+        return self.noise_.pull(noisy / noisy.sum(axis=1, keepdims=True))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+
+def _ridge_posterior(known: FlipMatrix | None, X: Any, codes: Codes, given: Floats) -> tuple[Floats, FlipMatrix]:
+    """Noisy posterior of each row from a ridge that left it out, and the noise, known or read from it."""
+    ridge, seen = read_rows(known, X, codes, given)
+    clean = np.full((len(codes), ridge.scores_.shape[1]), 1 / ridge.scores_.shape[1])
+    clean[seen] = ridge.calibration_.clean_posterior(ridge.scores_)
+    return ridge.noise_.push(clean), ridge.noise_
+
+
+def _out_of_fold(model: Any, X: Any, codes: Codes, given: Floats, n_classes: int) -> Floats:
+    """Noisy posterior of each row from models fitted without it; rows of weight zero teach nobody."""
+    used = np.flatnonzero(given)
+    smallest = int(np.bincount(codes[used], minlength=n_classes).min())
+    if smallest < 2:
+        raise ValueError("a class has fewer than two rows; out-of-fold posteriors need two or more of every class")
+    folds = StratifiedKFold(min(5, smallest), shuffle=True, random_state=0)
+    posterior = np.full((len(codes), n_classes), 1 / n_classes)
+    posterior[used] = cross_val_predict(clone(model), X[used], codes[used], cv=folds, method="predict_proba")
+    return posterior

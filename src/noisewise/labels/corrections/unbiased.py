@@ -1,0 +1,221 @@
+"""Logistic regression on a loss whose mean over the label noise is the clean loss (Natarajan et al.)."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from scipy.linalg import solve_triangular
+from scipy.optimize import minimize
+from scipy.sparse import hstack, issparse
+from scipy.special import logsumexp, softmax
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from noisewise._numerics.cholesky import lower_factor
+from noisewise._typing import Floats
+from noisewise.labels.base import NoisyLabelClassifier, check_weights
+from noisewise.labels.noise_argument import find_noise
+
+MANY_COLUMNS = 500  # from here on curvature is evened column by column
+
+
+class UnbiasedLogisticRegression(NoisyLabelClassifier):
+    """Logistic regression that minimises an unbiased estimate of the clean loss, for two or more classes.
+
+    The log-loss against the true one-hot label is replaced by that against ``inv(noise)[observed]``, whose mean over
+    the noise it is. The rows of the inverse sum to one, so the loss of a row stays ``logsumexp(scores) - targets .
+    scores``: convex however strong the noise (Natarajan's condition holds for the logistic loss with any number of
+    classes), so there is one minimum and no start matters. Negative targets leave the loss of a single row without a
+    lower bound; the ridge penalty bounds the sum, and class shares that the correction makes negative are put back
+    above zero, with a warning. The stronger the noise, the smaller `C` should be;
+    `noisewise.metrics.make_corrected_scorer` helps to choose it. Without noise it is scikit-learn's LogisticRegression.
+
+    Parameters
+    ----------
+    noise : FlipMatrix, object with ``estimate(X, y)``, function of (X, y), optional
+        What happened to the labels. By default it is estimated as by RobustRidgeClassifier.
+    C : float, default=1.0
+        Inverse strength of the penalty ``|coef|^2 / (2 C)`` against the summed loss.
+    fit_intercept : bool, default=True
+        The intercept is not penalised.
+    max_iter : int, default=1000
+    tol : float, default=1e-6
+        Largest gradient of the mean loss, in coordinates of equal curvature, at which the fit ends.
+
+    Attributes
+    ----------
+    coef_ : array of shape (1, n_features) for two classes, else (n_classes, n_features)
+    intercept_ : array of shape (1,) or (n_classes,)
+    n_iter_ : int
+    noise_ : FlipMatrix
+    classes_ : array
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from noisewise import FlipMatrix
+    >>> X, y = make_blobs(600, centers=[[0, 0], [3, 0], [0, 3]], random_state=0)
+    >>> noise = FlipMatrix([[0.6, 0.4, 0.0], [0.0, 0.6, 0.4], [0.4, 0.0, 0.6]])
+    >>> model = UnbiasedLogisticRegression(noise=noise).fit(X, noise.corrupt(y, rng=0))
+    >>> print(f"{model.score(X, y):.2f}")
+    0.89
+    """
+
+    def __init__(
+        self, noise: Any = None, C: float = 1.0, fit_intercept: bool = True, max_iter: int = 1000, tol: float = 1e-6
+    ) -> None:
+        self.noise = noise
+        self.C = C
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Find the noise and minimise the corrected loss. A row of weight 2 counts as two rows."""
+        X, codes = self._check_training(X, y, accept_sparse="csr", dtype=np.float64)
+        self._check_settings()
+        weights = check_weights(sample_weight, X)
+        self.noise_ = self._check_noise(find_noise(self.noise, X, codes, weights))
+        targets = bounded_targets(self.noise_.unbiased_targets(codes), weights, self.noise is not None)
+        if len(self.classes_) == 2:
+            targets = targets[:, 1:]
+        weights_of_columns, self.n_iter_ = minimise(
+            X, targets, weights, 1 / self.C, self.fit_intercept, self.max_iter, self.tol
+        )
+        self.coef_ = np.ascontiguousarray(weights_of_columns[:-1].T)
+        self.intercept_ = weights_of_columns[-1]
+        return self
+
+    def decision_function(self, X: Any) -> Floats:
+        """Scores of the classes; with two classes the log-odds of the second."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
+        scores = np.asarray(safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_)
+        return scores.ravel() if len(self.classes_) == 2 else scores
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Posterior of the true label, one column a class."""
+        scores = self.decision_function(X)
+        return np.asarray(softmax(_all_scores(scores.reshape(len(scores), -1)), axis=1))
+
+    def _check_settings(self) -> None:
+        if not 0 < self.C < np.inf:
+            raise ValueError(f"C is {self.C}; it must be above 0 and finite: without a penalty the loss has no minimum")
+        if self.max_iter < 1:
+            raise ValueError(f"max_iter is {self.max_iter}; one iteration or more is needed")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def corrected_loss(
+    weights_of_columns: Floats, X: Any, targets: Floats, weights: Floats, penalty: float
+) -> tuple[float, Floats]:
+    """Summed log-loss against signed targets plus the ridge penalty, and its gradient.
+
+    Parameters
+    ----------
+    weights_of_columns : array of shape (n_features + 1, n_scores)
+        The last row is the intercept, which bears no penalty. One score, of the second class, stands for two classes.
+    X : array or CSR of shape (n, n_features)
+    targets : array of shape (n, n_scores)
+    weights : array of shape (n,)
+    penalty : float
+
+    Examples
+    --------
+    >>> loss, gradient = corrected_loss(np.zeros((2, 1)), np.array([[1.0]]), np.array([[1.5]]), np.ones(1), 1.0)
+    >>> print(round(loss, 4), gradient.ravel())
+    0.6931 [-1. -1.]
+    """
+    coef = weights_of_columns[:-1]
+    scores = safe_sparse_dot(X, coef, dense_output=True) + weights_of_columns[-1]
+    every = _all_scores(scores)
+    value = weights @ (logsumexp(every, axis=1) - np.einsum("ij,ij->i", targets, scores))
+    residual = weights[:, None] * (softmax(every, axis=1)[:, -scores.shape[1] :] - targets)
+    gradient = np.vstack([safe_sparse_dot(X.T, residual, dense_output=True) + penalty * coef, residual.sum(axis=0)])
+    return float(value + penalty / 2 * np.sum(coef**2)), gradient
+
+
+def minimise(
+    X: Any, targets: Floats, weights: Floats, penalty: float, fit_intercept: bool, max_iter: int, tol: float
+) -> tuple[Floats, int]:
+    """Columns' weights and intercept of the least corrected loss, by L-BFGS in coordinates of equal curvature."""
+    total = weights.sum()
+    shape = (X.shape[1] + 1, targets.shape[1])
+    change = even_coordinates(X, weights, penalty)
+    if not fit_intercept:
+        change[-1] = 0
+
+    def evened(parameters: Floats) -> tuple[float, Floats]:
+        value, gradient = corrected_loss(_apply(change, parameters.reshape(shape)), X, targets, weights, penalty)
+        return value / total, _apply(change.T, gradient).ravel() / total
+
+    options = {"maxiter": max_iter, "maxfun": 5 * max_iter, "maxls": 50, "gtol": tol, "ftol": 1e-16, "maxcor": 20}
+    found = minimize(evened, np.zeros(shape).ravel(), jac=True, method="L-BFGS-B", options=options)
+    if np.abs(found.jac).max() > 100 * tol:  # where sums round off, the last digits of the gradient are noise
+        warnings.warn(
+            f"the corrected loss has not reached its minimum after {found.nit} iterations; "
+            "scale the columns, raise max_iter, or lower C",
+            ConvergenceWarning,
+            stacklevel=3,
+        )
+    return _apply(change, found.x.reshape(shape)), int(found.nit)
+
+
+def even_coordinates(X: Any, weights: Floats, penalty: float) -> Floats:
+    """A change of coordinates after which the loss curves nearly alike in all directions; its minimum stays.
+
+    The loss curves at most like ``X' W X / 4 + penalty`` (with a column of ones): the inverse of its root, as a matrix
+    for few columns and as a vector, its diagonal, for many.
+    """
+    total, ones = weights.sum(), np.ones((X.shape[0], 1))
+    if X.shape[1] >= MANY_COLUMNS:
+        squares = X.multiply(X).T @ weights if issparse(X) else weights @ (X * X)
+        return np.asarray(1 / np.sqrt(np.append(squares / 4 + penalty, total / 4) / total))
+    rows: Any = hstack([X, ones], format="csr") if issparse(X) else np.hstack([X, ones])
+    weighted = rows.multiply(weights[:, None]).tocsr() if issparse(X) else rows * weights[:, None]
+    curvature = safe_sparse_dot(rows.T, weighted, dense_output=True) / 4
+    penalties = np.append(np.full(X.shape[1], penalty), 0.0)
+    curvature[np.diag_indices(len(curvature))] += np.append(penalties[:-1], 1e-9 * total)
+    root = lower_factor(curvature / total, rows, weights / (4 * total), penalties / total)
+    return np.asarray(solve_triangular(root, np.eye(len(root)), lower=True).T)
+
+
+def _apply(change: Floats, parameters: Floats) -> Floats:
+    return np.asarray(change[:, None] * parameters if change.ndim == 1 else change @ parameters)
+
+
+def bounded_targets(targets: Floats, weights: Floats, given: bool = True) -> Floats:
+    """Targets whose mean is a share of every class above zero, so that no intercept runs away.
+
+    Rates that were `given` may be wrong, and a warning says so; those found from few rows are rough, that is all.
+
+    >>> bounded_targets(np.array([[1.5, -0.5], [-0.5, 1.5]]), np.ones(2))
+    array([[ 1.5, -0.5],
+           [-0.5,  1.5]])
+    """
+    shares = np.average(targets, axis=0, weights=weights)
+    least = 0.5 / max(1.0, weights.sum())  # half a row of each class
+    if shares.min() >= least:
+        return targets
+    raised = np.maximum(shares, least)
+    if given:
+        warnings.warn(
+            f"the corrected share of class number {int(np.argmin(shares))} is {shares.min():.3f}: its label is seen "
+            "less often than the noise alone would show it; it was raised above zero, and the flip rates may be too "
+            "high",
+            RuntimeWarning,
+            stacklevel=3,
+        )
+    return np.asarray(targets + raised / raised.sum() - shares)
+
+
+def _all_scores(scores: Floats) -> Floats:
+    """Scores of every class: with a single column, the first class has score zero."""
+    return np.hstack([np.zeros_like(scores), scores]) if scores.shape[1] == 1 else scores

@@ -1,0 +1,1 @@
+"""Labels by several annotators."""

@@ -1,0 +1,142 @@
+"""Any scikit-learn classifier fitted to probabilities of labels instead of labels."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from scipy.optimize import minimize
+from sklearn import config_context
+from sklearn.base import BaseEstimator, clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.validation import has_fit_parameter
+
+from noisewise._typing import Codes, Floats
+from noisewise.labels.corrections.unbiased import even_coordinates
+from noisewise.labels.crowd.em import normalised
+
+
+class SoftLogisticRegression(BaseEstimator):
+    """Logistic regression with a ridge penalty, whose targets are posteriors.
+
+    Fitting again starts from where it was, so that a further fit to nearly the same targets costs a few steps. On
+    one-hot targets it is scikit-learn's LogisticRegression.
+
+    Parameters
+    ----------
+    C : float, default=1.0
+        Inverse strength of the penalty.
+    tol : float, default=1e-6
+        Largest gradient of the mean loss, in coordinates of equal curvature, at which a fit ends.
+    max_iter : int, default=1000
+        Most steps of one fit.
+    """
+
+    def __init__(self, C: float = 1.0, tol: float = 1e-6, max_iter: int = 1000) -> None:
+        self.C = C
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def fit_soft(self, X: Any, posterior: Floats) -> Self:
+        """Fit to the posteriors of the true class of each row; X is the same in every call."""
+        n_scores = 1 if posterior.shape[1] == 2 else posterior.shape[1]
+        targets, shape = posterior[:, -n_scores:], (X.shape[1] + 1, n_scores)
+        if not hasattr(self, "columns_"):
+            self.evened_, self.columns_ = even_coordinates(X, np.ones(X.shape[0]), 1 / self.C), np.zeros(shape)
+        transposed, change = X.T, self.evened_
+
+        def mean_loss(parameters: Floats) -> tuple[float, Floats]:
+            columns = _times(change, parameters.reshape(shape))
+            scores = _scores(X, columns)
+            probabilities, evidence = normalised(_of_all_classes(scores))
+            penalised = np.vstack([columns[:-1] / self.C, np.zeros((1, n_scores))])
+            residual = probabilities[:, -n_scores:] - targets
+            fall = (
+                np.vstack([safe_sparse_dot(transposed, residual, dense_output=True), residual.sum(axis=0)]) + penalised
+            )
+            value = evidence - np.sum(targets * scores) + np.sum(penalised * columns) / 2
+            return value / len(posterior), _times(change.T, fall).ravel() / len(posterior)
+
+        options = {"maxiter": self.max_iter, "gtol": self.tol, "ftol": 1e-15}
+        found = minimize(mean_loss, self.columns_.ravel(), jac=True, method="L-BFGS-B", options=options)
+        self.columns_ = found.x.reshape(shape)
+        return self
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Probability of each class 0, 1, ..."""
+        scores = _scores(X, _times(self.evened_, self.columns_))
+        return normalised(_of_all_classes(scores))[0]
+
+
+def _scores(rows: Any, columns: Floats) -> Floats:
+    return np.asarray(safe_sparse_dot(rows, columns[:-1], dense_output=True) + columns[-1])
+
+
+def _of_all_classes(scores: Floats) -> Floats:
+    """With a single column, the first class has score zero."""
+    return np.hstack([np.zeros_like(scores), scores]) if scores.shape[1] == 1 else scores.copy()
+
+
+def _times(change: Floats, parameters: Floats) -> Floats:
+    """Parameters in coordinates of equal curvature as weights of columns, or gradients the other way."""
+    return np.asarray(change[:, None] * parameters if change.ndim == 1 else change @ parameters)
+
+
+LEAST_WEIGHT = 1e-6  # below it a row is no example of a class
+
+
+class HonestScores:
+    """What a classifier says about every row after it was fitted to posteriors, of other rows if there are folds."""
+
+    def __init__(self, estimator: Any, X: Any, folds: Codes | None) -> None:
+        everything = np.ones(X.shape[0], dtype=np.bool_)
+        tests = [everything] if folds is None else [folds == fold for fold in range(folds.max() + 1)]
+        trains = [everything] if folds is None else [~test for test in tests]
+        self._parts = [(train, test, X[train], X[test]) for train, test in zip(trains, tests, strict=True)]
+        self._models = [clone(estimator) for _ in tests]
+
+    def __call__(self, posterior: Floats) -> Floats:
+        """Probabilities of all classes for all rows."""
+        scores = np.empty_like(posterior)
+        with config_context(assume_finite=True, skip_parameter_validation=True):  # rows were checked before
+            for place, (train, test, train_rows, test_rows) in enumerate(self._parts):
+                self._models[place] = fit_soft(self._models[place], train_rows, posterior[train])
+                scores[test] = self._models[place].predict_proba(test_rows)
+        return scores
+
+
+def fit_soft(estimator: Any, X: Any, posterior: Floats) -> Any:
+    """A classifier fitted to every row as an example of each class, weighted by its probability; classes are 0, 1, ...
+
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> model = fit_soft(GaussianNB(), np.array([[0.0], [1.0]]), np.array([[0.75, 0.25], [0.25, 0.75]]))
+    >>> model.theta_.ravel()
+    array([0.25, 0.75])
+    """
+    if isinstance(estimator, SoftLogisticRegression):
+        return estimator.fit_soft(X, posterior)
+    kept = posterior > LEAST_WEIGHT
+    kept[posterior.argmax(axis=0), np.arange(posterior.shape[1])] = True  # no class goes without example
+    rows, classes = np.nonzero(kept)
+    weights = np.maximum(posterior[rows, classes], LEAST_WEIGHT)
+    return clone(estimator).fit(X[rows], classes, **_weight_arguments(estimator, weights))
+
+
+def check_soft(estimator: Any) -> None:
+    """Refuse a classifier that can't be fitted to probabilities, or does not give any."""
+    if not hasattr(estimator, "predict_proba"):
+        raise ValueError(f"{type(estimator).__name__} has no predict_proba; CalibratedClassifierCV would give it one")
+    last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
+    if not has_fit_parameter(last, "sample_weight"):
+        raise ValueError(
+            f"{type(last).__name__} takes no sample_weight in fit, by which it would learn from probabilities; "
+            "logistic regression, trees, forests, boosting and naive Bayes do"
+        )
+
+
+def _weight_arguments(estimator: Any, weights: Floats) -> dict[str, Floats]:
+    if not isinstance(estimator, Pipeline):
+        return {"sample_weight": weights}
+    takers = [name for name, step in estimator.steps if has_fit_parameter(step, "sample_weight")]
+    return {f"{name}__sample_weight": weights for name in takers}

@@ -1,0 +1,1 @@
+"""Gaussian process classification through a flip matrix."""

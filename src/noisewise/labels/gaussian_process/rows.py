@@ -1,0 +1,76 @@
+"""Rows for a Gaussian process: copies merged into weights, standardised, and kernel features of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from noisewise._typing import Codes, Floats
+from noisewise.kernels import Gaussian
+from noisewise.labels.kernel_features import KernelFeatures, exact_features
+from noisewise.labels.ridge.landmarks import Standardizer, fingerprints
+
+
+@dataclass(frozen=True)
+class LabelledRows:
+    """Distinct rows, and how often each was seen with which label: (rows[place], code) weighs `weights`."""
+
+    rows: Any  # dense or CSR, no two equal
+    places: Codes
+    codes: Codes
+    weights: Floats
+    n_classes: int
+
+    @classmethod
+    def of(cls, X: Any, codes: Codes, weights: Floats, n_classes: int) -> LabelledRows:
+        """Merge copies, leave out rows of no weight; neither the order of rows nor copies against weights matter."""
+        used = np.flatnonzero(weights)
+        keys = _prints(X[used]) if sp.issparse(X) else _bytes(X[used])
+        _, first, group = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+        pairs, pair = np.unique(group.ravel() * n_classes + codes[used], return_inverse=True)
+        counts = np.bincount(pair.ravel(), weights[used]).astype(np.float64)
+        return cls(X[used[first]], pairs // n_classes, pairs % n_classes, counts, n_classes)
+
+    def standardized(self) -> tuple[Standardizer, LabelledRows]:
+        """The same with columns of mean 0 and variance 1, a row of weight 2 counting twice."""
+        standardizer = Standardizer.of(self.rows, self.row_weights)
+        rows = standardizer(self.rows, np.float64)
+        return standardizer, LabelledRows(rows, self.places, self.codes, self.weights, self.n_classes)
+
+    @property
+    def row_weights(self) -> Floats:
+        """Weight of each distinct row, whatever its labels."""
+        return np.bincount(self.places, self.weights, minlength=self.rows.shape[0]).astype(np.float64)
+
+    def some(self, n_rows: int, rng: np.random.Generator) -> LabelledRows:
+        """At most so many of the distinct rows, drawn at random."""
+        if self.rows.shape[0] <= n_rows:
+            return self
+        chosen = np.sort(rng.choice(self.rows.shape[0], n_rows, replace=False))
+        kept = np.isin(self.places, chosen)
+        places = np.searchsorted(chosen, self.places[kept])
+        return LabelledRows(self.rows[chosen], places, self.codes[kept], self.weights[kept], self.n_classes)
+
+
+def process_features(rows: Any, weights: Floats, squared: Floats, width: float, rank: int) -> KernelFeatures:
+    """Features whose products are nearly exp(-distance^2 / width^2) + 1, from rows that count with weights.
+
+    The last one is constant. Where the rank is that of the rows, products of their features are the kernel itself.
+    """
+    kernel = Gaussian(width)
+    projection = exact_features(kernel.of_squared_distance(squared), weights / weights.mean(), "function", rank)[1]
+    constant = np.zeros((len(projection), 1))
+    offset = np.append(np.zeros(projection.shape[1]), -1.0)
+    return KernelFeatures(kernel, rows, np.hstack([projection, constant]), offset)
+
+
+def _prints(X: Any) -> Any:
+    return np.column_stack([fingerprints(X), fingerprints(X, exact=True)])
+
+
+def _bytes(X: Floats) -> Any:
+    rows = np.ascontiguousarray(X + 0.0)  # -0 becomes 0
+    return rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()

@@ -1,0 +1,1 @@
+"""Logistic regression through a flip matrix: linear, kernel and multi-kernel."""

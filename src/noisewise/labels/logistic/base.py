@@ -1,0 +1,68 @@
+"""What classifiers with logistic scores behind a flip matrix share."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, softmax
+
+from noisewise._typing import Codes, Floats
+from noisewise.labels.base import NoisyLabelClassifier
+from noisewise.labels.logistic.likelihood import FlipFit, FlipProblem
+from noisewise.labels.logistic.solvers import solve, warn_if_early
+from noisewise.labels.progress import CallbackSupport, Progress
+from noisewise.noise import FlipMatrix
+
+
+class FlipClassifier(CallbackSupport, NoisyLabelClassifier):
+    """A classifier whose scores are log-odds of true labels, fitted through a flip matrix."""
+
+    n_iter_: int
+    objective_history_: list[float]
+
+    @abstractmethod
+    def decision_function(self, X: Any) -> Floats:
+        """Scores of the classes; with two classes the log-odds of the second."""
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Posterior of the true label, one column a class."""
+        scores = self.decision_function(X)
+        if scores.ndim == 2:
+            return np.asarray(softmax(scores, axis=1))
+        return np.column_stack([expit(-scores), expit(scores)])
+
+    def _check_repeated(self, codes: Codes) -> None:
+        """Refuse labels that are all different: no row says anything about another."""
+        if len(codes) == len(self.classes_) > 2:
+            raise ValueError(f"each of the {len(codes)} labels is another one; classes seen more than once are needed")
+
+    def _solve(self, problem: FlipProblem, max_iter: int, tol: float, change: Floats, solver: str = "lbfgs") -> FlipFit:
+        """The fit of the problem, its iterations told to callbacks."""
+        progress = Progress(self)
+        found = solve(problem, solver, max_iter, tol, change, tell=progress.step)
+        progress.end()
+        return found
+
+    def _keep(self, fit: FlipFit, noise: FlipMatrix | None, advice: str) -> None:
+        """What a fit found and how it got there; an early end is told."""
+        self.noise_ = FlipMatrix.estimated(fit.flips) if noise is None else noise
+        self.n_iter_, self.objective_history_ = fit.n_iter, fit.history
+        warn_if_early(fit, advice)
+
+    def _as_decision(self, scores: Floats) -> Floats:
+        """Scores of shape (n, 1) or (n, n_classes) in scikit-learn's shape."""
+        return scores.ravel() if len(self.classes_) == 2 else scores
+
+
+def check_positive(name: str, value: Any) -> None:
+    """Refuse a number that is not above zero and finite."""
+    if not 0 < value < np.inf:
+        raise ValueError(f"{name} is {value}; it must be above 0 and finite")
+
+
+def check_iterations(max_iter: int) -> None:
+    """Refuse less than one iteration."""
+    if max_iter < 1:
+        raise ValueError(f"max_iter is {max_iter}; one iteration or more is needed")

@@ -1,0 +1,119 @@
+"""Linear logistic regression through a flip matrix that is learned with it."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from scipy.sparse import hstack, issparse
+from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from noisewise._typing import Floats
+from noisewise.labels.base import check_weights
+from noisewise.labels.corrections.unbiased import even_coordinates
+from noisewise.labels.logistic.base import FlipClassifier, check_iterations, check_positive
+from noisewise.labels.logistic.likelihood import FlipProblem
+from noisewise.labels.noise_argument import resolve_noise
+from noisewise.labels.progress import with_callbacks
+
+ROWS_PER_COLUMN = 8  # with less, a line through all labels, flipped ones too, is likelier than any flips
+
+
+class RobustLogisticRegression(FlipClassifier):
+    """Logistic regression that learns how labels were flipped while it learns the labels, for two or more classes.
+
+    The observed label is the true one seen through a flip matrix, the true one is logistic in the row. Coefficients and
+    flip matrix are fitted together by L-BFGS; the label swap, which explains the same data, can't happen. Without noise
+    (``noise=FlipMatrix.none(n_classes)``) it is scikit-learn's LogisticRegression. Flips that go one way more than the
+    other move the decision boundary, and are what it repairs; symmetric noise only flattens the posterior.
+
+    Parameters
+    ----------
+    noise : FlipMatrix, "confident", "fisher" or None, default=None
+        What happened to the labels. None learns it with the model; where columns are so many that they could explain
+        any labels (less than eight rows for each), it is "confident". The strings impose the asymmetric part of what
+        another estimator finds: confident disagreements with scores that did not see the label, or
+        RobustKernelFisherClassifier.
+    C : float, default=1.0
+        Inverse strength of the penalty ``|coef|^2 / (2 C)`` against the summed loss.
+    fit_intercept : bool, default=True
+        The intercept is not penalised.
+    max_iter : int, default=1000
+    tol : float, default=1e-6
+        Largest gradient of the mean loss, in coordinates of equal curvature, at which the fit ends.
+
+    Attributes
+    ----------
+    coef_ : array of shape (1, n_features) for two classes, else (n_classes, n_features)
+    intercept_ : array of shape (1,) or (n_classes,)
+    noise_ : FlipMatrix
+    n_iter_ : int
+    objective_history_ : list of float
+        Penalised loss at the start and after every iteration.
+    classes_ : array
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_blobs
+    >>> from noisewise import FlipMatrix
+    >>> X, y = make_blobs(600, centers=[[0, 0], [3, 0]], random_state=0)
+    >>> noise = FlipMatrix.binary(false_positive=0.0, false_negative=0.4)
+    >>> model = RobustLogisticRegression().fit(X, noise.corrupt(y, rng=0))
+    >>> print(f"{model.score(X, y):.2f}", model.noise_.matrix.round(1).tolist())
+    0.94 [[1.0, 0.0], [0.4, 0.6]]
+    """
+
+    def __init__(
+        self, noise: Any = None, C: float = 1.0, fit_intercept: bool = True, max_iter: int = 1000, tol: float = 1e-6
+    ) -> None:
+        self.noise = noise
+        self.C = C
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit coefficients and noise together. A row of weight 2 counts as two rows."""
+        X, codes = self._check_training(X, y, accept_sparse="csr", dtype=np.float64)
+        self._check_repeated(codes)
+        check_positive("C", self.C)
+        check_iterations(self.max_iter)
+        weights = check_weights(sample_weight, X)
+        n_classes = len(self.classes_)
+        wide = weights.sum() < ROWS_PER_COLUMN * X.shape[1]
+        noise = resolve_noise("confident" if self.noise is None and wide else self.noise, X, codes, n_classes, weights)
+        penalties = np.append(np.full(X.shape[1], 1 / self.C), np.zeros(int(self.fit_intercept)))
+        problem = FlipProblem(
+            features=_with_ones(X) if self.fit_intercept else X,
+            codes=codes,
+            weights=weights,
+            penalties=penalties,
+            n_classes=n_classes,
+            n_scores=1 if n_classes == 2 else n_classes,
+            flips=None if noise is None else noise.matrix,
+        )
+        change = even_coordinates(X, weights, 1 / self.C)
+        change = change[: len(penalties)] if change.ndim == 1 else change[: len(penalties), : len(penalties)]
+        found = self._solve(problem, self.max_iter, self.tol, change)
+        self._keep(found, noise, "scale the columns, raise max_iter, or lower C")
+        self.coef_ = np.ascontiguousarray(found.columns[: X.shape[1]].T)
+        self.intercept_ = found.columns[-1] if self.fit_intercept else np.zeros(problem.n_scores)
+        return self
+
+    def decision_function(self, X: Any) -> Floats:
+        """Scores of the classes; with two classes the log-odds of the second."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
+        return self._as_decision(np.asarray(safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _with_ones(X: Any) -> Any:
+    ones = np.ones((X.shape[0], 1))
+    return hstack([X, ones], format="csr") if issparse(X) else np.hstack([X, ones])

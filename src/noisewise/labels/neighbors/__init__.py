@@ -1,0 +1,1 @@
+"""Nearest neighbours under label noise."""

@@ -1,0 +1,113 @@
+"""Nearest neighbours that undo asymmetric label noise (Gao, Yang and Zhou)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from noisewise._typing import Codes, Floats, RandomState
+from noisewise.labels.neighbors.stored_rows import KeptRowsClassifier, check_voters, without_one
+from noisewise.labels.neighbors.votes import noise_from_votes
+from noisewise.noise import FlipMatrix
+
+
+class RobustKNeighborsClassifier(KeptRowsClassifier):
+    """Nearest neighbours whose votes are corrected for label noise.
+
+    The neighbours' votes estimate the posterior of the observed label; pulling it back through the flip matrix
+    gives the posterior of the true one. With two classes this is Algorithm 1 of Gao et al. (with the swapped
+    eq. 6 put right); any number of classes works. With equal flip rates it is plain k-NN.
+
+    Parameters
+    ----------
+    n_neighbors : int, optional [k]
+        Voters; by default about ``n ** 0.4`` and at least 5. `RobustKNeighborsClassifierCV` finds a good number.
+    n_anchor_neighbors : int, optional [k']
+        Voters besides the row itself when the noise is estimated; by default at least 20.
+    noise : FlipMatrix, optional
+        What happened to the labels. By default it is estimated from anchors: the rows most typical of each class.
+        A class with no more rows than half of the anchor voters is taken to be labelled right: votes can't tell.
+    quantile : float, optional
+        Which row is typical of a class: 1 is the highest score (the paper), and the default for two classes.
+        With more classes one lucky row spoils a whole row of the matrix: the default is ``1 - 0.3 / n_classes``.
+    metric : str or callable, default="euclidean"
+        Any metric of scikit-learn's NearestNeighbors.
+    index : {"auto", "exact", "approximate"} or KNeighborsTransformer, default="auto"
+        Who finds the neighbours. "approximate" needs faiss (``pip install 'noisewise[neighbors]'``) and dense rows;
+        "auto" takes it for 50,000 rows or more, where it is installed and pays.
+    max_judged : int, optional
+        The noise is estimated from at most so many rows, drawn at random; None takes all.
+    n_jobs : int, optional
+    random_state : int or generator, optional
+        Draws the rows from which the noise is estimated, if not all are taken.
+
+    Attributes
+    ----------
+    noise_ : FlipMatrix
+    classes_ : array
+    n_neighbors_ : int
+    index_ : str
+        Which index was taken.
+    recall_ : float
+        Share of the true neighbours that it finds, on a sample of rows.
+    rows_ : array
+        Numbers of the rows kept, for `forget`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> noisy = FlipMatrix.symmetric(0.2, 3).corrupt(y, rng=0)
+    >>> model = RobustKNeighborsClassifier().fit(X, noisy)
+    >>> print(f"{model.score(X, y):.2f}")
+    0.97
+    """
+
+    def __init__(
+        self,
+        n_neighbors: int | None = None,
+        n_anchor_neighbors: int | None = None,
+        noise: FlipMatrix | None = None,
+        quantile: float | None = None,
+        metric: Any = "euclidean",
+        index: Any = "auto",
+        max_judged: int | None = 20_000,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.n_anchor_neighbors = n_anchor_neighbors
+        self.noise = noise
+        self.quantile = quantile
+        self.metric = metric
+        self.index = index
+        self.max_judged = max_judged
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _learn(self) -> None:
+        total = float(self.weights_.sum())
+        self.n_neighbors_ = _voters("n_neighbors", self.n_neighbors, total, max(5, np.ceil(total**0.4)))
+        self._make_index(self.n_neighbors_)
+        if self.noise is not None:
+            self.noise_ = self._check_noise(self.noise)
+            return
+        voters = _voters("n_anchor_neighbors", self.n_anchor_neighbors, total - 1, max(20, self.n_neighbors_))
+        judged = self._judged()
+        weights = self.weights_[judged]
+        posterior = self._shares(self.X_[judged], np.array([voters + 1.0]), judged, weights)[0]  # eq. 5: itself too
+        matrix = noise_from_votes(posterior, self.quantile, weights)
+        rare = np.bincount(self.codes_, self.weights_, len(matrix)) <= voters / 2  # outvoted though nothing is wrong
+        matrix[rare] = np.eye(len(matrix))[rare]
+        self.noise_ = FlipMatrix.estimated(matrix)
+
+    def _noisy_posterior(self, X: Any, own: Codes | None = None) -> Floats:
+        own_weights = None if own is None else without_one(self.weights_[own])
+        return np.asarray(self._shares(X, np.array([float(self.n_neighbors_)]), own, own_weights)[0])
+
+
+def _voters(name: str, given: int | None, available: float, default: float) -> int:
+    if given is None:
+        return int(max(1, min(default, np.floor(available + 1e-9))))
+    return check_voters(name, given, available)

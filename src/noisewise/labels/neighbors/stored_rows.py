@@ -1,0 +1,226 @@
+"""Classifiers that keep their rows: rows come, rows go, and the nearest ones vote."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils import check_consistent_length
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from noisewise._typing import Codes, Floats, RandomState
+from noisewise._validation import check_binary_or_more, encode_labels, find_labels, generator
+from noisewise.labels.base import NoisyLabelClassifier, check_weights
+from noisewise.labels.neighbors.index import make_index
+from noisewise.labels.neighbors.votes import ROUNDING, choose, shares, tally
+from noisewise.noise import FlipMatrix
+
+ROWS: dict[str, Any] = {"accept_sparse": "csr", "dtype": (np.float64, np.float32)}
+ROWS_AT_ONCE = 16_384  # neighbours of so many rows are held in memory
+
+
+class KeptRowsClassifier(NoisyLabelClassifier):
+    """What robust nearest neighbours share: kept rows, their index and their votes."""
+
+    noise: FlipMatrix | None
+    quantile: float | None
+    metric: Any
+    index: Any
+    max_judged: int | None
+    n_jobs: int | None
+    random_state: RandomState
+    _not_saved_ = ("_index",)  # made again when first needed
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Keep the rows and find the noise. A row of weight 2 counts as two rows."""
+        X, codes = self._check_training(X, y, **ROWS)
+        weights = _as_counts(check_weights(sample_weight, X))
+        self.n_rows_seen_ = 0
+        self._keep(X[:0], codes[:0], weights[:0], np.zeros(0, dtype=np.intp))
+        self._index: Any = None
+        return self._take_in(X, codes, weights)
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Add rows and find the noise again; the same as fitting all rows at once.
+
+        `classes` names all classes in the first call, if the first rows do not show them all. An approximate index
+        takes the rows in; what depends on all rows is computed anew, so add many rows at a time.
+        """
+        if not hasattr(self, "X_"):
+            if classes is None:
+                return self.fit(X, y, sample_weight)
+            X = validate_data(self, X, **ROWS)
+            self.classes_ = encode_labels(classes)[0]
+            check_binary_or_more(self.classes_)
+            self.n_rows_seen_, self._index = 0, None
+            self._keep(X[:0], np.zeros(0, dtype=np.intp), np.zeros(0), np.zeros(0, dtype=np.intp))
+        else:
+            X = validate_data(self, X, reset=False, **ROWS)
+            if classes is not None and not np.array_equal(encode_labels(classes)[0], self.classes_):
+                raise ValueError(f"classes is {classes!r}; earlier calls had {self.classes_.tolist()}")
+        codes = find_labels(y, self.classes_)
+        check_consistent_length(X, codes)
+        return self._take_in(X, codes, _as_counts(check_weights(sample_weight, X)))
+
+    def forget(self, rows: Any) -> Self:
+        """Remove rows and find the noise again; the same as never having seen them.
+
+        Rows are known by their number: the first row ever given is 0, and so on, also over several `partial_fit`.
+        `rows_` holds the numbers of those kept.
+        """
+        check_is_fitted(self)
+        given = np.atleast_1d(np.asarray(rows))
+        if given.dtype.kind not in "iu" and given.size:
+            raise ValueError(
+                f"rows are {given.dtype}; the numbers of rows are needed, as in rows_ (of a mask, rows_[mask])"
+            )
+        numbers = np.unique(given.astype(np.intp))
+        gone = np.searchsorted(self.rows_, numbers)
+        unknown = numbers[self.rows_[np.minimum(gone, len(self.rows_) - 1)] != numbers]
+        if unknown.size:
+            raise ValueError(f"row {unknown[0]} is not kept (forgotten, of weight zero, or never given); see rows_")
+        if len(gone) == len(self.rows_):
+            raise ValueError("forgetting every row leaves nothing to learn from; keep some")
+        left = np.delete(np.arange(len(self.rows_)), gone)
+        self._keep(self.X_[left], self.codes_[left], self.weights_[left], self.rows_[left])
+        if self._index is not None:
+            self._index.remove(self.X_, gone)
+        self._learn()
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The most probable true label of each row; of labels that tie, the first of `classes_`."""
+        check_is_fitted(self)
+        return np.asarray(self.classes_[choose(self.predict_proba(X))])
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Posterior of the true label, one column a class."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, **ROWS)
+        return self.noise_.pull(self._noisy_posterior(X))
+
+    def leave_one_out_proba(self) -> Floats:
+        """Posterior of the true label of each row kept, with the row's own label left out (once, if it weighs more)."""
+        check_is_fitted(self)
+        return self.noise_.pull(self._noisy_posterior(self.X_, np.arange(self.X_.shape[0])))
+
+    @abstractmethod
+    def _learn(self) -> None:
+        """Find everything that depends on the kept rows."""
+
+    @abstractmethod
+    def _noisy_posterior(self, X: Any, own: Codes | None = None) -> Floats:
+        """Posterior of the observed label; of kept rows at the places `own`, without their own labels."""
+
+    def _take_in(self, X: Any, codes: Codes, weights: Floats) -> Self:
+        used = np.flatnonzero(weights)
+        numbers = self.n_rows_seen_ + used
+        self.n_rows_seen_ += len(weights)
+        kept = self.X_.shape[0]
+        self._keep(
+            _stack(self.X_, X[used]) if kept else X[used],
+            np.concatenate([self.codes_, codes[used]]),
+            np.concatenate([self.weights_, weights[used]]),
+            np.concatenate([self.rows_, numbers]),
+        )
+        if self._index is not None:
+            self._index.add(self.X_, len(used))
+        self._learn()
+        return self
+
+    def _keep(self, X: Any, codes: Codes, weights: Floats, rows: Codes) -> None:
+        self.X_, self.codes_, self.weights_, self.rows_ = X, codes, weights, rows
+
+    def _make_index(self, reach: int) -> None:
+        """The index, unless one has taken in the rows already; loading a model leaves it behind."""
+        if getattr(self, "_index", None) is None:
+            self._index, self.recall_ = make_index(self.index, self.X_, self.metric, self.n_jobs, reach)
+            self.index_ = self._index.name
+
+    def _judged(self) -> Codes:
+        """Places of the rows from which the noise is found: all, or a sample."""
+        n_rows = self.X_.shape[0]
+        if self.max_judged is None or n_rows <= self.max_judged:
+            return np.arange(n_rows)
+        return np.sort(generator(self.random_state).choice(n_rows, self.max_judged, replace=False))
+
+    def _shares(self, X: Any, sizes: Floats, own: Codes | None = None, own_weights: Floats | None = None) -> Floats:
+        """Shares of the observed labels among the nearest voters, shape (n_sizes, n_rows, n_classes)."""
+        parts = []
+        for block in blocks(X.shape[0]):
+            mine = None if own is None else own[block]
+            found = self._look(X[block], sizes.max(), mine, [self.weights_])
+            extra = None if own_weights is None else own_weights[block]
+            parts.append(self._count(found, self.weights_, sizes, mine, extra))
+        return np.concatenate(parts, axis=1)
+
+    def _count(
+        self, found: Codes, weights: Floats, sizes: Floats, own: Codes | None, own_weights: Floats | None
+    ) -> Floats:
+        """The same from neighbours already found, with any weights of the kept rows."""
+        parts = []
+        for block in blocks(len(found)):
+            mine = None if own is None else own[block]
+            extra = None if own_weights is None else own_weights[block]
+            parts.append(tally(found[block], self.codes_, weights, sizes, len(self.classes_), mine, extra))
+        return shares(np.concatenate(parts, axis=1))
+
+    def _look(self, X: Any, wanted: float, own: Codes | None, weightings: list[Floats]) -> Codes:
+        """As many of each row's nearest rows as weigh what is wanted in every weighting, its own row not counted."""
+        n_rows = self.X_.shape[0]
+        reach = min(n_rows, int(np.ceil(wanted)) + (own is not None))
+        self._make_index(reach)
+        while True:
+            found = self._index.nearest(X, reach)
+            if reach == n_rows or all(_enough(found, own, weights, wanted) for weights in weightings):
+                return np.asarray(found)
+            reach = min(n_rows, 3 * reach // 2 + 1)  # light rows, or rows left out: look further
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())
+        return {name: None if name == "_index" else value for name, value in state.items()}
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def check_voters(name: str, given: int, available: float) -> int:
+    """A number of voters, if there are as many."""
+    if given != int(given) or given < 1 or given > available + ROUNDING:
+        raise ValueError(f"{name} is {given}; a whole number from 1 to {available:g}, the rows that can vote, would do")
+    return int(given)
+
+
+def without_one(weights: Floats) -> Floats:
+    """Weights with which rows vote on themselves when one of each is left out."""
+    return np.maximum(weights - 1, 0)
+
+
+def blocks(n_rows: int) -> Iterator[slice]:
+    """Slices that cover the rows in order."""
+    return (slice(start, start + ROWS_AT_ONCE) for start in range(0, n_rows, ROWS_AT_ONCE))
+
+
+def _enough(found: Codes, own: Codes | None, weights: Floats, wanted: float) -> bool:
+    weight = weights[found]
+    if own is not None:
+        weight[found == own[:, None]] = 0
+    return bool(weight.sum(axis=1).min() > wanted - ROUNDING)
+
+
+def _stack(kept: Any, new: Any) -> Any:
+    if sp.issparse(kept):
+        return sp.vstack([kept, new], format="csr")
+    return np.concatenate([kept, new.toarray() if sp.issparse(new) else new])
+
+
+def _as_counts(weights: Floats) -> Floats:
+    """Weights that count rows; a total of less than five voters means shares of a whole: their mean is made one."""
+    rows, total = int(np.count_nonzero(weights)), float(weights.sum())
+    return weights if total >= min(5, rows) else np.asarray(weights * (rows / total))

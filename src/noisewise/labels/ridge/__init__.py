@@ -1,0 +1,1 @@
+"""The pooled kernel ridge behind the label audit."""

@@ -1,0 +1,60 @@
+"""One step of fitting a flip matrix to clean posteriors and observed labels."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from noisewise._typing import Floats
+from noisewise.noise.flip_matrix import FlipMatrix
+
+
+def mixture_step(
+    noise: FlipMatrix,
+    p: ArrayLike,
+    observed: ArrayLike,
+    weights: ArrayLike | None = None,
+    pseudo_counts: Floats | float = 0.0,
+) -> FlipMatrix:
+    """One step of the flip matrix uphill: explain every label, count who was seen as what (rKLR eqs. 7-8).
+
+    The likelihood of the observed labels under ``p @ T`` never falls. A rate of exactly zero stays zero:
+    start from rates between .1 and .3, or give `pseudo_counts`.
+
+    Parameters
+    ----------
+    noise : FlipMatrix
+        Where to start.
+    p : array of shape (n, n_classes)
+        Posterior of the true class.
+    observed : array of shape (n,)
+        Observed classes as 0, 1, ...
+    weights : array of shape (n,), optional
+    pseudo_counts : float or array of shape (n_classes, n_classes), default=0
+        Added to the expected counts of each (true, observed) pair: a Dirichlet prior.
+
+    Examples
+    --------
+    >>> start = FlipMatrix.symmetric(0.2, 2)
+    >>> mixture_step(start, [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]], [0, 1, 1, 1])
+    FlipMatrix.binary(false_positive=0.5, false_negative=0)
+    """
+    return FlipMatrix.estimated(mixture_rows(expected_counts(noise, p, observed, weights) + pseudo_counts))
+
+
+def expected_counts(noise: FlipMatrix, p: ArrayLike, observed: ArrayLike, weights: ArrayLike | None = None) -> Floats:
+    """How many rows of each true class were observed as each class, in expectation."""
+    observed = np.asarray(observed, dtype=np.intp)
+    true = noise.explain(p, observed)
+    if weights is not None:
+        true = true * np.asarray(weights, dtype=np.float64)[:, None]
+    counts = np.zeros((noise.n_classes, noise.n_classes))
+    np.add.at(counts.T, observed, true)
+    return counts
+
+
+def mixture_rows(counts: Floats) -> Floats:
+    """Counts made into rows of probabilities; a class nobody belongs to keeps its labels."""
+    totals = counts.sum(axis=1, keepdims=True)
+    rows = np.where(totals > 0, counts / np.where(totals > 0, totals, 1), np.eye(len(counts)))
+    return np.asarray(rows)

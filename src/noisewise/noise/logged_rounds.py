@@ -1,0 +1,79 @@
+"""Logs of played actions and their feedback: checked, made narrow, and scored without a round's own answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.random_projection import SparseRandomProjection
+
+from noisewise._typing import Codes, Floats
+
+WIDEST = 512  # columns; wider rows are projected, because the regression's cost grows with the square
+RIDGE = 5.0  # in units of the mean squared length of a row
+
+
+def held_out_scores(X: NDArray[Any], actions: Codes, feedback: Floats, n_classes: int, ridge: float = RIDGE) -> Floats:
+    """Ridge estimates of P(feedback = 1 | x, action) for every action, each round left out of its own score."""
+    penalty = ridge * max(float(np.einsum("ij,ij->", X, X)) / len(X), 1e-12)
+    weights = np.zeros((n_classes, X.shape[1]))
+    leverage = np.zeros(len(X))
+    for action in range(n_classes):
+        mine = np.flatnonzero(actions == action)
+        own = X[mine]
+        inverse = np.linalg.inv((own.T @ own).astype(np.float64) + penalty * np.eye(X.shape[1]))
+        weights[action] = inverse @ (feedback[mine].astype(own.dtype) @ own)
+        leverage[mine] = np.einsum("ij,ij->i", own @ inverse.astype(own.dtype), own)
+    scores = np.asarray(X @ weights.T.astype(X.dtype), dtype=np.float64)
+    return leave_one_out(scores, actions, feedback, leverage)
+
+
+def leave_one_out(scores: Floats, actions: Codes, feedback: Floats, leverage: Floats) -> Floats:
+    """Take each round's own feedback out of the score of its action (in place)."""
+    rounds = np.arange(len(actions))
+    own = np.minimum(leverage, 0.95)
+    scores[rounds, actions] = (scores[rounds, actions] - own * feedback) / (1 - own)
+    return scores
+
+
+def narrow(X: Any) -> NDArray[Any]:
+    """Rows in float32, of at most 512 columns: wider ones are projected at random, the same way every time."""
+    if X.shape[1] > WIDEST:
+        projection = SparseRandomProjection(WIDEST, random_state=0, dense_output=True)
+        X = projection.fit_transform(X)
+    dense = X.toarray() if sparse.issparse(X) else X
+    return np.ascontiguousarray(dense, dtype=np.float32)
+
+
+def check_n_classes(n_classes: Any) -> None:
+    """Refuse a number of actions that leaves nothing to choose from."""
+    if not isinstance(n_classes, int | np.integer) or n_classes < 2:
+        raise ValueError(f"n_classes is {n_classes!r}; it is a number of actions, 2 or more")
+
+
+def check_log(
+    X: Any, actions: ArrayLike, feedback: ArrayLike, probabilities: ArrayLike, n_classes: int
+) -> tuple[Any, Codes, Floats, Floats]:
+    """Refuse a log that can't be right; otherwise arrays of one length."""
+    check_n_classes(n_classes)
+    rows = X.tocsr() if sparse.issparse(X) else np.asarray(X)
+    if rows.ndim != 2 or rows.dtype.kind not in "fiub":
+        raise ValueError(f"X must be a table of numbers, one row a round; it has shape {rows.shape} and {rows.dtype}")
+    played, seen, chances = np.asarray(actions), np.asarray(feedback, float), np.asarray(probabilities, float)
+    n_rounds = rows.shape[0]
+    if n_rounds == 0 or {played.shape, seen.shape, chances.shape} != {(n_rounds,)}:
+        raise ValueError(
+            f"a log needs one action, feedback and probability per row of X, and at least one row; "
+            f"X has {n_rounds} rows, the others {played.shape}, {seen.shape}, {chances.shape}"
+        )
+    if played.dtype.kind not in "iub" or played.min() < 0 or played.max() >= n_classes:
+        raise ValueError(f"actions must be whole numbers from 0 to {n_classes - 1}")
+    if not np.isin(seen, (0.0, 1.0)).all():
+        raise ValueError("feedback must be 0 or 1 (False or True)")
+    if not ((chances > 0) & (chances <= 1)).all():
+        raise ValueError("the probability of a played action must be above 0 and at most 1")
+    if not np.isfinite(rows.data if sparse.issparse(rows) else rows).all():
+        raise ValueError("X holds NaN or infinity; drop these rounds or fill them in")
+    return rows, played.astype(np.intp), seen, chances

@@ -1,0 +1,1 @@
+"""Learners that take one round at a time, as policy x signal x rule."""

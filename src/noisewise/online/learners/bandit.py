@@ -1,0 +1,251 @@
+"""Learning from right/wrong feedback on the labels that were played."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_consistent_length
+
+from noisewise._loops import state as codes
+from noisewise._loops.state import Log
+from noisewise._typing import Floats, RandomState
+from noisewise._validation import generator, known_classes
+from noisewise.noise import FlipMatrix
+from noisewise.online.learners import streams
+from noisewise.online.learners.base import blank_log, chance_state, loops
+from noisewise.online.learners.decision import Decision, History, round_probabilities
+from noisewise.online.learners.policies import Policy, UpperConfidence
+from noisewise.online.learners.rows import refuse_endless, unusable_row
+from noisewise.online.learners.rules import Confidence, Rule
+from noisewise.online.learners.signals import FEEDBACK_SIGNALS, signal_code
+from noisewise.online.learners.validation import FeedbackLearner
+from noisewise.online.rates import tracker, weighting
+from noisewise.online.rates.feedback_table import NONE, read_answer
+from noisewise.online.rates.flip_rates import Noise, flip_rates, rates_as_noise
+from noisewise.online.rates.weighting import check_missing, learn_weighed, read_answers, run_weighed
+
+
+class BanditClassifier(FeedbackLearner):
+    """A classifier that plays a label, hears whether it was right, perhaps wrongly, and learns: policy x signal x rule.
+
+    `noisewise.online.recipes` has the named algorithms. Rows may come as numpy, CSR, pandas or polars; float32 rows are
+    learnt from in float32. There is no intercept: add a constant feature if the classes need one.
+
+    Parameters
+    ----------
+    policy : policy, default=UpperConfidence()
+        How to act on scores.
+    rule : rule, default=Confidence(0.75, C=0.125)
+        How far to move.
+    signal : {"sign", "importance", "value", "importance_rival"}, default="sign"
+        What a round says: +-1 on the played class; feedback over its probability; feedback to be regressed, corrected
+        afterwards; importance against the best other class.
+    n_classes, classes : int or list of hashables
+        How many labels, named 0, 1, ..., or the labels themselves.
+    noise : FlipMatrix over wrong (0) and right (1), or one for each class (in order, or by name in a dict), or None
+        How feedback is flipped. None: as `tracker` finds it, or no noise if there is no tracker.
+    covariance : {"diagonal", "full"}, default="diagonal"
+        Covariance of the weights of a class, for the rules that keep one.
+    scale_step : bool, default=False
+        Whether the step's limit C shrinks with the information in the feedback (C times 1 - rho0 - rho1).
+    tracker : RateTracker or another object with observe(X, actions, probabilities, feedback) and estimate(), or None
+        Unless `noise` is given, a copy is shown every `block`, classes as numbers; its estimate is the noise from then.
+    block : int, default=10_000
+        Rounds between two estimates.
+    missing : {"drop", "no", "auto"}, default="drop"
+        What no answer (None) means: nothing, "wrong", or what the rounds show it to mean (linucb only).
+    random_state : int, Generator or None
+        What the policy draws from.
+
+    Examples
+    --------
+    >>> from noisewise import FlipMatrix
+    >>> from noisewise.online.recipes import linucb
+    >>> learner = linucb(classes=["cat", "dog"], noise=FlipMatrix.binary(0.1, 0.2), random_state=0)
+    >>> decision = learner.decide([1.0, 0.5])
+    >>> decision.action, decision.probability
+    ('cat', 1.0)
+    >>> learner.learn(decision, feedback=1).predict([[1.0, 0.5]])
+    array(['cat'], dtype='<U3')
+    """
+
+    def __init__(
+        self,
+        policy: Policy | None = None,
+        rule: Rule | None = None,
+        signal: str | Callable[..., Any] = "sign",
+        n_classes: int | None = None,
+        classes: Sequence[Any] | None = None,
+        noise: Noise = None,
+        covariance: str = "diagonal",
+        scale_step: bool = False,
+        tracker: Any = None,
+        block: int = 10_000,
+        missing: str = "drop",
+        random_state: RandomState = None,
+    ) -> None:
+        self.policy = policy
+        self.rule = rule
+        self.signal = signal
+        self.n_classes = n_classes
+        self.classes = classes
+        self.noise = noise
+        self.covariance = covariance
+        self.scale_step = scale_step
+        self.tracker = tracker
+        self.block = block
+        self.missing = missing
+        self.random_state = random_state
+
+    def decide(self, x: Any, actions: Iterable[Any] | None = None) -> Decision:
+        """Play a label for one row, among `actions` if given; learns nothing yet."""
+        some = None if actions is None else self._allowed(actions)  # first, as a learner starts with the first row
+        row = self._one_row(x)
+        state, (scratch, everything) = self._state(), self._room()
+        allowed = everything if some is None else some
+        if type(row) is tuple:
+            code, best, probability = loops().decide_sparse(*state, *row, scratch, allowed)
+        else:
+            code, best, probability = loops().decide_dense(*state, row, scratch, allowed)
+        if code < 0:
+            raise unusable_row(row)
+        maker = self._maker or self._sign()
+        number = self.n_decisions_
+        self.n_decisions_ = number + 1
+        version = state.integers.item(codes.ROUNDS)
+        decision = Decision(self.classes_.item(code), probability, number, row, code, best, version, maker)
+        if type(row) is not tuple:
+            self._held = decision
+        return decision
+
+    def learn(self, decision: Decision, feedback: Any, person: Hashable | None = None) -> BanditClassifier:
+        """Learn whether a decision was right; late or out of order does not matter, twice is refused.
+
+        So is a decision of another learner, as far as both are in memory: one made before its learner was saved or
+        copied is known by its number alone, because all copies have made it.
+
+        `feedback` of None, NaN or NA says that no answer came. `person` says who answered: linucb then learns who can
+        be believed, and counts each answer by what it tells.
+        """
+        answer = read_answer(feedback, self.missing)
+        held = decision is not None and decision is self._held  # as it left this learner: no more checks are needed
+        if held:
+            row, mark = decision.features, self._check_unlearnt(decision.id)
+        else:
+            row, mark = self._check_decision(decision)
+        _, probability, _, _, code, best, _, _ = decision
+        if person is not None or self.missing == "auto" or "weigher_" in self.__dict__:
+            learn_weighed(self, row, code, answer, person)
+        elif answer != NONE:
+            self._learn_plainly(held, row, code, best, probability, answer)
+        self._mark_learnt(*mark)
+        if "tracker_" in self.__dict__ and answer != NONE:
+            streams.remember(self, streams.as_rows(row, self.n_features_in_), [code], [answer], [probability])
+        return self
+
+    def report(self, backend: str | None = None) -> Any:
+        """What is believed of the answers, as a frame: rates with intervals, counts, whether they are known and used.
+
+        By action or by person where these are told apart, in one row where a tracker follows the rates of all.
+        """
+        streams.refuse_early(self)
+        return weighting.report_frame(self, backend)
+
+    def play(self, X: Any, y: Any, noise: Noise = None, rng: RandomState = None) -> History:
+        """Play and learn from a stream with true labels `y`, whose feedback is flipped by `noise` drawn from `rng`.
+
+        The same as `decide` and `learn` row by row, in one compiled loop.
+        """
+        with self._all_or_nothing():
+            rows = self._rows(X)
+            true = self._find(y, "label")
+            check_consistent_length(rows, true)
+            flips = flip_rates(noise, self.classes_)
+            uniforms = np.zeros(0) if noise is None else generator(rng).random(len(true))
+            log = blank_log(true, flips, uniforms)
+            self._go(rows, log)
+        return History(self.classes_[log.actions], log.feedback, log.actions != true, log.probabilities)
+
+    def learn_logged(self, X: Any, actions: Any, feedback: Any, probabilities: Any) -> BanditClassifier:
+        """Learn from the log of another policy, in order; `probabilities` are those the actions were played with."""
+        with self._all_or_nothing():
+            rows = self._rows(X)
+            played, observed = self._find(actions, "action"), read_answers(feedback, self.missing)
+            check_consistent_length(rows, played, observed)
+            chances = round_probabilities(probabilities, len(observed))
+            if self.missing != "auto" and (observed == NONE).any():
+                kept = observed != NONE
+                rows, played, observed, chances = rows[kept], played[kept], observed[kept], chances[kept]
+            unknown, no_noise = np.full_like(played, -1), np.zeros((0, 2))
+            self._go(rows, Log(unknown, no_noise, np.zeros(0), played, observed, chances, given=True))
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The label with the highest score, without exploration."""
+        best = self._scores(X).argmax(axis=1)
+        return np.asarray(self.classes_[best])
+
+    def decision_function(self, X: Any) -> Floats:
+        """Score of each class, of shape (n_rows, n_classes), corrected for the noise in force."""
+        return self._scores(X)
+
+    @property
+    def noise_(self) -> FlipMatrix | list[FlipMatrix]:
+        """The feedback noise that is corrected for: one for all classes, or one for each."""
+        known = getattr(self, "flip_rates_", None)
+        return rates_as_noise(
+            flip_rates(self.noise, known_classes(self.n_classes, self.classes)) if known is None else known
+        )
+
+    def use_noise(self, noise: Noise) -> BanditClassifier:
+        """Correct for this noise from now on, and no more for what a tracker finds.
+
+        None is no noise, until a tracker that has not been replaced finds some.
+        """
+        rates = flip_rates(noise, known_classes(self.n_classes, self.classes))
+        if "weigher_" in self.__dict__ or self.missing == "auto":
+            raise ValueError("this learner finds out itself what each answer tells; it can't be told of other noise")
+        if hasattr(self, "table_"):
+            self._use_rates(rates)
+            if noise is not None:
+                streams.stop(self)
+        else:
+            self.noise = noise
+        return self
+
+    def _start(self, n_features: int, dtype: Any) -> None:
+        """Arrays for the first row; nothing is kept if a parameter is wrong."""
+        with self._all_or_nothing():
+            classes = known_classes(self.n_classes, self.classes)
+            rule = Confidence(0.75, C=0.125) if self.rule is None else self.rule
+            signal = signal_code(self.signal, FEEDBACK_SIGNALS)
+            check_missing(self.missing)
+            chance, rates = chance_state(self.random_state), flip_rates(self.noise, classes)
+            self._begin(n_features, dtype, self._policy(), rule, signal, self.covariance, rates)
+            self.reals_[codes.SCALED] = self.scale_step
+            self.classes_, self.chance_, self.n_features_in_ = classes, chance, n_features
+            self.n_decisions_, self.learnt_ = 0, np.zeros(0, dtype=np.uint8)
+            if self.missing == "auto":
+                weighting.check_regression(self)
+            if self.tracker is not None:
+                tracker.check_tracker(self.tracker, len(classes))
+                if self.noise is None:
+                    streams.start(self)
+
+    def _policy(self) -> Policy:
+        return UpperConfidence() if self.policy is None else self.policy
+
+    def _go(self, rows: Any, log: Log) -> None:
+        if self.missing == "auto":
+            refuse_endless(rows.astype(self.table_.dtype, copy=False))
+            run_weighed(self, rows, log)
+        elif hasattr(self, "weigher_"):
+            raise ValueError("this learner weighs answers by who gave them; learn from decisions, with person=")
+        elif not hasattr(self, "tracker_"):
+            self._run(rows, log)
+        else:
+            refuse_endless(rows.astype(self.table_.dtype, copy=False))
+            streams.run(self, rows, log)

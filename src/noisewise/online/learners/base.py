@@ -1,0 +1,259 @@
+"""What feedback and label learners share: their arrays, and the way from them into the compiled loops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from copy import deepcopy
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+
+from noisewise._loops import state as codes
+from noisewise._loops.state import Log, State
+from noisewise._typing import Codes, Floats, RandomState
+from noisewise._validation import generator
+from noisewise.online.learners.policies import Policy
+from noisewise.online.learners.rows import (
+    TOO_LARGE,
+    adds_up,
+    check_rows,
+    csr_parts,
+    refuse_unusable,
+    unusable_row,
+    writable,
+)
+from noisewise.online.learners.rules import Rule
+from noisewise.online.learners.signals import check_pair
+from noisewise.online.rates.flip_rates import USELESS
+
+COVARIANCES = {"diagonal": codes.DIAGONAL, "full": codes.FULL}
+
+
+@cache
+def loops() -> ModuleType:
+    """The compiled loops, imported when the first one runs."""
+    from noisewise._loops import rounds
+
+    return rounds
+
+
+class RoundLearner(BaseEstimator):
+    """Arrays of a learner that goes one round at a time; everything it has learnt is in plain attributes."""
+
+    _not_saved_: tuple[str, ...] = ("_space", "_held", "_parts")
+    _held: Any = None  # the decision made last, as long as its dense row lies scored in the room for one row
+
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """What is refused before anything is learnt leaves a learner as it was, which may be quite new."""
+        before = dict(vars(self))
+        rounds = before["integers_"][codes.ROUNDS] if "integers_" in before else 0
+        try:
+            yield
+        except Exception:
+            if "integers_" not in before or before["integers_"][codes.ROUNDS] == rounds:
+                self.__dict__ = before
+            raise
+
+    def _begin(
+        self, n_features: int, dtype: Any, policy: Policy, rule: Rule, signal: int, covariance: str, flip_rates: Floats
+    ) -> None:
+        """Allocate the arrays of a learner that knows nothing."""
+        if covariance not in COVARIANCES:
+            raise ValueError(f"covariance is {covariance!r}; it is 'diagonal' or 'full'")
+        if not isinstance(policy, Policy):
+            raise ValueError(f"policy is {policy!r:.60}; Greedy(), UniformExploration() or UpperConfidence() is needed")
+        if not isinstance(rule, Rule):
+            raise ValueError(f"rule is {rule!r:.60}; one such as Confidence() or Adaptive() is needed")
+        numbers = rule.numbers()
+        kind = COVARIANCES[covariance] if numbers.second_order else codes.IDENTITY
+        check_pair(signal, numbers.rule, rule)
+        shrink = numbers.shrink
+        if kind == codes.FULL or (signal != codes.SIGN and shrink == codes.ALONE):
+            shrink = codes.DROP  # a full one stays as it is; only one signed answer is regressed alone
+        n_classes = len(flip_rates)
+        n_columns = 2 * n_classes if signal == codes.VALUE else n_classes
+        if kind == codes.FULL:
+            dtype = np.float64  # differences of nearly equal numbers
+        kinds = [n_classes, n_columns, signal, numbers.rule, numbers.variant, kind, shrink, numbers.project]
+        self.integers_ = np.array([*kinds, 0, 0, 0], dtype=np.int64)
+        self.reals_ = np.zeros(codes.RATES + codes.PER_ACTION * n_classes)
+        settings = [policy.width_in_std, policy.share, numbers.step, numbers.phi, numbers.ridge]
+        self.reals_[: len(settings)] = settings
+        self.sigma_ = _covariances(n_features, n_classes, kind, numbers.variance)
+        self.table_ = codes.new_table(n_features, n_columns, kind, dtype, numbers.variance)
+        self.__dict__.pop("_space", None)
+        self._use_rates(flip_rates)
+
+    def _use_rates(self, flip_rates: Floats, useless: Any = False) -> None:
+        """Correct for these flip rates (rho0, rho1 of each class) from now on; useless feedback is not looked at."""
+        rho0, rho1 = flip_rates.T
+        beta = 1 - rho0 - rho1
+        useless = useless | (beta < USELESS)
+        judged_by_others = useless & ~useless.all()  # where there are some
+        self.flip_rates_ = flip_rates
+        self._rates()[...] = np.column_stack([-rho0 / beta, (1 - rho0) / beta, rho0, beta, judged_by_others])
+
+    def _rates(self) -> Floats:
+        """Numbers for each class that follow from its flip rates, a view of what the loops read."""
+        return self.reals_[codes.RATES :].reshape(-1, codes.PER_ACTION)
+
+    def _check_started(self) -> None:
+        if not hasattr(self, "table_"):
+            raise NotFittedError(f"this {type(self).__name__} has not learnt anything yet; show it rows first")
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in state.items() if name not in self._not_saved_}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        lent = "table_" in state and not state["table_"].flags.writeable  # by joblib, which maps files for reading
+        super().__setstate__(deepcopy(state) if lent else state)
+
+    def _state(self) -> State:
+        """The arrays of this moment; made anew only if one of them has been replaced, for speed row by row."""
+        own = self.__dict__
+        parts: State | None = own.get("_parts")
+        if (
+            parts is None
+            or parts[0] is not own["table_"]
+            or parts[1] is not own["sigma_"]
+            or parts[2] is not own["reals_"]
+            or parts[3] is not own["integers_"]
+            or parts[4] is not own["chance_"]
+        ):
+            parts = self._parts = State(self.table_, self.sigma_, self.reals_, self.integers_, self.chance_)
+        return parts
+
+    def _room(self) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Memory for one row, and leave to play everything: no part of what has been learnt.
+
+        Whoever takes it may write over the row that was decided last, so that row is no longer held.
+        """
+        self._held = None
+        room: tuple[NDArray[np.float64], NDArray[np.bool_]] | None = self.__dict__.get("_space")
+        if room is None:
+            everything = np.ones(self.integers_[codes.CLASSES], dtype=np.bool_)
+            room = self._space = codes.new_scratch(self.table_), everything
+        return room
+
+    def _learn_plainly(self, held: bool, row: Any, code: int, best: int, probability: float, answer: int) -> None:
+        """Learn one answer, to a row that lies scored in the room for one row if it is held."""
+        state, scratch = self._state(), self._room()[0]
+        if held:
+            loops().learn_held(*state, scratch, code, best, probability, answer)
+            return
+        if type(row) is tuple:
+            finite = loops().learn_sparse(*state, *row, scratch, code, best, probability, answer)
+        else:
+            finite = loops().learn_dense(*state, row, scratch, code, best, probability, answer)
+        if not finite:
+            raise unusable_row(row)
+
+    def _run(self, X: Any, log: Log) -> None:
+        """Play or relive all rows; if one can't be learnt from, nothing has happened."""
+        state = self._state()
+        X = X.astype(self.table_.dtype, copy=False)  # another type only where a full covariance asks for float64
+        untouched = not self.integers_[codes.ROUNDS]  # every row of the table is then still as the first
+        looked = not untouched and X.size < self.table_.size  # looking first is then cheaper than a copy to go back to
+        if looked:
+            refuse_unusable(X)
+            looked = adds_up(X)
+        kept = state.table[: 1 if untouched else None]
+        before = [] if looked else [part.copy() for part in (kept, *state[1:])]
+        if sp.issparse(X):
+            refused = loops().play_sparse(state, *csr_parts(X), log, *self._room())
+        else:
+            refused = loops().play_dense(state, writable(X), log, *self._room())
+        if refused >= 0:
+            for part, old in zip(state, before):
+                part[...] = old
+            refuse_unusable(X)
+            raise ValueError(TOO_LARGE.format(row=refused))
+
+    def _weights(self) -> NDArray[Any]:
+        """Mean weights, of shape (n_features, n_columns)."""
+        return codes.means(self.table_, int(self.integers_[codes.COLUMNS]), int(self.integers_[codes.COVARIANCE]))
+
+    def _scores(self, X: Any) -> Floats:
+        """Score of each class, corrected for the rates in force."""
+        self._check_started()
+        rows = check_rows(self, X, reset=False)
+        refuse_unusable(rows)
+        scores = np.asarray(rows @ self._weights(), dtype=np.float64)
+        n_classes = int(self.integers_[codes.CLASSES])
+        if self.integers_[codes.SIGNAL] == codes.VALUE:
+            rates = self._rates()
+            rho0, beta, useless = rates[:, codes.RHO0], rates[:, codes.BETA], rates[:, codes.USELESS] > 0
+            scores = (scores[:, :n_classes] - rho0 * scores[:, n_classes:]) / beta
+            if useless.any():
+                scores[:, useless] = (1 - np.maximum(scores[:, ~useless], 0).sum(axis=1, keepdims=True)) / useless.sum()
+        return scores
+
+    @property
+    def kinds_(self) -> NDArray[np.int64]:
+        """What the learner is, in the numbers of `_loops.state`."""
+        return self.integers_[: codes.ROUNDS]
+
+    @property
+    def counts_(self) -> NDArray[np.int64]:
+        """Rounds, updates and mistakes so far."""
+        return self.integers_[codes.ROUNDS :]
+
+    @property
+    def sums_(self) -> Floats:
+        """The running sum that turns SOBA's steps on."""
+        return self.reals_[codes.RUNNING : codes.RATES]
+
+    @property
+    def n_updates_(self) -> int:
+        """Rounds after which something moved."""
+        self._check_started()
+        return int(self.integers_[codes.UPDATES])
+
+    @property
+    def n_rounds_(self) -> int:
+        """Rounds learnt from."""
+        self._check_started()
+        return int(self.integers_[codes.ROUNDS])
+
+    @property
+    def mistakes_(self) -> int:
+        """Rounds whose label was known and was not the one predicted or played."""
+        self._check_started()
+        return int(self.integers_[codes.MISTAKES])
+
+
+def chance_state(random_state: RandomState) -> NDArray[np.uint64]:
+    """The state of numpy's SFC64 for a seed, or for a draw from another source of chance."""
+    seed = random_state
+    if not (seed is None or isinstance(seed, int | np.integer)):
+        seed = int(generator(seed).integers(2**63))
+    if seed is not None and seed < 0:
+        raise ValueError(f"random_state is {seed}; a seed is a whole number, 0 or more")
+    return np.array(np.random.SFC64(seed).state["state"]["state"], dtype=np.uint64)
+
+
+def _covariances(n_features: int, n_classes: int, kind: int, variance: float) -> Floats:
+    try:
+        return codes.new_sigma(n_features, n_classes, kind, variance)
+    except (MemoryError, ValueError):  # numpy's two ways to say that there is not so much memory
+        size = 8 * n_classes * n_features**2 / 2**30
+        raise ValueError(
+            f"a full covariance of {n_features} features for each of {n_classes} classes takes {size:,.0f} GiB of "
+            "memory, more than there is; a diagonal one would do (covariance='diagonal', as ucwl has it), or fewer "
+            "features"
+        ) from None
+
+
+def blank_log(true: Codes, noise: Floats, uniforms: Floats) -> Log:
+    """A log of a stream still to be played."""
+    n = len(true)
+    return Log(true, noise, uniforms, np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int8), np.zeros(n), given=False)

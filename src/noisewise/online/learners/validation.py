@@ -1,0 +1,142 @@
+"""How rows, labels and decisions come to a feedback learner: checked, as arrays and places among its classes."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
+from secrets import randbits
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisewise._loops import state as codes
+from noisewise._typing import Codes
+from noisewise._validation import find_actions, known_classes
+from noisewise.online.learners.base import RoundLearner
+from noisewise.online.learners.decision import NUMBERS, TRUTHS, Decision
+from noisewise.online.learners.rows import (
+    adds_up,
+    check_rows,
+    feature_names,
+    kept_row,
+    one_row,
+    refuse_other_names,
+    unusable_row,
+)
+
+
+class FeedbackLearner(RoundLearner):
+    """A learner that starts with the first row it is shown, and numbers and signs the decisions it makes.
+
+    The signature is random, so it is no part of what is saved, copied or replayed; of decisions made before one of
+    these, only the numbers are known.
+    """
+
+    _not_saved_ = (*RoundLearner._not_saved_, "_maker", "_signed_from")
+    _maker: int | None = None
+    _signed_from: int
+    n_classes: int | None
+    classes: Sequence[Any] | None
+    n_decisions_: int
+    learnt_: NDArray[np.uint8]
+
+    @abstractmethod
+    def _start(self, n_features: int, dtype: Any) -> None:
+        """Arrays for the first row; nothing is kept if a parameter is wrong."""
+
+    def _one_row(self, x: Any) -> Any:
+        if "table_" in self.__dict__:
+            if type(x) is not np.ndarray:
+                refuse_other_names(x, getattr(self, "feature_names_in_", None))
+            return one_row(x, self.n_features_in_, self.table_.dtype)
+        dtype = np.float32 if getattr(x, "dtype", None) == np.float32 else np.float64
+        row = one_row(x, None, dtype)
+        width = x.shape[-1] if isinstance(row, tuple) else len(row)
+        if not np.isfinite(row[1] if isinstance(row, tuple) else row).all():
+            raise unusable_row(row)
+        with self._all_or_nothing():
+            self._start(width, dtype)
+            row = kept_row(row, width, self.table_.dtype)
+            self._refuse_endless(row)
+        if (names := feature_names(x)) is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
+        return row
+
+    def _refuse_endless(self, row: Any) -> None:
+        """Refuse a first row whose squares are too large, as the loops would, but before anything is kept."""
+        numbers = row[1] if isinstance(row, tuple) else row
+        if self.integers_[codes.COVARIANCE] == codes.IDENTITY:
+            numbers = numbers.astype(np.float64)  # as lengths are then added up
+        if self.integers_[codes.RULE] != codes.ADDITIVE and not adds_up(numbers):
+            raise unusable_row(row)
+
+    def _rows(self, X: Any) -> Any:
+        if hasattr(self, "table_"):
+            return check_rows(self, X, reset=False, dtype=self.table_.dtype)
+        rows = check_rows(self, X, reset=True)
+        self._start(rows.shape[1], rows.dtype)
+        return rows
+
+    def _find(self, labels: Any, what: str) -> Codes:
+        return find_actions(labels, self.classes_, what).astype(np.int64, copy=False)
+
+    def _allowed(self, actions: Iterable[Any]) -> NDArray[np.bool_]:
+        classes = self.classes_ if "classes_" in self.__dict__ else known_classes(self.n_classes, self.classes)
+        given = getattr(actions, "tolist", lambda: actions)()
+        if isinstance(given, str) or not isinstance(given, Iterable):
+            raise ValueError(f"actions is {given!r}; a list of actions is needed, such as [{given!r}]")
+        labels = np.fromiter(given, dtype=object)  # one by one, whatever they are
+        if any(isinstance(label, TRUTHS) for label in labels) and not any(isinstance(one, TRUTHS) for one in classes):
+            raise ValueError("actions holds True and False; it lists the actions that may be played, and is not a mask")
+        allowed = np.zeros(len(classes), dtype=np.bool_)
+        allowed[find_actions(labels, classes)] = True
+        if not allowed.any():
+            raise ValueError("actions is empty; at least one action must be allowed")
+        return allowed
+
+    def _sign(self) -> int:
+        """A number for the decisions from now on, which no other learner has."""
+        self._maker, self._signed_from = 1 + randbits(52), self.n_decisions_  # as JSON and float64 keep it
+        return self._maker
+
+    def _check_decision(self, decision: Decision) -> tuple[Any, tuple[int, int]]:
+        """Refuse a decision that is not this learner's, has been damaged where it was kept, or has been learnt.
+
+        Those that carry no maker, or were made before the learner was saved or copied, are known by their number alone.
+        Returned are its row and what will mark it as learnt: a place among the bytes of `learnt_`, and the byte with
+        its bit.
+        """
+        if not isinstance(decision, Decision):
+            raise ValueError(f"learn takes the Decision that decide returned, not {decision!r:.60}")
+        action, probability, number, row, code, best, _, maker = decision
+        for name, whole in (("id", number), ("code", code), ("best", best)):
+            if not isinstance(whole, int | np.integer):
+                raise ValueError(f"the decision's {name} is {whole!r}, not a whole number; keep decisions as they are")
+        if "table_" not in self.__dict__ or not 0 <= number < self.n_decisions_:
+            raise ValueError(f"decision {number!r} was not made by this learner")
+        if self._maker is not None and number >= self._signed_from and maker not in (None, self._maker):
+            raise ValueError(f"decision {number} was made by another learner, or by another copy of this one")
+        if not 0 <= code < len(self.classes_) or self.classes_.item(code) != action:
+            find_actions([action], self.classes_)
+            raise ValueError(f"the action {action!r} is not class number {code}; keep decisions as they are")
+        if not 0 <= best < len(self.classes_):  # the loops would write where it points
+            raise ValueError(f"the best action {best!r} is not the place of a class; keep decisions as they are")
+        if not isinstance(probability, NUMBERS) or not 0 < probability <= 1:
+            raise ValueError(f"a probability is {probability!r}; what was played had one above 0 and at most 1")
+        return kept_row(row, self.n_features_in_, self.table_.dtype), self._check_unlearnt(number)
+
+    def _check_unlearnt(self, number: int) -> tuple[int, int]:
+        """Refuse the number of a decision that has been learnt; what will mark it, as of `_check_decision`."""
+        place, bit, learnt = number >> 3, 1 << (number & 7), self.learnt_
+        byte = learnt.item(place) if place < len(learnt) else 0
+        if byte & bit:
+            raise ValueError(f"decision {number} has been learnt from already; each counts once")
+        return place, byte | bit
+
+    def _mark_learnt(self, place: int, byte: int) -> None:
+        """Keep a byte of marks; there are more of them as decisions are made."""
+        if place >= len(self.learnt_):
+            more = np.zeros(max(64, self.n_decisions_ // 4) - len(self.learnt_), dtype=np.uint8)
+            self.learnt_ = np.concatenate([self.learnt_, more])
+        self.learnt_[place] = byte

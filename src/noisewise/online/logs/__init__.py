@@ -1,0 +1,1 @@
+"""Logged feedback, and the file formats it comes in."""

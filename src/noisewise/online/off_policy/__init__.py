@@ -1,0 +1,1 @@
+"""The value of another policy, from the log of the one that played."""

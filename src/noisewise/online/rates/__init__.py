@@ -1,0 +1,1 @@
+"""Flip rates of feedback: estimated, tracked, per action and per annotator."""

@@ -1,0 +1,162 @@
+"""NREst (Agarwal & Manwani, Algorithm 3): flip rates of feedback from a network's scores of perfect examples."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+from scipy.stats import t as student
+from sklearn.base import clone
+from sklearn.neural_network import MLPClassifier
+
+from noisewise._typing import Floats
+from noisewise._validation import check_number
+from noisewise.noise import anchor_scores
+from noisewise.noise.feedback_rates import LEAST_SIGNAL, RateEstimate, clipped_estimate
+from noisewise.noise.logged_rounds import check_log, check_n_classes
+from noisewise.online.rates.refit import PlainState
+
+PRINTED_QUANTILE = 0.89
+UNTOLD = (
+    "the rates are not identified: the classifier hardly tells right actions from wrong ones, for want of rounds, of "
+    "truth in the answers, or of a way to see x and the action together, which a linear model does not have"
+)
+LEAST_ANSWERS = 10  # of each kind: fewer can't be divided into those to learn from and those to stop by
+
+
+class NREst(PlainState):
+    """Flip rates of right/wrong feedback, by any classifier that learns P(seen as right | x, action).
+
+    The best example of each class has a score of 1 - rho1 for its own class and of rho0 for the others. Every action
+    is scored for every x, played or not; over played actions only, as in the paper (``counterfactual=False``), the
+    rates of a player who is right in nine of ten rounds come out singular. `rates_from_moments` and `RateTracker`
+    are faster and closer wherever the probabilities of the actions are known.
+
+    Parameters
+    ----------
+    n_classes : int
+        Number of actions.
+    classifier : classifier with predict_proba, optional
+        Learns the feedback from rows of x and the one-hot action. Default: a scikit-learn network of two layers of 128;
+        `PrintedNetwork` is the paper's (extra ``torch``). Each estimate trains it anew, going over the block as often
+        as it improves: for ten thousand rounds that takes many seconds, on a busy machine a minute or more. Trees, as
+        in the example, take a tenth of that or less and lie further off; gradient boosting lies between them. A linear
+        model or naive Bayes will not do: which action is right depends on x, and they add up what x and the action say.
+    quantile : float, optional
+        How typical the examples are that stand for a class. Default: the middle of each class's share of the rounds,
+        and 0.89 of the played rounds if not counterfactual.
+    counterfactual : bool, default=True
+        Whether actions that were not played are scored too.
+    random_state : int, optional
+
+    Examples
+    --------
+    >>> from sklearn.ensemble import ExtraTreesClassifier
+    >>> from noisewise.noise import FlipMatrix
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(3, size=3000)
+    >>> X = np.eye(3)[y] + rng.normal(scale=0.1, size=(3000, 3))
+    >>> actions = rng.integers(3, size=3000)
+    >>> feedback = FlipMatrix.binary(0.1, 0.3).corrupt((actions == y).astype(int), rng)
+    >>> nrest = NREst(3, ExtraTreesClassifier(50, min_samples_leaf=50, random_state=0))
+    >>> nrest.observe(X, actions, np.full(3000, 1 / 3), feedback)
+    >>> rates = nrest.estimate()
+    >>> abs(rates.false_positive - 0.1) < 0.05, abs(rates.false_negative - 0.3) < 0.05
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        n_classes: int,
+        classifier: Any = None,
+        quantile: float | None = None,
+        counterfactual: bool = True,
+        random_state: int | None = 0,
+    ) -> None:
+        check_n_classes(n_classes)
+        able = all(hasattr(classifier, name) for name in ("get_params", "predict_proba"))
+        if classifier is not None and (not able or isinstance(classifier, type)):
+            raise ValueError(f"classifier is {classifier!r:.60}; one with predict_proba is needed, such as a network")
+        if quantile is not None:
+            check_number("quantile", quantile, lambda share: 0 < share <= 1, "it must lie above 0 and at most at 1")
+        self.n_classes = n_classes
+        self.classifier = classifier
+        self.quantile = quantile
+        self.counterfactual = counterfactual
+        self.random_state = random_state
+        self.rows = np.zeros((0, 0))
+        self.played = np.zeros(0, dtype=np.intp)
+        self.seen = np.zeros(0)
+
+    def observe(self, X: Any, actions: ArrayLike, probabilities: ArrayLike, feedback: ArrayLike) -> None:
+        """Take in the rounds of a block; those of the block before are forgotten, as in RCINE."""
+        rows, played, seen, _ = check_log(X, actions, feedback, probabilities, self.n_classes)
+        dense = rows.toarray() if sparse.issparse(rows) else rows
+        lengths = np.maximum(np.linalg.norm(dense, axis=1, keepdims=True), 1e-12)
+        self.rows, self.played, self.seen = dense / lengths, played, seen
+
+    def estimate(self) -> RateEstimate:
+        """Train on the block, find its perfect examples, and read off both rates.
+
+        The intervals are as wide as the rates of single classes lie apart: these share what the classifier gets wrong,
+        so that their mean is no surer. What is the same for all of them can't be seen: a classifier that learns little
+        gives narrow intervals about wrong rates. Where it tells right actions from wrong ones hardly at all, the rates
+        are not identified. The paper's rule, one number for all, has no intervals.
+        """
+        if len(self.seen) == 0:
+            raise ValueError("no rounds observed yet; call `observe` first")
+        rarer = int(min(self.seen.sum(), (1 - self.seen).sum()))
+        if rarer < LEAST_ANSWERS:
+            most = "all feedback of the block is the same" if rarer == 0 else f"{rarer} answers of the block differ"
+            reason = f"the rates are not identified: {most}; {LEAST_ANSWERS} of each kind are needed"
+            return clipped_estimate((0.0, 0.0), ((0.0, 1.0), (0.0, 1.0)), float(len(self.seen)), 0, reason)
+        classifier = self._network()
+        classifier.fit(_pairs(self.rows, self.played, self.n_classes), self.seen.astype(np.int64))
+        if not self.counterfactual:
+            return self._from_played(_score(classifier, _pairs(self.rows, self.played, self.n_classes)))
+        n_rounds = len(self.rows)
+        pairs = (_pairs(self.rows, np.full(n_rounds, action), self.n_classes) for action in range(self.n_classes))
+        scores = np.column_stack([_score(classifier, rows) for rows in pairs])
+        anchors = np.mean([anchor_scores(scores, quantile) for quantile in self._quantiles()], axis=0)
+        right = np.diag(anchors)
+        wrong = (anchors.sum(axis=1) - right) / (self.n_classes - 1)
+        (rho0, near0), (rho1, near1) = _mean_and_interval(wrong), _mean_and_interval(1 - right)
+        reason = "" if rho0 + rho1 <= 1 - LEAST_SIGNAL else UNTOLD
+        near = ((0.0, 1.0), (0.0, 1.0)) if reason else (near0, near1)
+        return clipped_estimate((rho0, rho1), near, float(len(self.seen)), self.n_classes, reason)
+
+    def _from_played(self, scores: Floats) -> RateEstimate:
+        quantile = PRINTED_QUANTILE if self.quantile is None else self.quantile
+        wrong, right = np.quantile(scores, [1 - quantile, quantile])
+        return clipped_estimate(
+            (float(wrong), float(1 - right)), ((0.0, 1.0), (0.0, 1.0)), float(len(scores)), len(scores)
+        )
+
+    def _quantiles(self) -> Floats:
+        if self.quantile is not None:
+            return np.array([self.quantile])
+        return 1 - np.linspace(0.3, 0.7, 9) / self.n_classes  # one example is chance; nine about the middle are not
+
+    def _network(self) -> Any:
+        if self.classifier is not None:
+            return clone(self.classifier)
+        return MLPClassifier(
+            (128, 128), batch_size=128, early_stopping=True, n_iter_no_change=5, random_state=self.random_state
+        )
+
+
+def _pairs(rows: Floats, actions: Any, n_classes: int) -> Floats:
+    """Rows of x followed by the action, one-hot."""
+    return np.hstack([rows, np.eye(n_classes)[actions]])
+
+
+def _score(classifier: Any, pairs: Floats) -> Floats:
+    return np.asarray(classifier.predict_proba(pairs)[:, 1], dtype=np.float64)
+
+
+def _mean_and_interval(values: Floats) -> tuple[float, tuple[float, float]]:
+    mean = float(np.clip(values.mean(), 0, 1))
+    half = float(student.ppf(0.975, len(values) - 1) * values.std(ddof=1))
+    return mean, (max(mean - half, 0.0), min(mean + half, 1.0))

@@ -1,0 +1,80 @@
+"""Sources of chance, so that a loaded model draws the very numbers the saved one would have drawn."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+
+from noisewise.persistence.tree import Codec, Node, Reader, Writer
+
+BITS: dict[str, Any] = {
+    "PCG64": np.random.PCG64,
+    "PCG64DXSM": np.random.PCG64DXSM,
+    "MT19937": np.random.MT19937,
+    "Philox": np.random.Philox,
+    "SFC64": np.random.SFC64,
+}
+MT19937_WORDS, PHILOX_WORDS = 624, 4
+
+
+def _write_seeds(seeds: np.random.SeedSequence, writer: Writer, path: str) -> dict[str, Node]:
+    parts = {"entropy": seeds.entropy, "spawn_key": tuple(seeds.spawn_key), "pool_size": seeds.pool_size}
+    return {"parts": writer.write({**parts, "n_children_spawned": seeds.n_children_spawned}, path)}
+
+
+def _read_seeds(node: dict[str, Node], reader: Reader) -> np.random.SeedSequence:
+    return np.random.SeedSequence(**reader.read(node["parts"]))
+
+
+def _write_bits(bits: np.random.BitGenerator, writer: Writer, path: str) -> dict[str, Node]:
+    seeds = bits.seed_seq if type(bits.seed_seq) is np.random.SeedSequence else None
+    state = writer.write(bits.state, f"{path}.state")
+    return {"type": type(bits).__name__, "state": state, "seeds": writer.write(seeds, f"{path}.seed_seq")}
+
+
+def _read_bits(node: dict[str, Node], reader: Reader) -> np.random.BitGenerator:
+    state = reader.read(node["state"])
+    bits = BITS[node["type"]](reader.read(node["seeds"]))
+    bits.state = _checked(state)
+    return cast(np.random.BitGenerator, bits)
+
+
+def _write_generator(rng: np.random.Generator, writer: Writer, path: str) -> dict[str, Node]:
+    return {"bits": writer.write(rng.bit_generator, f"{path}.bit_generator")}
+
+
+def _read_generator(node: dict[str, Node], reader: Reader) -> np.random.Generator:
+    return np.random.Generator(reader.read(node["bits"]))
+
+
+def _write_random_state(rng: np.random.RandomState, writer: Writer, path: str) -> dict[str, Node]:
+    return {"state": writer.write(rng.get_state(legacy=False), f"{path}.state")}
+
+
+def _read_random_state(node: dict[str, Node], reader: Reader) -> np.random.RandomState:
+    state = reader.read(node["state"])
+    rng = np.random.RandomState(BITS[state["bit_generator"]](0))
+    rng.set_state(_checked(state))
+    return rng
+
+
+def _checked(state: dict[str, Any]) -> dict[str, Any]:
+    """Refuse a place outside the words of the state, which numpy's compiled code would read all the same."""
+    place, words = 0, 0
+    if state["bit_generator"] == "MT19937":
+        place, words = state["state"]["pos"], MT19937_WORDS
+    elif state["bit_generator"] == "Philox":
+        place, words = state["buffer_pos"], PHILOX_WORDS
+    if not 0 <= place <= words:
+        raise ValueError(f"a random generator stands at word {place} of {words}")
+    return state
+
+
+CODECS: dict[type, Codec] = {
+    np.random.SeedSequence: Codec("seed sequence", _write_seeds, _read_seeds),
+    np.random.Generator: Codec("generator", _write_generator, _read_generator),
+    np.random.RandomState: Codec("random state", _write_random_state, _read_random_state),
+}
+BIT_GENERATOR = Codec("bit generator", _write_bits, _read_bits)
+CODECS.update(dict.fromkeys(BITS.values(), BIT_GENERATOR))

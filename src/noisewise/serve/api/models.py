@@ -1,0 +1,76 @@
+"""Calls that make models and tell about them."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Path, Request, Response
+
+from noisewise.serve.api.responses import ModelList, ModelReport, ModelSummary, PeopleReport, PointList
+from noisewise.serve.api.schemas import NAME, ModelSpec
+from noisewise.serve.models.report import people_of, report, summary
+from noisewise.serve.models.service import Service
+
+router = APIRouter(tags=["models"])
+ModelName = Annotated[str, Path(pattern=NAME, description="Letters, digits, and _ . - after the first.")]
+
+
+def service_of(request: Request) -> Service:
+    """The service behind a request."""
+    found: Service = request.app.state.service
+    return found
+
+
+@router.put("/models/{name}", response_model=ModelSummary, responses={201: {"model": ModelSummary}})
+async def make_model(name: ModelName, spec: ModelSpec, request: Request, response: Response) -> Any:
+    """Make a model; the same again changes nothing, another one under the same name is refused."""
+    service = service_of(request)
+    model, new = await service.create(name, spec)
+    response.status_code = 201 if new else 200
+    return summary(model, service.counts)
+
+
+@router.get("/models", response_model=ModelList)
+async def list_models(request: Request) -> Any:
+    """The headline numbers of all models."""
+    service = service_of(request)
+    return {"models": [summary(model, service.counts) for model in await service.all_models()]}
+
+
+@router.get("/models/{name}", response_model=ModelReport)
+async def show_model(name: ModelName, request: Request) -> Any:
+    """All that is known about a model: accuracy, noise, weights by feature, exploration, people, counts."""
+    service = service_of(request)
+    model = await service.model(name)
+    return await asyncio.to_thread(report, model, service.counts)
+
+
+@router.get("/models/{name}/history", response_model=PointList)
+async def show_history(name: ModelName, request: Request) -> Any:
+    """The learning curve: how often the model was right in stretches of its log, as heard and corrected for noise."""
+    model = await service_of(request).model(name)
+    return {"points": model.progress.history()}
+
+
+@router.get("/models/{name}/people", response_model=PeopleReport)
+async def show_people(name: ModelName, request: Request) -> Any:
+    """Who can be believed: flip rates of each person with intervals, those with most answers first."""
+    model = await service_of(request).model(name)
+    return {"people": people_of(model)}
+
+
+@router.get(
+    "/models/{name}/file",
+    response_class=Response,
+    responses={200: {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}},
+)
+async def download_model(name: ModelName, request: Request) -> Response:
+    """The model as a data-only file, which `noisewise.load` reads."""
+    model = await service_of(request).model(name)
+    data = await asyncio.to_thread(model.model_file)
+    return Response(
+        data,
+        media_type="application/octet-stream",
+        headers={"Content-Disposition": f'attachment; filename="{name}.nw"', "Noisewise-Position": str(model.position)},
+    )

@@ -1,0 +1,82 @@
+"""The web application: the calls, the page, and what guards and watches them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.responses import FileResponse
+from fastapi.staticfiles import StaticFiles
+from prometheus_client import CollectorRegistry
+
+import noisewise
+from noisewise.serve.api import decisions, export, models, monitoring, personalizer
+from noisewise.serve.api.fast_path import FastLane
+from noisewise.serve.api.problems import answer_problems, describe_problems
+from noisewise.serve.api.security import Guard
+from noisewise.serve.models.service import Service
+from noisewise.serve.page import teach
+from noisewise.serve.page.demo import run_demo
+from noisewise.serve.settings import Settings
+
+STATIC = Path(__file__).parent / "page" / "static"
+ROUTERS = (models, decisions, export, personalizer, teach, monitoring)
+
+
+def create_app(settings: Settings | None = None) -> FastAPI:
+    """The decision service as an application that any ASGI server runs."""
+    chosen = settings or Settings()
+    registry = CollectorRegistry()
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        service = Service(chosen)
+        app.state.service, app.state.registry = service, registry
+        registry.register(monitoring.ServiceNumbers(service))
+        demo: asyncio.Task[None] | None = None
+        try:
+            await asyncio.to_thread(service.start, asyncio.get_running_loop())
+            if chosen.demo:
+                demo = asyncio.create_task(run_demo(service))
+            yield
+        except ValueError as error:
+            app.state.refusal = str(error)  # for who started the process; the server only says that it failed
+            raise
+        finally:
+            if demo is not None:
+                demo.cancel()
+                with suppress(asyncio.CancelledError):
+                    await demo
+            await service.close()
+
+    app = FastAPI(
+        title="noisewise",
+        version=noisewise.__version__,
+        description="Decisions that learn from right/wrong feedback that may itself be wrong.",
+        lifespan=lifespan,
+        docs_url=None,  # its page loads scripts from elsewhere
+        redoc_url=None,
+    )
+    for part in ROUTERS:
+        app.include_router(part.router)
+    if (STATIC / "index.html").exists():
+        app.mount("/static", StaticFiles(directory=STATIC), name="static")
+
+        @app.get("/", include_in_schema=False)
+        async def page() -> FileResponse:
+            return FileResponse(STATIC / "index.html")
+
+    answer_problems(app)
+    app.add_middleware(FastLane, settings=chosen)
+    app.add_middleware(Guard, settings=chosen)
+    app.add_middleware(monitoring.Observer, registry=registry)  # outermost: refusals are counted too
+
+    def openapi() -> dict[str, Any]:
+        return describe_problems(app)
+
+    app.openapi = openapi  # type: ignore[method-assign]
+    return app

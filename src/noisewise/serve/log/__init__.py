@@ -1,0 +1,1 @@
+"""The event log: store, events, group commit, locks, export."""

@@ -1,0 +1,226 @@
+"""The log and what follows from it, in SQLite or PostgreSQL; the log is written by one transaction after the other."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import sqlalchemy as sa
+
+from noisewise.serve.log.events import ANSWER, DECISION, Event
+
+WRITER, LEARNER = 0x6E6F6973, 0x77697365  # advisory locks of PostgreSQL
+CHUNKS = (64, 16, 4, 1)  # rows of one insert: few different statements, so that each is prepared once
+SHEDDING = 500  # most identifiers in one question
+
+metadata = sa.MetaData()
+models = sa.Table(
+    "models",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("name", sa.Text, unique=True, nullable=False),
+    sa.Column("spec", sa.Text, nullable=False),
+    sa.Column("time", sa.Double, nullable=False),
+)
+events = sa.Table(
+    "events",
+    metadata,
+    sa.Column("position", sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True, autoincrement=False),
+    sa.Column("model", sa.Integer, nullable=False),
+    sa.Column("kind", sa.SmallInteger, nullable=False),
+    sa.Column("decision_id", sa.Text, nullable=False),
+    sa.Column("time", sa.Double, nullable=False),
+    sa.Column("number", sa.BigInteger),
+    sa.Column("code", sa.Integer),
+    sa.Column("best", sa.Integer),
+    sa.Column("probability", sa.Double),
+    sa.Column("draw", sa.Double),
+    sa.Column("version", sa.BigInteger),
+    sa.Column("features", sa.LargeBinary),
+    sa.Column("scores", sa.LargeBinary),
+    sa.Column("allowed", sa.Text),
+    sa.Column("active", sa.SmallInteger),
+    sa.Column("answer", sa.SmallInteger),
+    sa.Column("person", sa.Text),
+    sa.Column("source", sa.SmallInteger),
+    sa.Index("one_of_each_kind", "decision_id", "model", "kind", unique=True),
+)
+snapshots = sa.Table(
+    "snapshots",
+    metadata,
+    sa.Column("model", sa.Integer, primary_key=True),
+    sa.Column("position", sa.BigInteger, primary_key=True),
+    sa.Column("data", sa.LargeBinary, nullable=False),
+)
+
+
+class Store:
+    """The tables of a service, at an address such as sqlite:///noisewise.db or postgresql://host/name."""
+
+    def __init__(self, url: str) -> None:
+        address = sa.make_url(url.replace("postgresql://", "postgresql+psycopg://", 1))
+        self.sqlite = address.get_backend_name() == "sqlite"
+        self.path = address.database
+        if not self.sqlite and address.get_backend_name() != "postgresql":
+            raise ValueError(f"the store {url!r} is not known; sqlite:///file and postgresql://host/name are")
+        if self.sqlite and not self.path:
+            raise ValueError("the store needs a file, e.g. sqlite:///noisewise.db: decisions must outlive the process")
+        options: dict[str, Any] = {} if self.sqlite else {"pool_size": 8, "pool_pre_ping": True}
+        self.engine = sa.create_engine(address, **options)
+        if self.sqlite:
+            sa.event.listen(self.engine, "connect", _prepare_sqlite)
+            sa.event.listen(self.engine, "begin", _begin_sqlite)
+        mark = "?" if self.sqlite else "%s"
+        columns, places = ", ".join(Event._fields), ", ".join([mark] * len(Event._fields))
+        self._insert = {n: f"INSERT INTO events ({columns}) VALUES " + ", ".join([f"({places})"] * n) for n in CHUNKS}
+
+    def create(self) -> None:
+        """Make the tables where they are not there yet; several processes may do so at once."""
+        with self.writing() as connection:
+            metadata.create_all(connection)
+
+    def close(self) -> None:
+        """Let go of all connections."""
+        self.engine.dispose()
+
+    @contextmanager
+    def writing(self) -> Iterator[sa.Connection]:
+        """A transaction that no other writer overlaps, so that positions are in the order of commits."""
+        connection, transaction = self.begin()
+        with connection, transaction:
+            yield connection
+
+    def begin(self) -> tuple[sa.Connection, sa.RootTransaction]:
+        """The same, to be committed and closed by the caller."""
+        connection = self.engine.connect().execution_options(noisewise_writes=True)
+        try:
+            transaction = connection.begin()
+            if not self.sqlite:
+                connection.exec_driver_sql("SELECT pg_advisory_xact_lock(%s)", (WRITER,))
+        except BaseException:
+            connection.close()
+            raise
+        return connection, transaction
+
+    def append(self, connection: sa.Connection, rows: Sequence[Event]) -> None:
+        """Add rows to the log within a transaction: as few statements as possible, each of one step."""
+        start = 0
+        for size in CHUNKS:
+            while len(rows) - start >= size:
+                values = tuple(value for row in rows[start : start + size] for value in row)
+                connection.exec_driver_sql(self._insert[size], values)
+                start += size
+
+    def last_position(self, connection: sa.Connection) -> int:
+        """Position of the last row of the log; 0 if it is empty."""
+        return connection.execute(sa.select(sa.func.max(events.c.position))).scalar() or 0
+
+    def numbers(self, connection: sa.Connection, after: int) -> dict[int, int]:
+        """Number of the last decision of each model that decided after a position."""
+        made = sa.select(events.c.model, sa.func.max(events.c.number)).where(events.c.position > after)
+        found = connection.execute(made.where(events.c.kind == DECISION).group_by(events.c.model))
+        return {row[0]: row[1] for row in found}
+
+    def named(self, connection: sa.Connection, ids: Iterable[str]) -> list[Event]:
+        """All rows of the log about these decisions."""
+        wanted, rows = list(ids), []
+        for start in range(0, len(wanted), SHEDDING):
+            asked = sa.select(events).where(events.c.decision_id.in_(wanted[start : start + SHEDDING]))
+            rows += [Event._make(row) for row in connection.execute(asked)]
+        return rows
+
+    def about(self, ids: Iterable[str]) -> list[Event]:
+        """The same outside of a transaction that writes."""
+        with self.engine.begin() as connection:
+            return self.named(connection, ids)
+
+    def read(self, after: int = 0, limit: int = 1000, model: int | None = None) -> list[Event]:
+        """Rows of the log after a position, in order."""
+        asked = sa.select(events).where(events.c.position > after).order_by(events.c.position).limit(limit)
+        if model is not None:
+            asked = asked.where(events.c.model == model)
+        with self.engine.begin() as connection:
+            return [Event._make(row) for row in connection.execute(asked)]
+
+    def unanswered(self, model: int, after: int, before: float, limit: int = 500) -> list[tuple[Event, bool]]:
+        """Decisions made after a position and before a time, in order, and whether they have an answer."""
+        answers = events.alias()
+        same = (answers.c.model == events.c.model) & (answers.c.decision_id == events.c.decision_id)
+        asked = (
+            sa.select(events, answers.c.position)
+            .outerjoin(answers, same & (answers.c.kind == ANSWER))
+            .where(events.c.position > after, events.c.model == model, events.c.kind == DECISION)
+            .where(events.c.time < before)
+            .order_by(events.c.position)
+            .limit(limit)
+        )
+        with self.engine.begin() as connection:
+            return [(Event._make(row[:-1]), row[-1] is not None) for row in connection.execute(asked)]
+
+    def add_model(self, name: str, spec: str) -> tuple[int, str]:
+        """Number and description of the model with this name, which is made if there is none."""
+        with self.writing() as connection:
+            asked = sa.select(models.c.id, models.c.spec).where(models.c.name == name)
+            found = connection.execute(asked).first()
+            if found is None:
+                connection.execute(models.insert().values(name=name, spec=spec, time=time.time()))
+                found = connection.execute(asked).one()
+            return found.id, found.spec
+
+    def models(self) -> list[tuple[int, str, str]]:
+        """Number, name and description of all models."""
+        with self.engine.begin() as connection:
+            asked = sa.select(models.c.id, models.c.name, models.c.spec).order_by(models.c.id)
+            return [(row.id, row.name, row.spec) for row in connection.execute(asked)]
+
+    def add_snapshot(self, model: int, position: int, data: bytes) -> None:
+        """Keep the state of a model after a position, and the one before it."""
+        with self.writing() as connection:
+            older = sa.select(snapshots.c.position).where(snapshots.c.model == model)
+            kept = sorted(connection.execute(older).scalars())[-1:]
+            gone = snapshots.c.position.not_in(kept)
+            connection.execute(snapshots.delete().where(snapshots.c.model == model, gone))
+            if position not in kept:
+                connection.execute(snapshots.insert().values(model=model, position=position, data=data))
+
+    def snapshot_positions(self) -> dict[int, int]:
+        """Position of the newest state of each model."""
+        with self.engine.begin() as connection:
+            asked = sa.select(snapshots.c.model, sa.func.max(snapshots.c.position)).group_by(snapshots.c.model)
+            return {row[0]: row[1] for row in connection.execute(asked)}
+
+    def snapshots(self, model: int) -> Iterator[bytes]:
+        """States of a model, the newest first."""
+        with self.engine.begin() as connection:
+            asked = sa.select(snapshots.c.data).where(snapshots.c.model == model)
+            yield from connection.execute(asked.order_by(snapshots.c.position.desc())).scalars()
+
+    def check(self) -> None:
+        """Raise if the store can't be reached."""
+        with self.engine.begin() as connection:
+            connection.execute(sa.select(sa.literal(1)))
+
+
+def _prepare_sqlite(connection: Any, _record: Any) -> None:
+    connection.isolation_level = None  # transactions begin where we say so
+    for pragma in ("busy_timeout = 20000", "journal_mode = WAL", "synchronous = FULL"):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _begin_sqlite(connection: sa.Connection) -> None:
+    writes = connection.get_execution_options().get("noisewise_writes")
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def check_store(url: str) -> None:
+    """Refuse, in a sentence, an address where no log can be kept."""
+    store = Store(url)
+    try:
+        store.create()
+    except sa.exc.SQLAlchemyError as error:
+        reason = str(getattr(error, "orig", None) or error).splitlines()[0]
+        raise ValueError(f"the store {sa.make_url(url).render_as_string()} can't be used: {reason}") from None
+    finally:
+        store.close()

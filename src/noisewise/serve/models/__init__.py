@@ -1,0 +1,1 @@
+"""Served models: state, learner, decisions, reports."""

@@ -1,0 +1,96 @@
+"""From a model's description to a learner that has seen nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from noisewise.noise import FlipMatrix
+from noisewise.online import BanditClassifier, UniformExploration, recipes
+from noisewise.serve.api.schemas import MOST_BYTES, ModelSpec, Rates
+
+ESTIMATED = {
+    "linucb": "linucb",
+    "ucwl": "corrected_ucwl",
+    "corrected_ucwl": "corrected_ucwl",
+    "banditron": "rcine",
+    "rcnbf": "rcine",
+    "rcine": "rcine",
+}
+TRACKS = ("corrected_ucwl", "rcine")  # recipes that estimate the noise by themselves
+
+
+def new_learner(spec: ModelSpec) -> BanditClassifier:
+    """A learner for a model's description, with all its arrays; what can't be combined is refused.
+
+    >>> spec = ModelSpec(actions=["tea", "coffee"], features={"count": 3}, recipe="ucwl")
+    >>> new_learner(spec).classes_.tolist()
+    ['tea', 'coffee']
+    """
+    options: dict[str, Any] = spec.options.model_dump(exclude_none=True)
+    recipe: str = spec.recipe
+    if spec.noise == "estimate":
+        if recipe not in ESTIMATED:
+            raise ValueError(f"noise can't be estimated with {recipe}; it can with {', '.join(ESTIMATED)}")
+        recipe = ESTIMATED[recipe]
+        if recipe == "linucb":
+            options["rates"] = "action"
+    elif spec.noise is not None:
+        options["noise"] = _flips(spec.noise)
+    elif recipe in TRACKS:
+        raise ValueError(f'{recipe} corrects for noise: give its rates, or noise="estimate"')
+    if recipe == "linucb":
+        options["missing"] = spec.missing
+    elif spec.missing == "auto" or spec.people:
+        raise ValueError(f"people and missing='auto' need the recipe linucb; this is {recipe}")
+    if spec.people and spec.missing == "auto":
+        raise ValueError(
+            'missing=\'auto\' reads answers alike, whoever gave them; with people, "drop" or "no" is needed'
+        )
+    if (spec.people or spec.missing == "auto") and (spec.noise is not None or options.get("covariance") == "diagonal"):
+        raise ValueError("people and missing='auto' need noise=null and a full covariance: they find the noise")
+    _check_size(spec, recipe, options.get("covariance"))
+    try:
+        learner: BanditClassifier = getattr(recipes, recipe)(
+            classes=list(spec.actions), random_state=spec.seed, **options
+        )
+    except TypeError as error:
+        raise ValueError(f"{recipe} does not take all of these options: {error}") from None
+    if recipe != "linucb":
+        learner.missing = spec.missing
+    if spec.exploration is not None:
+        learner.policy = _exploring(learner.policy, spec.exploration)
+    learner._start(spec.features.width, np.float64)
+    return learner
+
+
+def kept_learner(spec: ModelSpec) -> BanditClassifier:
+    """The same for a model that is in the store already, and may be older than what is refused today.
+
+    With people, missing="auto" once passed over answers that did not come, and its log still says so.
+    """
+    as_before = {"missing": "drop"} if spec.people and spec.missing == "auto" else {}
+    return new_learner(spec.model_copy(update=as_before))
+
+
+def _flips(noise: Rates | list[Rates]) -> Any:
+    if isinstance(noise, list):
+        return [FlipMatrix.binary(one.false_positive, one.false_negative) for one in noise]
+    return FlipMatrix.binary(noise.false_positive, noise.false_negative)
+
+
+def _exploring(policy: Any, share: float) -> Any:
+    if isinstance(policy, UniformExploration):
+        return UniformExploration(share)
+    return replace(policy, exploration=share, first_exploration=None)
+
+
+def _check_size(spec: ModelSpec, recipe: str, covariance: str | None) -> None:
+    full = (covariance or ("full" if recipe == "linucb" else "diagonal")) == "full"
+    width, actions = spec.features.width, len(spec.actions)
+    size = 8 * actions * width * (width if full else 4)
+    if size > MOST_BYTES:
+        hint = '; options {"covariance": "diagonal"} or fewer features would do' if full else ""
+        raise ValueError(f"{actions} actions with {width} features need {size / 1e6:,.0f} MB{hint}")

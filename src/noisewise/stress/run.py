@@ -1,0 +1,164 @@
+"""Which methods stand noise: more and more of it put into a table's own training rows, the test rows left alone."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import train_test_split
+
+from noisewise._typing import Codes, Floats, RandomState
+from noisewise._validation import check_binary_or_more, encode_labels, generator
+from noisewise.datasets import TableEncoder
+from noisewise.noise import FlipMatrix, GaussianNoise
+from noisewise.stress.methods import CONTESTANTS, Contestant, Spoilt
+from noisewise.stress.result import StressResult
+
+RATES = {
+    "labels": (0.0, 0.1, 0.2, 0.3, 0.4),
+    "features": (0.0, 0.25, 0.5, 1.0, 1.5),
+    "feedback": (0.0, 0.1, 0.2, 0.3, 0.4),
+}
+FLIPS = ("symmetric", "pair")
+LEAST_ROWS = 4  # of a class; fewer can't be split
+
+
+def stress_test(
+    X: Any,
+    y: Any,
+    kind: str = "labels",
+    rates: Sequence[float] | None = None,
+    *,
+    flips: str = "symmetric",
+    methods: dict[str, Contestant] | Sequence[str] | None = None,
+    n_seeds: int = 5,
+    max_rows: int | None = 2000,
+    random_state: RandomState = 0,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> StressResult:
+    """Put rising noise into a table's training rows and see which methods still predict the test rows.
+
+    Parameters
+    ----------
+    X, y : rows and labels, as for `audit_labels`
+    kind : {"labels", "features", "feedback"}
+        What is spoilt: a share of the labels; the numbers, by Gaussian noise in units of their standard deviation; or
+        a share of the right/wrong answers that online learners hear.
+    rates : sequence of float, optional
+        Amounts of noise, the first usually 0.
+    flips : {"symmetric", "pair"}
+        How labels go wrong: to any other class, or always to the next.
+    methods : names of known methods, or a dict of functions from `Spoilt` rows to a fitted model, optional
+    n_seeds : int
+        Repetitions, each with its own split, noise and seeds; they give the intervals.
+    max_rows : int, optional
+        More rows are drawn from at random.
+    progress : callable
+        Hears how many of how many fits are done.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> result = stress_test(X, y, rates=[0, 0.3], methods=["k-NN", "RobustRidgeClassifier"], n_seeds=2)
+    >>> result.to_frame("polars").columns
+    ['method', 'rate', 'accuracy', 'low', 'high']
+    """
+    chosen = _contestants(kind, methods)
+    amounts = tuple(float(rate) for rate in (RATES[kind] if rates is None else rates))
+    if flips not in FLIPS:
+        raise ValueError(f"flips is {flips!r}; it must be one of {', '.join(map(repr, FLIPS))}")
+    if not amounts or min(amounts) < 0 or (kind != "features" and max(amounts) >= 1):
+        raise ValueError(
+            "rates of noise lie at 0 or above, and below 1 for labels and feedback; one is needed at least"
+        )
+    if n_seeds < 2:
+        raise ValueError(f"{n_seeds} seeds show no interval; two or more are needed")
+    rng = generator(random_state)
+    classes, codes = encode_labels(y)
+    check_binary_or_more(classes)
+    rows, codes, notes = _table(X, codes, max_rows, rng)
+    accuracy = np.full((len(chosen), len(amounts), n_seeds), np.nan)
+    done, total = 0, accuracy.size
+    for repetition, seed in enumerate(rng.integers(2**31, size=n_seeds).tolist()):
+        parts = train_test_split(rows, codes, test_size=0.3, stratify=codes, random_state=seed)
+        for place, rate in enumerate(amounts):
+            spoilt = _spoil(kind, parts[0], parts[2], rate, flips, seed)
+            for number, fit in enumerate(chosen.values()):
+                accuracy[number, place, repetition] = _accuracy(fit, spoilt, parts[1], parts[3])
+                progress(done := done + 1, total)
+    return StressResult(kind, tuple(chosen), amounts, accuracy, len(codes), tuple(notes), X)
+
+
+def _contestants(kind: str, methods: Any) -> dict[str, Contestant]:
+    if kind not in CONTESTANTS:
+        raise ValueError(f"kind is {kind!r}; it must be one of {', '.join(map(repr, CONTESTANTS))}")
+    if isinstance(methods, dict):
+        return dict(methods)
+    known = CONTESTANTS[kind]
+    strangers = [name for name in methods or () if name not in known]
+    if strangers:
+        raise ValueError(f"there is no method {strangers[0]!r} for noisy {kind}; there are {', '.join(known)}")
+    return {name: known[name] for name in methods or known}
+
+
+def _table(X: Any, codes: Codes, max_rows: int | None, rng: np.random.Generator) -> tuple[Any, Codes, list[str]]:
+    """Rows as standardised numbers, not too many, of classes that can be split."""
+    from sklearn.preprocessing import StandardScaler
+
+    encoder = TableEncoder()
+    rows = encoder.fit_transform(X)
+    if rows.shape[0] != len(codes):
+        raise ValueError(f"X has {rows.shape[0]} rows, y has {len(codes)} labels; they must be as many")
+    notes = list(encoder.notes_)
+    if max_rows is not None and len(codes) > max_rows:
+        notes.append(f"{max_rows:,} of {len(codes):,} rows, drawn at random")
+        drawn = rng.permutation(len(codes))[:max_rows]
+        rows, codes = rows[drawn], codes[drawn]
+    enough = np.bincount(codes)[codes] >= LEAST_ROWS
+    if not enough.all():
+        notes.append(f"{(~enough).sum()} rows of classes with fewer than {LEAST_ROWS} rows left out")
+        rows, codes = rows[enough], codes[enough]
+    if len(np.unique(codes)) < 2:
+        raise ValueError(f"two classes with {LEAST_ROWS} rows or more are needed")
+    rows = StandardScaler(with_mean=not hasattr(rows, "tocsr")).fit_transform(rows)
+    return rows, np.unique(codes, return_inverse=True)[1], notes
+
+
+def _spoil(kind: str, X: Any, y: Codes, rate: float, flips: str, seed: int) -> Spoilt:
+    rng = np.random.default_rng([seed, round(1e6 * rate)])
+    if kind == "labels":
+        changes = _flips(rate, int(y.max()) + 1, flips)
+        return Spoilt(X, changes.corrupt(y, rng), changes, seed)
+    if kind == "feedback":
+        return Spoilt(X, y, FlipMatrix.binary(rate, rate), seed)
+    if hasattr(X, "tocsr"):
+        raise ValueError("columns of text have no Gaussian noise; leave them out, or stress labels or feedback")
+    variance = rate**2 * _is_measured(X)
+    if not _is_measured(X).any():
+        raise ValueError("no column holds measured numbers; stress labels or feedback instead")
+    noise = GaussianNoise(np.diag(variance))
+    return Spoilt(noise.corrupt(X, rng), y, noise, seed)
+
+
+def _flips(rate: float, n_classes: int, flips: str) -> FlipMatrix:
+    if flips == "symmetric":
+        return FlipMatrix.symmetric(rate, n_classes)
+    return FlipMatrix((1 - rate) * np.eye(n_classes) + rate * np.roll(np.eye(n_classes), 1, axis=1))
+
+
+def _is_measured(X: Floats) -> Floats:
+    """One for columns of numbers, zero for marks of categories and gaps."""
+    return np.array([float(len(np.unique(column[:200])) > 2) for column in X.T])
+
+
+def _accuracy(fit: Contestant, spoilt: Spoilt, X: Any, y: Codes) -> float:
+    """Share of test rows predicted rightly; a method that can't cope with the rows has none."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of solvers that do not converge: here the accuracy tells
+        try:
+            return float(np.mean(np.asarray(fit(spoilt).predict(X)) == y))
+        except (ValueError, np.linalg.LinAlgError):
+            return float("nan")

@@ -1,0 +1,230 @@
+"""One column of a table made into numbers: what it holds is found once, later rows are read the same way."""
+
+from __future__ import annotations
+
+import datetime
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from noisewise._typing import Floats
+from noisewise._validation import is_missing
+from noisewise.tables.parse import PARSERS, is_gap, reading_of, told
+
+MOST_CATEGORIES = 50
+TEXT_WIDTH = 2**10
+LEAST_COUNTED = 20  # rows; 1, 2, 3 may be measured
+MISSING = "(missing)"
+EMPTY = "is empty: left out"
+OBJECTS: dict[str, tuple[type, ...]] = {
+    "date": (datetime.date,),
+    "time": (datetime.time,),
+    "duration": (datetime.timedelta,),
+    "nested": (list, tuple, set, frozenset, dict, np.ndarray),
+}
+
+
+@dataclass(frozen=True)
+class NumberColumn:
+    """Numbers, dates, times or durations: gaps filled with the median and marked, everything standardised."""
+
+    reading: str
+    median: float
+    gaps: float  # share of rows without a value; none, and there is no mark
+    center: float
+    scale: float
+    sparse: ClassVar[bool] = False
+
+    @classmethod
+    def of(cls, numbers: Floats, reading: str) -> NumberColumn:
+        """Learn the median of what is there, mean and deviation of what is filled in."""
+        missing = np.isnan(numbers)
+        median = float(np.median(numbers[~missing]))
+        filled = np.where(missing, median, numbers)
+        return cls(reading, median, float(missing.mean()), float(filled.mean()), float(filled.std()) or 1.0)
+
+    @property
+    def width(self) -> int:
+        """How many columns of numbers it becomes."""
+        return 2 if self.gaps else 1
+
+    def encode(self, values: nw.Series[Any]) -> Floats:
+        """The standardised values and, where there were gaps to learn from, the standardised mark of a gap."""
+        numbers = as_numbers(values, self.reading)
+        missing = np.isnan(numbers)
+        filled = (np.where(missing, self.median, numbers) - self.center) / self.scale
+        if not self.gaps:
+            return filled[:, None]
+        return np.column_stack([filled, (missing - self.gaps) / np.sqrt(self.gaps * (1 - self.gaps))])
+
+    def unread(self, values: nw.Series[Any]) -> list[str]:
+        """A note on what is neither missing nor can be read as when it was learnt."""
+        return note_unread(values, as_numbers(values, self.reading), self.reading)
+
+
+@dataclass(frozen=True)
+class CategoryColumn:
+    """Names, one column of zeros and ones for each; the rarest together, unknown ones nothing."""
+
+    spread: Any
+    sparse: ClassVar[bool] = False
+
+    @classmethod
+    def of(cls, strings: NDArray[Any]) -> CategoryColumn:
+        """Learn the names."""
+        from sklearn.preprocessing import OneHotEncoder
+
+        spread = OneHotEncoder(max_categories=MOST_CATEGORIES, sparse_output=False, handle_unknown="ignore")
+        return cls(spread.fit(strings[:, None]))
+
+    @property
+    def width(self) -> int:
+        """How many columns of numbers it becomes."""
+        return len(self.spread.get_feature_names_out())
+
+    def encode(self, values: nw.Series[Any]) -> Floats:
+        """Ones where the row has the name."""
+        return np.asarray(self.spread.transform(as_strings(values)[:, None]))
+
+
+@dataclass(frozen=True)
+class TextColumn:
+    """Text, its words hashed."""
+
+    width: int = TEXT_WIDTH
+    sparse: ClassVar[bool] = True
+
+    def encode(self, values: nw.Series[Any]) -> Any:
+        """How often each word is there, in CSR rows of length one."""
+        from sklearn.feature_extraction.text import HashingVectorizer
+
+        hashing = HashingVectorizer(n_features=self.width, alternate_sign=False, norm="l2")
+        return hashing.transform(as_strings(values))
+
+
+Column = NumberColumn | CategoryColumn | TextColumn
+
+
+def learn_column(values: nw.Series[Any]) -> tuple[Column | None, list[str]]:
+    """What a column holds (None if it says nothing about the rows), and what there is to note about it."""
+    reading = _reading(values)
+    if reading == "nested":
+        return None, ["holds lists or records: left out"]
+    if reading:
+        return _learn_numbers(values, as_numbers(values, reading), reading)
+    missing = int(values.is_null().sum())
+    return (None, [EMPTY]) if missing == len(values) else _learn_names(values, missing)
+
+
+def _counts(numbers: Floats) -> bool:
+    """Whether whole numbers go up row by row, with gaps where some rows have been taken out."""
+    whole = np.all(numbers == np.rint(numbers))
+    return bool(whole and np.all(np.diff(numbers) > 0) and numbers[-1] - numbers[0] < 2 * len(numbers))
+
+
+def _learn_numbers(values: nw.Series[Any], numbers: Floats, reading: str) -> tuple[Column | None, list[str]]:
+    known = numbers[~np.isnan(numbers)]
+    missing = len(numbers) - len(known)
+    if not len(known):
+        return None, [EMPTY]
+    if not missing and not np.ptp(known):
+        return None, ["is the same in every row: left out"]
+    if reading == "number" and not values.dtype.is_float() and len(known) >= LEAST_COUNTED and _counts(known):
+        return None, ["counts the rows: left out"]  # in a sorted table it would know the labels
+    notes = [f"holds {READ_AS[reading]}"] if reading in READ_AS else []
+    notes += note_unread(values, numbers, reading) + _note_missing(missing, "filled with the median and marked")
+    return NumberColumn.of(numbers, reading), notes
+
+
+def _learn_names(values: nw.Series[Any], missing: int) -> tuple[Column | None, list[str]]:
+    strings = as_strings(values)
+    distinct = len(set(strings.tolist()))
+    if distinct == 1:
+        return None, ["is the same in every row: left out"]
+    if _are_categories(strings):
+        notes = _note_missing(missing, "kept as a category of their own")
+        if distinct > MOST_CATEGORIES:
+            notes.append(f"has {distinct} categories: the rarest are put together")
+        return CategoryColumn.of(strings), notes
+    if np.mean([len(value.split()) for value in strings]) >= 2:
+        return TextColumn(), [f"holds text: its words are hashed into {TEXT_WIDTH} columns"]
+    return None, [f"has {distinct} distinct names in {len(strings)} rows: left out"]
+
+
+def _reading(values: nw.Series[Any]) -> str:
+    """How the values become numbers ("" for names): by their type, or by what texts and objects are."""
+    kind = values.dtype
+    if kind.is_nested():
+        return "nested"
+    if kind == nw.Boolean:
+        return "flag"
+    if kind.is_numeric():
+        return "number"
+    if kind.is_temporal():
+        return {nw.Duration: "duration", nw.Time: "time"}.get(kind.base_type(), "date")
+    if kind not in (nw.String, nw.Object):
+        return ""  # categories, said to be such
+    entries = values.to_list()
+    first = next((value for value in entries if value is not None), None) if kind == nw.Object else None
+    found = next((reading for reading, types in OBJECTS.items() if isinstance(first, types)), "")
+    return found or reading_of(entries, lambda: _are_categories(as_strings(values)))
+
+
+def _are_categories(strings: NDArray[Any]) -> bool:
+    distinct = len(set(strings.tolist()))
+    return distinct <= MOST_CATEGORIES or distinct <= len(strings) // 5
+
+
+def _is_native(values: nw.Series[Any], reading: str) -> bool:
+    """Whether the type of a column says that its values are what they are read as."""
+    kind = values.dtype
+    if reading in ("number", "flag"):
+        return kind.is_numeric() or kind == nw.Boolean
+    return kind.base_type() in {"date": (nw.Date, nw.Datetime), "duration": (nw.Duration,)}.get(reading, ())
+
+
+def as_numbers(values: nw.Series[Any], reading: str) -> Floats:
+    """The values as numbers, NaN where there is none; by their type where it says what they are, else one by one."""
+    if not _is_native(values, reading):
+        numbers = np.array([PARSERS[reading](value) for value in values.to_list()], dtype=np.float64)
+    elif reading in SPANS:
+        spans = np.asarray(values.to_numpy()).astype(SPANS[reading])
+        numbers = np.where(np.isnat(spans), np.nan, spans.astype(np.int64) / 86_400_000.0)
+    else:
+        numbers = np.array(values.cast(nw.Float64).to_numpy(), dtype=np.float64)
+    if np.isinf(numbers).any():
+        raise ValueError(
+            f"column {values.name!r} holds infinite values; replace them by large numbers or leave them empty"
+        )
+    return numbers
+
+
+def note_unread(values: nw.Series[Any], numbers: Floats, reading: str) -> list[str]:
+    """A note on values that are not missing and yet not among the numbers that were read."""
+    gone = [] if _is_native(values, reading) else np.flatnonzero(np.isnan(numbers)).tolist()
+    entries = values.to_list() if gone else []
+    odd = Counter(str(entries[row]) for row in gone if not is_gap(entries[row]))
+    return [told(odd, NOUNS[reading])] if odd else []
+
+
+SPANS = {"date": "datetime64[ms]", "duration": "timedelta64[ms]"}
+NOUNS = {"number": "numbers", "flag": "truth values", "date": "dates", "time": "times", "duration": "durations"}
+READ_AS = {
+    "date": "dates: read as days",
+    "time": "times of day: read as hours",
+    "duration": "durations: read as days",
+}
+
+
+def as_strings(values: nw.Series[Any]) -> NDArray[Any]:
+    """Names of categories, words of texts; what is missing has a name of its own."""
+    known = [MISSING if is_missing(value) or value == "" else str(value) for value in values.to_list()]
+    return np.array(known, dtype=object)
+
+
+def _note_missing(missing: int, done: str) -> list[str]:
+    return [f"has {missing} missing values: {done}"] if missing else []

@@ -1,0 +1,177 @@
+"""Tables as people keep them, made into numbers: mixed columns, gaps, categories, dates, text."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from noisewise.tables.columns import Column, NumberColumn, learn_column
+
+MOST_ALIKE = 3
+Frame = nw.DataFrame[Any] | nw.LazyFrame[Any]
+
+
+class TableEncoder(TransformerMixin, BaseEstimator):
+    """Numbers for every row of a mixed table; arrays go through, with gaps filled.
+
+    Numbers are filled with the median where they are missing (and marked so) and standardised, dates and times read as
+    days and hours, categories spread out, text hashed by words. Texts of which nearly all are numbers, ISO dates or
+    times are read as such, the others taken as missing. Columns that say nothing (empty, the same or different in every
+    row, row numbers, lists) are left out. `notes_` says what was done. Of lazy frames one column at a time is learnt.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> encoder = TableEncoder().fit(pl.DataFrame({"size": [1.0, None, 3.0], "kind": ["a", "b", "a"]}))
+    >>> encoder.notes_
+    ("column 'size' has 1 missing values: filled with the median and marked",)
+    >>> encoder.transform(pl.DataFrame({"size": [2.0], "kind": ["c"]}))
+    array([[ 0.        , -0.70710678,  0.        ,  0.        ]])
+    """
+
+    columns_: dict[str, Column] | None
+    gaps_: Any
+    notes_: tuple[str, ...]
+
+    def fit(self, X: Any, y: Any = None, run: Callable[..., Iterable[Any]] = map) -> TableEncoder:
+        """Learn medians, scales and categories; `run` maps over columns, perhaps elsewhere."""
+        frame = _as_frame(X)
+        self.columns_, self.gaps_, self.notes_ = None, None, ()
+        if frame is None:
+            self._fit_array(_as_array(X))
+            return self
+        names = frame.collect_schema().names()
+        learnt = list(run(partial(_learn, frame.to_native()), names))
+        notes = _told([(name, note) for name, (_, some) in zip(names, learnt, strict=True) for note in some])
+        self.columns_ = {name: column for name, (column, _) in zip(names, learnt, strict=True) if column is not None}
+        if not self.columns_:
+            raise ValueError("no column can be used as a feature: " + "; ".join(notes))
+        self.notes_ = notes
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Learn from a table and give its rows as an array, or as CSR where there is text."""
+        return self.fit(X).encode(X)
+
+    def transform(self, X: Any) -> Any:
+        """Rows of another table with the same columns; a warning says what can't be read and is taken as missing."""
+        rows = self.encode(X)
+        frame = _as_frame(X)
+        if isinstance(frame, nw.LazyFrame):
+            frame = frame.select(*self.columns_ or ()).collect()
+        if frame is not None:
+            columns = (self.columns_ or {}).items()
+            numbers = [(name, column) for name, column in columns if isinstance(column, NumberColumn)]
+            for note in _told([(name, note) for name, one in numbers for note in one.unread(frame.get_column(name))]):
+                warnings.warn(note, RuntimeWarning, stacklevel=2)
+        return rows
+
+    def encode(self, X: Any) -> Any:
+        """Rows of a table as numbers, without a word: what can't be read in the table learnt from is in `notes_`."""
+        check_is_fitted(self, "columns_")
+        frame = _as_frame(X)
+        if (frame is None) != (self.columns_ is None):
+            raise ValueError("the encoder was fitted on a frame or an array, and is given the other")
+        if self.columns_ is None or frame is None:
+            rows = _as_array(X)
+            return rows if self.gaps_ is None else self.gaps_.transform(rows)
+        known = frame.collect_schema().names()
+        missing = [name for name in self.columns_ if name not in known]
+        if missing:
+            raise ValueError(f"the table has no column {missing[0]!r}, which was there when the encoder was fitted")
+        if isinstance(frame, nw.LazyFrame):
+            frame = frame.select(*self.columns_).collect()
+        return _joined(frame, self.columns_)
+
+    @property
+    def width_(self) -> int:
+        """How many columns of numbers a frame becomes."""
+        return sum(column.width for column in (self.columns_ or {}).values())
+
+    def _fit_array(self, rows: Any) -> None:
+        from sklearn.impute import SimpleImputer
+
+        if hasattr(rows, "tocsr") or not (gaps := np.isnan(rows).sum(axis=0)).any():
+            return
+        self.notes_ = (
+            f"{gaps.sum()} missing values in {np.count_nonzero(gaps)} columns: filled with the median and marked",
+        )
+        self.gaps_ = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True).fit(rows)
+
+
+def _told(notes: list[tuple[str, str]]) -> tuple[str, ...]:
+    """A sentence for each column, or one for many columns of which the same can be said."""
+    alike: dict[str, list[tuple[str, str]]] = {}
+    for name, note in notes:
+        alike.setdefault(re.sub(r"^(has|holds) \d+ ", r"\1 ", note), []).append((name, note))
+    sentences: list[str] = []
+    for common, group in alike.items():
+        if len(group) <= MOST_ALIKE:
+            sentences += [f"column {name!r} {note}" for name, note in group]
+        else:
+            some = ", ".join(repr(name) for name, _ in group[:MOST_ALIKE])
+            sentences.append(f"each of {len(group)} columns ({some}, ...) {common}")
+    return tuple(sentences)
+
+
+def _learn(table: Any, name: str) -> tuple[Column | None, list[str]]:
+    frame = nw.from_native(table)
+    if isinstance(frame, nw.LazyFrame):
+        frame = frame.select(name).collect()
+    return learn_column(frame.get_column(name))
+
+
+def _joined(frame: nw.DataFrame[Any], columns: dict[str, Column]) -> Any:
+    """All columns side by side: an array filled in column by column, or CSR where there is text."""
+    if any(column.sparse for column in columns.values()):
+        from scipy import sparse
+
+        parts = [column.encode(frame.get_column(name)) for name, column in columns.items()]
+        return sparse.csr_array(sparse.hstack(parts))
+    rows = np.empty((frame.shape[0], sum(column.width for column in columns.values())))
+    start = 0
+    for name, column in columns.items():
+        rows[:, start : start + column.width] = column.encode(frame.get_column(name))
+        start += column.width
+    return rows
+
+
+def _as_frame(X: Any) -> Frame | None:
+    frame = nw.from_native(X, pass_through=True)
+    if not isinstance(frame, nw.DataFrame | nw.LazyFrame):
+        return None
+    if not frame.collect_schema().names() or (isinstance(frame, nw.DataFrame) and frame.shape[0] == 0):
+        raise ValueError("the table is empty; rows and at least one column besides the label are needed")
+    return frame
+
+
+def _as_array(X: Any) -> Any:
+    if hasattr(X, "tocsr"):
+        from scipy import sparse
+
+        rows = sparse.csr_array(X, dtype=np.float64)
+        _refuse_infinite(rows.data)
+        return rows
+    try:
+        rows = np.asarray(X, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            "X holds values that are not numbers; a pandas or polars frame would have them encoded"
+        ) from None
+    if rows.ndim != 2 or rows.shape[1] == 0:
+        raise ValueError(f"X has shape {rows.shape}; one row an example and at least one column are needed")
+    _refuse_infinite(rows)
+    return rows
+
+
+def _refuse_infinite(values: Any) -> None:
+    if np.isinf(values).any():
+        raise ValueError("X holds infinite values; replace them by large numbers or leave them empty")

@@ -1,0 +1,83 @@
+"""A table and the column of it that holds the labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+from noisewise.tables.read import is_parquet, read_table, scan_table
+
+
+@dataclass(frozen=True)
+class LabelledTable:
+    """Features (a polars frame, lazy where asked), labels, and who gave them."""
+
+    features: Any
+    labels: list[Any]
+    annotators: list[Any] | None = None
+
+
+def read_labelled(
+    data: str,
+    label: str | None,
+    annotator: str | None = None,
+    lazy: bool = False,
+    say: Callable[[str], None] = lambda sentence: None,
+) -> LabelledTable:
+    """Features, labels and annotators from a file (- is stdin); lazily read features come from Parquet alone."""
+    said = [name for name in (label, annotator) if name is not None]
+    frame = scan_table(data) if lazy and is_parquet(data) else read_table(data, say, as_they_are=said)
+    names = frame.collect_schema().names()
+    if label is None:
+        raise ValueError(f"which column holds the labels? add --label NAME; the columns are {_listed(names)}")
+    columns = [label] if annotator is None else [label, annotator]
+    for name in columns:
+        if name not in names:
+            raise ValueError(f"there is no column {name!r} in {data}; {_nearest(name, names)}")
+    if annotator == label:
+        raise ValueError(f"column {label!r} can't hold both the labels and who gave them")
+    if len(names) <= len(columns):
+        only = "one column only" if annotator is None else "no column besides labels and annotators"
+        raise ValueError(f"{data} has {only}; a label and at least one feature are needed")
+    labels = _checked(_column(frame, label), label)
+    people = None if annotator is None else ["(nobody)" if who is None else who for who in _column(frame, annotator)]
+    return LabelledTable(frame.drop(columns), labels, people)
+
+
+def _column(frame: Any, name: str) -> list[Any]:
+    return list(frame.lazy().select(name).collect()[name].to_list())
+
+
+def _checked(labels: list[Any], name: str) -> list[Any]:
+    if not labels:
+        raise ValueError(f"column {name!r} has no rows; rows are needed")
+    missing = [row for row, value in enumerate(labels) if value is None or value != value]
+    if missing:
+        raise ValueError(
+            f"{len(missing)} of {len(labels)} rows have no label in column {name!r}, the first is row {missing[0]}; "
+            "fill them in or drop these rows"
+        )
+    try:
+        distinct = len(set(labels))
+    except TypeError:
+        raise ValueError(
+            f"column {name!r} holds lists or records; a label column holds one name or number a row"
+        ) from None
+    if distinct > max(2, len(labels) / 3):
+        raise ValueError(
+            f"column {name!r} has {distinct} distinct values in {len(labels)} rows; "
+            "a label column has classes, each with three rows or more on average"
+        )
+    return labels
+
+
+def _nearest(name: str, names: list[str]) -> str:
+    by_lower = {other.lower(): other for other in names}
+    near = get_close_matches(name.lower(), by_lower, n=1, cutoff=0.5)
+    return f"did you mean {by_lower[near[0]]!r}?" if near else f"the columns are {_listed(names)}"
+
+
+def _listed(names: list[str], most: int = 12) -> str:
+    return ", ".join(map(repr, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")

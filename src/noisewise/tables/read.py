@@ -1,0 +1,202 @@
+"""Tables in files, as people have them: told apart by their ending and by how they begin."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import sys
+from collections.abc import Callable, Collection
+from pathlib import Path
+from typing import Any
+
+from noisewise.tables.localized_numbers import has_commas, plainly
+
+MISSING = ["", "NA", "NaN", "nan", "null", "NULL"]
+UNDERSTOOD = "CSV, TSV, Parquet, JSON and JSON lines (also .gz) are understood"
+PARQUET = (".parquet", ".pq")
+HEAD = 2**16
+MARKS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+
+
+def is_parquet(data: str) -> bool:
+    """Whether the name is that of a Parquet file, or of a folder of them."""
+    path = Path(data)
+    return path.suffix.lower() in PARQUET or (path.is_dir() and any(path.glob("*.parquet")))
+
+
+def scan_table(data: str) -> Any:
+    """A lazy polars frame of a Parquet file or a folder of them; rows are read when they are needed."""
+    polars = _polars()
+    _check_there(data)
+    try:
+        frame = polars.scan_parquet(Path(data) / "*.parquet" if Path(data).is_dir() else data)
+        frame.collect_schema()
+    except (polars.exceptions.PolarsError, OSError) as error:
+        raise _unreadable(data, error) from None
+    return frame
+
+
+def read_table(data: str, say: Callable[[str], None] = lambda sentence: None, as_they_are: Collection[str] = ()) -> Any:
+    """A polars frame from a file; - is stdin. `say` hears what had to be guessed.
+
+    In a CSV, numbers and dates that are written for people are read as such, but in the columns `as_they_are`.
+    """
+    polars = _polars()
+    if data != "-":
+        _check_there(data)
+    if is_parquet(data):
+        frame = scan_table(data).collect()
+    else:
+        try:
+            frame = _parsed(data, say, as_they_are)
+        except polars.exceptions.NoDataError:
+            raise ValueError(f"{data} is empty; a header and rows are needed") from None
+        except (polars.exceptions.PolarsError, OSError, EOFError, UnicodeDecodeError) as error:
+            raise _unreadable(data, error) from None
+    for name in frame.columns:
+        first = re.sub(r"_duplicated_\d+$", "", name)  # how polars calls a second column of the same name
+        if first != name and first in frame.columns:
+            raise ValueError(f"{data} has two columns called {first!r}; every column needs a name of its own")
+    if frame.height == 0:
+        raise ValueError(f"{data} has a header and no rows; rows are needed")
+    return frame
+
+
+def column_names(data: str) -> list[str]:
+    """Names of the columns of a file, without reading its rows where that can be."""
+    if is_parquet(data):
+        return list(scan_table(data).collect_schema().names())
+    if Path(data).suffix.lower() in (".csv", ".tsv", ".tab"):
+        with open(data, "rb") as file:
+            lines = b"".join(file.readline() for _ in range(2))
+        return list(_delimited(lines, lines, Path(data).suffix.lower() != ".csv", lambda sentence: None).columns)
+    return list(read_table(data).columns)
+
+
+def _parsed(data: str, say: Callable[[str], None], as_they_are: Collection[str]) -> Any:
+    polars = _polars()
+    path = Path(data)
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    if suffixes[-1:] in ([".xlsx"], [".xls"], [".ods"]):
+        return _spreadsheet(data)
+    source: Any = data
+    if data == "-":
+        source = sys.stdin.buffer.read()
+    elif not path.is_file():  # a pipe can be read once only
+        source = path.read_bytes()
+    head = source[:HEAD] if isinstance(source, bytes) else _head(path)
+    if head[:2] == b"\x1f\x8b":
+        source = gzip.decompress(source if isinstance(source, bytes) else path.read_bytes())
+        head = source[:HEAD]
+    if head[:4] == b"PAR1":
+        return polars.read_parquet(source)
+    if (encoding := _encoding(head, source)) != "utf-8":
+        text = (source if isinstance(source, bytes) else path.read_bytes()).decode(encoding)
+        say(f"{data} is not UTF-8: read as {encoding}")
+        source, head = text.encode(), text[:HEAD].encode()
+    first = head.lstrip()[:1]
+    if first in (b"[", b"{") and not {".csv", ".tsv", ".tab"} & set(suffixes):
+        reader = polars.read_json if first == b"[" else polars.read_ndjson
+        return reader(source, infer_schema_length=None)
+    tabs = bool({".tsv", ".tab"} & set(suffixes))
+    return _delimited(source, head, tabs, lambda sentence: say(f"{data} {sentence}"), as_they_are)
+
+
+def _delimited(
+    source: Any, head: bytes, tabs: bool, say: Callable[[str], None], as_they_are: Collection[str] = ()
+) -> Any:
+    """CSV with whatever separator its header has."""
+    header = re.sub(rb'"[^"]*"', b"", head.split(b"\n", 1)[0])  # what is quoted separates nothing
+    usual = separator = "\t" if tabs else ","
+    if separator.encode() not in header:
+        counts = {mark: header.count(mark.encode()) for mark in MARKS}
+        separator = max(counts, key=lambda mark: counts[mark]) if any(counts.values()) else usual
+    if separator != usual:
+        say(f"has no {MARKS[usual]} in its header: read with {MARKS[separator]}")
+    comma = separator == ";" and bool(re.search(rb"\d,\d", head))
+    frame = _fields(source, separator, comma)
+    if padded := [name for name in frame.columns if name != name.strip()]:
+        say(f"has spaces around {padded[0].strip()!r} in its header: taken off there and in the rows")
+        source = _without_spaces(source, separator)
+        frame = _fields(source, separator, comma)
+    if comma and not has_commas(frame):
+        comma, frame = False, _fields(source, separator, False)
+    return plainly(frame, "," if comma else ".", as_they_are, say)
+
+
+def _fields(source: Any, separator: str, comma: bool) -> Any:
+    return _polars().read_csv(
+        source,
+        separator=separator,
+        infer_schema_length=None,
+        null_values=MISSING,
+        try_parse_dates=True,
+        decimal_comma=comma,
+    )
+
+
+def _without_spaces(source: Any, separator: str) -> bytes:
+    """The same table as CSV, its names and fields without spaces around them."""
+    texts = _polars().read_csv(source, separator=separator, infer_schema=False, null_values=MISSING)
+    texts = texts.with_columns(_polars().all().str.strip_chars())
+    return bytes(texts.rename(str.strip).write_csv(separator=separator).encode())
+
+
+def _spreadsheet(data: str) -> Any:
+    try:
+        return _polars().read_excel(data)
+    except ImportError:
+        raise ImportError(
+            f"reading {data} needs fastexcel (`pip install fastexcel`); or save the sheet as CSV"
+        ) from None
+
+
+def _encoding(head: bytes, source: Any) -> str:
+    """UTF-8 where that is possible, UTF-16 with its mark, else Latin-1, which every byte is; junk stays what it is."""
+    if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        return "utf-16"
+    if b"\0" in head:
+        return "utf-8"
+    try:
+        if isinstance(source, bytes):
+            source.decode()
+        else:
+            with open(source, encoding="utf-8") as file:
+                while file.read(HEAD):
+                    pass
+    except UnicodeDecodeError:
+        control = sum(byte < 32 and byte not in b"\t\r\n" for byte in head)
+        return "utf-8" if control > len(head) / 100 else "latin-1"
+    return "utf-8"
+
+
+def _head(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(HEAD)
+
+
+def _check_there(data: str) -> None:
+    path = Path(data)
+    if not path.exists():
+        near = [other.name for other in path.absolute().parent.glob("*")] if path.absolute().parent.is_dir() else []
+        from difflib import get_close_matches
+
+        close = get_close_matches(path.name, near, n=1, cutoff=0.75)
+        raise ValueError(f"there is no file {data!r}" + (f"; did you mean {close[0]!r}?" if close else ""))
+    if path.is_dir() and not is_parquet(data):
+        raise ValueError(f"{data} is a folder without Parquet files; name a file")
+
+
+def _unreadable(data: str, error: Exception) -> ValueError:
+    reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+    if "more fields than defined" in reason:
+        reason = "a row has more fields than the header; are texts with commas in quotes?"
+    return ValueError(f"{data} can't be read as a table ({reason}); {UNDERSTOOD}")
+
+
+def _polars() -> Any:
+    try:
+        import polars
+    except ImportError:
+        raise ImportError("reading files needs polars; `pip install 'noisewise[cli]'` brings it") from None
+    return polars
