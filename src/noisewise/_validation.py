@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from noisewise._typing import Codes, RandomState
+from noisewise._typing import Codes, Floats, RandomState
 
 
 def generator(rng: RandomState = None) -> np.random.Generator:
@@ -35,6 +35,24 @@ def check_number(name: str, value: Any, fits: Callable[[Any], bool], wanted: str
     """
     if not isinstance(value, Real) or not fits(value):
         raise ValueError(f"{name} is {value if isinstance(value, Real) else repr(value)}; {wanted}")
+
+
+def check_weights(sample_weight: Any, X: Any) -> Floats:
+    """Weights as an array, one for each row, none of them negative, not all zero."""
+    if sample_weight is None:
+        return np.ones(X.shape[0])
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.ndim == 0:
+        weights = np.full(X.shape[0], float(weights))
+    if weights.shape != (X.shape[0],) or not np.isfinite(weights).all():
+        raise ValueError(
+            f"sample_weight has shape {weights.shape}; one finite weight for each of {X.shape[0]} rows is needed"
+        )
+    if weights.min(initial=0) < 0:
+        raise ValueError("sample_weight holds negative weights; a weight counts rows, so zero is the least")
+    if not weights.any():
+        raise ValueError("sample_weight must contain at least one non-zero number")
+    return weights
 
 
 def encode_labels(y: Any) -> tuple[NDArray[Any], Codes]:

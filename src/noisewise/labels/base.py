@@ -64,21 +64,3 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
         if noise.n_classes != len(self.classes_):
             raise ValueError(f"the noise is for {noise.n_classes} classes, the labels have {len(self.classes_)}")
         return noise
-
-
-def check_weights(sample_weight: Any, X: Any) -> Floats:
-    """Weights as an array, one for each row, none of them negative, not all zero."""
-    if sample_weight is None:
-        return np.ones(X.shape[0])
-    weights = np.asarray(sample_weight, dtype=np.float64)
-    if weights.ndim == 0:
-        weights = np.full(X.shape[0], float(weights))
-    if weights.shape != (X.shape[0],) or not np.isfinite(weights).all():
-        raise ValueError(
-            f"sample_weight has shape {weights.shape}; one finite weight for each of {X.shape[0]} rows is needed"
-        )
-    if weights.min(initial=0) < 0:
-        raise ValueError("sample_weight holds negative weights; a weight counts rows, so zero is the least")
-    if not weights.any():
-        raise ValueError("sample_weight must contain at least one non-zero number")
-    return weights

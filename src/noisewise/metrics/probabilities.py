@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from noisewise._typing import Floats
-from noisewise.labels.base import check_weights
+from noisewise._validation import check_weights
 from noisewise.metrics.inputs import Rows, read_classes, read_scores
 from noisewise.metrics.score import Score, noise_covariance, score_of
 from noisewise.noise import FlipMatrix

@@ -14,7 +14,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
 from noisewise._typing import Codes, Floats
-from noisewise.labels.base import NoisyLabelClassifier, check_weights
+from noisewise._validation import check_weights
+from noisewise.labels.base import NoisyLabelClassifier
 from noisewise.labels.noise_argument import find_noise, read_rows
 from noisewise.noise import FlipMatrix
 

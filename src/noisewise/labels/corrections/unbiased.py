@@ -16,7 +16,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from noisewise._numerics.cholesky import lower_factor
 from noisewise._typing import Floats
-from noisewise.labels.base import NoisyLabelClassifier, check_weights
+from noisewise._validation import check_weights
+from noisewise.labels.base import NoisyLabelClassifier
 from noisewise.labels.noise_argument import find_noise
 
 MANY_COLUMNS = 500  # from here on curvature is evened column by column

@@ -12,9 +12,9 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from noisewise._typing import Floats, RandomState
-from noisewise._validation import generator
+from noisewise._validation import check_weights, generator
 from noisewise.kernels import squared_distances
-from noisewise.labels.base import NoisyLabelClassifier, check_weights
+from noisewise.labels.base import NoisyLabelClassifier
 from noisewise.labels.gaussian_process.laplace import find_mode, variances
 from noisewise.labels.gaussian_process.rows import LabelledRows, process_features
 from noisewise.labels.gaussian_process.search import Candidate, as_task, climb, tune

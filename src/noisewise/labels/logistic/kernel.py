@@ -7,8 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from noisewise._typing import Codes, RandomState
-from noisewise._validation import generator
-from noisewise.labels.base import check_weights
+from noisewise._validation import check_weights, generator
 from noisewise.labels.kernel_features import KernelRows
 from noisewise.labels.logistic.base import check_iterations
 from noisewise.labels.logistic.kernel_choice import PENALTIES, choose, widths_of

@@ -10,7 +10,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from noisewise._typing import Floats
-from noisewise.labels.base import check_weights
+from noisewise._validation import check_weights
 from noisewise.labels.corrections.unbiased import even_coordinates
 from noisewise.labels.logistic.base import FlipClassifier, check_iterations, check_positive
 from noisewise.labels.logistic.likelihood import FlipProblem

@@ -10,9 +10,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from noisewise._typing import Codes, Floats, RandomState
-from noisewise._validation import generator
+from noisewise._validation import check_weights, generator
 from noisewise.kernels import ConicSum, Gaussian, Kernel, Radial, squared_distances
-from noisewise.labels.base import check_weights
 from noisewise.labels.kernel_features import KernelRows
 from noisewise.labels.logistic.base import check_iterations
 from noisewise.labels.logistic.kernel_choice import PENALTIES

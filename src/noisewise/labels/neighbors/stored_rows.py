@@ -13,8 +13,8 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from noisewise._typing import Codes, Floats, RandomState
-from noisewise._validation import check_binary_or_more, encode_labels, find_labels, generator
-from noisewise.labels.base import NoisyLabelClassifier, check_weights
+from noisewise._validation import check_binary_or_more, check_weights, encode_labels, find_labels, generator
+from noisewise.labels.base import NoisyLabelClassifier
 from noisewise.labels.neighbors.index import make_index
 from noisewise.labels.neighbors.votes import ROUNDING, choose, shares, tally
 from noisewise.noise import FlipMatrix

@@ -9,8 +9,8 @@ from sklearn.utils import Tags, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from noisewise._typing import Codes, Floats, RandomState
-from noisewise._validation import check_binary_or_more, encode_labels, find_labels, generator
-from noisewise.labels.base import NoisyLabelClassifier, check_weights
+from noisewise._validation import check_binary_or_more, check_weights, encode_labels, find_labels, generator
+from noisewise.labels.base import NoisyLabelClassifier
 from noisewise.labels.ridge.landmarks import MOST_COLUMNS
 from noisewise.labels.ridge.pooled_fit import fit_pooled_ridge
 from noisewise.noise.calibration.read_noise import read_noise
