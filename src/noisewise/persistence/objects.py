@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from noisewise.persistence.migrations import current_fields
 from noisewise.persistence.tree import Codec, Node, Reader, Writer
 
 
@@ -13,7 +14,8 @@ def _write_by_itself(value: Any, writer: Writer, path: str) -> dict[str, Node]:
 
 
 def _read_by_itself(node: dict[str, Node], reader: Reader) -> Any:
-    return reader.registry.find_class(node["class"]).__from_noisewise_state__(reader.read(node["state"]))
+    kind = reader.registry.find_class(node["class"])
+    return kind.__from_noisewise_state__(current_fields(node["class"], reader.read(node["state"])))
 
 
 def _write_estimator(value: Any, writer: Writer, path: str) -> dict[str, Node]:
@@ -29,8 +31,8 @@ def _write_estimator(value: Any, writer: Writer, path: str) -> dict[str, Node]:
 
 def _read_estimator(node: dict[str, Node], reader: Reader) -> Any:
     kind = reader.registry.find_class(node["class"])
-    value = kind(**_read_named(node["parameters"], reader))
-    _put(value, _read_named(node["attributes"], reader))
+    value = kind(**_read_named(node, "parameters", reader))
+    _put(value, _read_named(node, "attributes", reader))
     return value
 
 
@@ -43,7 +45,7 @@ def _write_dataclass(value: Any, writer: Writer, path: str) -> dict[str, Node]:
 
 def _read_dataclass(node: dict[str, Node], reader: Reader) -> Any:
     kind = reader.registry.find_class(node["class"])
-    fields = _read_named(node["fields"], reader)
+    fields = _read_named(node, "fields", reader)
     value = kind(**{field.name: fields[field.name] for field in dataclasses.fields(kind) if field.init})
     _put(value, fields)  # the constructor checked them, and may have rounded them once more
     return value
@@ -54,7 +56,7 @@ def _write_named_tuple(value: Any, writer: Writer, path: str) -> dict[str, Node]
 
 
 def _read_named_tuple(node: dict[str, Node], reader: Reader) -> Any:
-    return reader.registry.find_class(node["class"])(**_read_named(node["fields"], reader))
+    return reader.registry.find_class(node["class"])(**_read_named(node, "fields", reader))
 
 
 def _write_function(value: Any, writer: Writer, path: str) -> dict[str, Node]:
@@ -69,8 +71,8 @@ def _write_named(items: dict[str, Any], writer: Writer, path: str) -> dict[str, 
     return {name: writer.write(item, f"{path}.{name}") for name, item in items.items()}
 
 
-def _read_named(nodes: dict[str, Node], reader: Reader) -> dict[str, Any]:
-    return {name: reader.read(node) for name, node in nodes.items()}
+def _read_named(node: dict[str, Node], part: str, reader: Reader) -> dict[str, Any]:
+    return current_fields(node["class"], {name: reader.read(item) for name, item in node[part].items()})
 
 
 def _put(value: Any, items: dict[str, Any]) -> None:

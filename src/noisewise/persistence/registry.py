@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from typing import Any
 
+from noisewise.persistence.migrations import current_class
+
 PACKAGES = tuple(
     f"noisewise.{name}" for name in ("tables", "noise", "kernels", "losses", "datasets", "labels", "online", "features")
 )
@@ -27,19 +29,6 @@ SCIKIT_LEARN = {
     "sklearn.preprocessing": "FunctionTransformer LabelBinarizer LabelEncoder MaxAbsScaler MinMaxScaler Normalizer "
     "OneHotEncoder OrdinalEncoder PolynomialFeatures RobustScaler StandardScaler",
     "sklearn.svm": "LinearSVC LinearSVR",
-}
-
-
-# Names in files of earlier versions, and what they are called now.
-RENAMED = {
-    **{
-        f"noisewise.features.{name}": f"noisewise.noise.{name}"
-        for name in ("LaplaceNoise", "MaskingNoise", "SymmetricNoise")
-    },
-    **{
-        f"noisewise.datasets.{name}": f"noisewise.tables.{name}"
-        for name in ("CategoryColumn", "NumberColumn", "TableEncoder", "TextColumn")
-    },
 }
 
 
@@ -82,7 +71,7 @@ class Registry:
     def _look_up(self, name: str) -> Any:
         if name in self._extra:
             return self._extra[name]
-        name = RENAMED.get(name, name)
+        name = current_class(name)
         module, _, public = name.rpartition(".")
         if module in PACKAGES and public in _public(module):
             return getattr(import_module(module), public)

@@ -1,0 +1,35 @@
+"""Names in model files of earlier versions, and what they are called now."""
+
+from __future__ import annotations
+
+from typing import Any
+
+# Old public name of a class or function -> its name now.
+RENAMED_CLASSES: dict[str, str] = {
+    **{
+        f"noisewise.features.{name}": f"noisewise.noise.{name}"
+        for name in ("LaplaceNoise", "MaskingNoise", "SymmetricNoise")
+    },
+    **{
+        f"noisewise.datasets.{name}": f"noisewise.tables.{name}"
+        for name in ("CategoryColumn", "NumberColumn", "TableEncoder", "TextColumn")
+    },
+}
+
+# Public name of a class now -> {stored parameter, attribute, field or key of its state: its name now}.
+RENAMED_FIELDS: dict[str, dict[str, str]] = {}
+
+
+def current_class(name: str) -> str:
+    """The name that a stored class or function has now.
+
+    >>> current_class("noisewise.features.LaplaceNoise"), current_class("noisewise.noise.FlipMatrix")
+    ('noisewise.noise.LaplaceNoise', 'noisewise.noise.FlipMatrix')
+    """
+    return RENAMED_CLASSES.get(name, name)
+
+
+def current_fields(class_name: str, stored: dict[str, Any]) -> dict[str, Any]:
+    """The stored fields of an object, under the names they have now."""
+    renamed = RENAMED_FIELDS.get(current_class(class_name), {})
+    return {renamed.get(name, name): value for name, value in stored.items()}
