@@ -8,7 +8,7 @@ LABEL ?=
 # a variable for the shell as it was typed, with its spaces and dollars
 quoted = '$(subst ','\'',$(value $(1)))'
 
-.PHONY: run test check slow bench docs clean help other-python
+.PHONY: run test check contracts slow bench docs clean help other-python
 
 help:            ## list the targets
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -28,7 +28,10 @@ check: .venv/ready-check    ## lint, format, types, import layers, doctests
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -q -p no:cacheprovider src
 
-slow: .venv/ready-test    ## the tests that take minutes
+contracts: .venv/ready-test    ## the long scikit-learn checks of the estimators with long fits
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 -q -m slow tests/test_contracts.py
+
+slow: .venv/ready-test    ## all tests that take minutes, the long checks among them
 	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 -q -m slow
 
 bench: .venv/ready-bench    ## speed and accuracy as ratios to peers, in one run

@@ -15,6 +15,7 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
     "sphinx_gallery.gen_gallery",
+    "sphinxcontrib.bibtex",
 ]
 source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
 exclude_patterns = ["_build", "gallery/**/*.ipynb"]
@@ -23,6 +24,9 @@ html_title = "noisewise"
 html_static_path = ["_static"]
 html_theme_options = {"navigation_with_keys": False, "show_prev_next": False}
 html_show_sourcelink = False
+
+bibtex_bibfiles = ["references.bib"]
+bibtex_default_style = "plain"
 
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3

@@ -41,6 +41,35 @@ def two_blobs():
 
 
 ESTIMATORS = estimators()
+# For estimators with long fits, the checks that fit often or on many rows; `make slow` and CI run these too.
+LONG_FITS = {
+    "CrowdClassifier",
+    "DeconvolvedFourierClassifier",
+    "DeconvolvedFourierRegressor",
+    "ImportanceReweightedClassifier",
+    "LabelDependentClassifier",
+    "RobustGaussianProcessClassifier",
+    "RobustKernelLogisticRegression",
+    "RobustMultiKernelLogisticRegression",
+    "RobustRidgeClassifier",
+    "RobustVotingClassifier",
+    "UnbiasedLogisticRegression",
+}
+LONG_CHECKS = {
+    "check_classifier_data_not_an_array",
+    "check_classifiers_train",
+    "check_dtype_object",
+    "check_estimator_sparse_array",
+    "check_estimator_sparse_matrix",
+    "check_estimators_dtypes",
+    "check_estimators_nan_inf",
+    "check_fit_check_is_fitted",
+    "check_fit_idempotent",
+    "check_fit_score_takes_y",
+    "check_n_features_in_after_fitting",
+    "check_positive_only_tag_during_fit",
+    "check_supervised_y_2d",
+}
 quiet = pytest.mark.filterwarnings(
     "ignore:the estimated flip matrix",  # random labels: the checks ask about the interface, not about the data
     "ignore::sklearn.exceptions.SkipTestWarning",
@@ -52,8 +81,20 @@ def test_estimators_are_found():
     assert "RobustKNeighborsClassifier" in [type(estimator).__name__ for estimator in ESTIMATORS]
 
 
+def every_check():
+    """Every estimator with every scikit-learn check; the long checks of the long fits are marked slow."""
+    checks = parametrize_with_checks(ESTIMATORS)
+    names, pairs = checks.args
+    marked = [pytest.param(*pair, marks=pytest.mark.slow) if is_slow(*pair) else pair for pair in pairs]
+    return pytest.mark.parametrize(names, marked, **checks.kwargs)
+
+
+def is_slow(estimator, check):
+    return type(estimator).__name__ in LONG_FITS and check.func.__name__ in LONG_CHECKS
+
+
 @quiet
-@parametrize_with_checks(ESTIMATORS)
+@every_check()
 def test_scikit_learn_checks_pass(estimator, check):
     check(estimator)
 
