@@ -19,7 +19,7 @@ from noisewise.noise.feedback_rates import (
     sure_rounds,
     with_known_wrong,
 )
-from noisewise.noise.logged_rounds import held_out_scores
+from noisewise.noise.logged_rounds import leave_one_out_scores
 from noisewise.online.recipes import rcnbf
 
 SETTINGS = [(0.0, 0.0), (0.15, 0.15), (0.25, 0.25), (0.4, 0.4), (0.2, 0.4), (0.4, 0.2)]
@@ -149,7 +149,7 @@ def test_wide_rows_are_projected_and_still_serve():
 def test_scores_leave_each_round_out():
     rng = np.random.default_rng(8)
     X, actions, feedback, _ = logged(*digits(), 10, (0.1, 0.1), 120, rng)
-    scores = held_out_scores(X, actions, feedback.astype(float), 10, ridge=0.5)
+    scores = leave_one_out_scores(X, actions, feedback.astype(float), 10, ridge=0.5)
     penalty = 0.5 * np.mean(np.sum(X**2, axis=1))
     for left_out in (0, 17, 119):
         others = (np.arange(120) != left_out) & (actions == actions[left_out])

@@ -9,6 +9,7 @@ from scipy.stats import chi2_contingency
 from sklearn.linear_model import Ridge
 
 from linucb_rounds import Learner, digits, two_sides
+from noisewise._numerics.ridge import fit_per_action, leave_one_out_per_action
 from noisewise.noise import FlipMatrix
 from noisewise.online import BanditClassifier, LeastSquares, MissingTracker, PeopleTracker, UpperConfidence
 from noisewise.online.rates.per_action import (
@@ -21,8 +22,6 @@ from noisewise.online.rates.per_action import (
 )
 from noisewise.online.rates.refit import (
     RoundLog,
-    fit_ridge,
-    left_out_scores,
     load_fit,
     shrunk_shares,
     sure_of,
@@ -239,11 +238,11 @@ def test_every_rate_lies_in_its_interval_from_the_first_round_on():
             assert (report[name] <= report[f"{name}_high"]).all()
 
 
-def test_left_out_scores_are_those_of_a_fit_without_the_round():
+def test_leave_one_out_scores_are_those_of_a_fit_without_the_round():
     rng = np.random.default_rng(21)
     X, actions, targets, importance = rng.normal(size=(60, 4)), rng.integers(3, size=60), rng.random(60), rng.random(60)
-    fit = fit_ridge(X, actions, targets, 3, ridge=0.7, importance=importance)
-    scores, baseline = left_out_scores(fit, X, actions, targets, importance)
+    fit = fit_per_action(X, actions, targets, 3, ridge=0.7, importance=importance)
+    scores, baseline = leave_one_out_per_action(fit, X, actions, targets, importance)
     for t in (0, 30, 59):
         others = (np.arange(60) != t) & (actions == actions[t])
         for values, found in ((targets, scores), (np.ones(60), baseline)):
@@ -259,7 +258,7 @@ def test_weighted_steps_from_a_loaded_fit_give_the_fit_of_all_rounds():
     rng = np.random.default_rng(25)
     X, actions, targets, importance = rng.normal(size=(50, 4)), rng.integers(3, size=50), rng.random(50), rng.random(50)
     importance[45] = 0.0
-    half, whole = (fit_ridge(X[:n], actions[:n], targets[:n], 3, importance=importance[:n]) for n in (25, 50))
+    half, whole = (fit_per_action(X[:n], actions[:n], targets[:n], 3, importance=importance[:n]) for n in (25, 50))
     table, sigma = np.zeros((4, 6)), np.zeros((3, 4, 4))
     load_fit(table, sigma, half)
     for t in range(25, 50):

@@ -3,6 +3,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from linucb_rounds import digits, two_sides
+from noisewise._numerics.ridge import leave_one_out_per_action
 from noisewise.online.rates.per_annotator import (
     GRID,
     SIGNAL,
@@ -17,7 +18,6 @@ from noisewise.online.rates.per_annotator import (
     posterior_rates,
     weighted_targets,
 )
-from noisewise.online.rates.refit import left_out_scores
 from noisewise.online.recipes import linucb
 
 CAREFUL, CARELESS, SPITEFUL, YES, NO = (0.02, 0.02), (0.3, 0.3), (0.8, 0.8), (0.97, 0.03), (0.03, 0.97)
@@ -103,7 +103,7 @@ def test_five_answers_tell_the_careless_from_the_careful():
     *_, tracker = play(rates, 20_000, np.random.default_rng(5))
     log, n = tracker.log, tracker.log.n
     fit = tracker.refit()
-    scores, _ = left_out_scores(fit, log.X, log.actions, log.targets[:n], log.importance[:n])
+    scores, _ = leave_one_out_per_action(fit, log.X, log.actions, log.targets[:n], log.importance[:n])
     people, n_people = log.groups[:n], len(tracker.people)
     chosen, answers = np.zeros(n, dtype=bool), np.zeros(n_people, dtype=int)
     for t in range(1_000, n):

@@ -2,7 +2,7 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 from noisewise.noise import FlipMatrix
-from noisewise.noise.logged_rounds import held_out_scores, narrow
+from noisewise.noise.logged_rounds import leave_one_out_scores, narrow
 from noisewise.online.rates.tracker import surely_wrong
 
 
@@ -14,7 +14,7 @@ def log_of(rates, n_rounds, seed):
     actions = np.where(rng.random(n_rounds) < 0.5, y[rows], rng.integers(10, size=n_rounds))
     feedback = FlipMatrix.binary(*rates).corrupt((actions == y[rows]).astype(int), rng).astype(float)
     seen = narrow(X[rows] / np.linalg.norm(X[rows], axis=1, keepdims=True))
-    return seen, held_out_scores(seen, actions, feedback, 10), actions, feedback, y[rows]
+    return seen, leave_one_out_scores(seen, actions, feedback, 10), actions, feedback, y[rows]
 
 
 def test_rounds_found_wrong_with_hindsight_were_wrong_and_are_most_of_these():

@@ -13,7 +13,7 @@ from noisewise._typing import Codes, Floats
 from noisewise._validation import check_number, find_actions, known_classes
 from noisewise.noise.estimate import with_interval
 from noisewise.noise.flip_matrix import FlipMatrix
-from noisewise.noise.logged_rounds import RIDGE, check_log, held_out_scores, narrow
+from noisewise.noise.logged_rounds import RELATIVE_PENALTY, check_log, leave_one_out_scores, narrow
 
 LEAST_SIGNAL = 0.15  # 1 - rho0 - rho1: below it, correcting multiplies the noise by more than 1 / 0.15
 
@@ -98,7 +98,7 @@ def rates_from_moments(
     feedback: ArrayLike,
     probabilities: ArrayLike,
     n_classes: int | None = None,
-    ridge: float = RIDGE,
+    ridge: float = RELATIVE_PENALTY,
     classes: Sequence[Any] | None = None,
 ) -> RateEstimate:
     """Flip rates of right/wrong feedback from a log with its exploration probabilities.
@@ -135,7 +135,7 @@ def rates_from_moments(
     known = known_classes(n_classes, classes)
     coded = actions if classes is None else find_actions(actions, known)
     rows, played, seen, chances = check_log(X, coded, feedback, probabilities, len(known))
-    scores = held_out_scores(narrow(of_usual_size(rows)), played, seen, len(known), ridge)
+    scores = leave_one_out_scores(narrow(of_usual_size(rows)), played, seen, len(known), ridge)
     terms, weights = exploration_terms(scores, played, seen, chances)
     moment = ExplorationMoment.of(terms, weights)
     return combine(scores, played, seen, moment)

@@ -9,32 +9,31 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.random_projection import SparseRandomProjection
 
+from noisewise._numerics.ridge import leave_own_out, leverage, relative_penalty, ridge_inverse
 from noisewise._typing import Codes, Floats
 
 WIDEST = 512  # columns; wider rows are projected, because the regression's cost grows with the square
-RIDGE = 5.0  # in units of the mean squared length of a row
+RELATIVE_PENALTY = 5.0  # of the ridge regression of feedback, in units of the mean squared length of a row
 
 
-def held_out_scores(X: NDArray[Any], actions: Codes, feedback: Floats, n_classes: int, ridge: float = RIDGE) -> Floats:
-    """Ridge estimates of P(feedback = 1 | x, action) for every action, each round left out of its own score."""
-    penalty = ridge * max(float(np.einsum("ij,ij->", X, X)) / len(X), 1e-12)
+def leave_one_out_scores(
+    X: NDArray[Any], actions: Codes, feedback: Floats, n_classes: int, ridge: float = RELATIVE_PENALTY
+) -> Floats:
+    """Ridge estimates of P(feedback = 1 | x, action) for every action, leave-one-out for the action of each round.
+
+    The arithmetic is that of X, which may be float32; one action's inverse is in memory at a time.
+    """
+    penalty = relative_penalty(ridge, float(np.einsum("ij,ij->", X, X)), len(X))
     weights = np.zeros((n_classes, X.shape[1]))
-    leverage = np.zeros(len(X))
+    h = np.zeros(len(X))
     for action in range(n_classes):
         mine = np.flatnonzero(actions == action)
         own = X[mine]
-        inverse = np.linalg.inv((own.T @ own).astype(np.float64) + penalty * np.eye(X.shape[1]))
+        inverse = ridge_inverse(own, penalty)
         weights[action] = inverse @ (feedback[mine].astype(own.dtype) @ own)
-        leverage[mine] = np.einsum("ij,ij->i", own @ inverse.astype(own.dtype), own)
+        h[mine] = leverage(own, inverse.astype(own.dtype))
     scores = np.asarray(X @ weights.T.astype(X.dtype), dtype=np.float64)
-    return leave_one_out(scores, actions, feedback, leverage)
-
-
-def leave_one_out(scores: Floats, actions: Codes, feedback: Floats, leverage: Floats) -> Floats:
-    """Take each round's own feedback out of the score of its action (in place)."""
-    rounds = np.arange(len(actions))
-    own = np.minimum(leverage, 0.95)
-    scores[rounds, actions] = (scores[rounds, actions] - own * feedback) / (1 - own)
+    leave_own_out(scores, actions, feedback, h)
     return scores
 
 

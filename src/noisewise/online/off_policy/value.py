@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
+from noisewise._numerics.ridge import relative_penalty
 from noisewise._typing import Codes, Floats
 from noisewise._validation import check_number
 from noisewise.noise import Estimate
@@ -19,7 +20,7 @@ from noisewise.online.rates.flip_rates import Noise, flip_rates
 
 METHODS = ("ips", "snips", "dr")
 FOLDS = 5
-RIDGE = 1.0  # in units of the mean squared length of a row
+REWARD_MODEL_PENALTY = 1.0  # of the doubly robust regression, in units of the mean squared length of a row
 FEW = 20  # rounds: below it, a normal interval can't be trusted
 
 
@@ -91,7 +92,7 @@ def held_out_answers(X: NDArray[Any], codes: Codes, answers: Floats, n_classes: 
     `shares` say what each round counts for, 1 in the mean.
     """
     rows = np.column_stack([X, np.ones(len(X))]).astype(np.float64)
-    penalty = np.full(rows.shape[1], RIDGE * max(float(np.square(X).sum()) / len(X), 1e-12))
+    penalty = np.full(rows.shape[1], relative_penalty(REWARD_MODEL_PENALTY, float(np.square(X).sum()), len(X)))
     penalty[-1] = 1e-9  # the mean itself is not shrunk
     expected = np.empty((len(X), n_classes))
     folds = np.arange(len(X)) % FOLDS

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
+from noisewise._numerics.ridge import fit_per_action, leave_one_out_per_action
 from noisewise._typing import Codes, Floats
 from noisewise._validation import is_missing
 from noisewise.online.learners.decision import check_feedback
 from noisewise.online.rates.per_action import GATE
-from noisewise.online.rates.refit import fit_ridge, left_out_scores
 
 WRONG, RIGHT, NONE = 0, 1, 2  # answers
 N_ANSWERS = 3
@@ -84,7 +84,7 @@ def unexplained_silence(X: Floats, scores: Floats, answers: Codes, ridge: float 
     clear = np.hstack([_tenths(top[:, -1] - top[:, -2]), _tenths(top[:, -1])])
     one = np.zeros(len(X), dtype=np.intp)
     seen = np.hstack([X, clear])
-    expected, _ = left_out_scores(fit_ridge(seen, one, missing, 1, ridge), seen, one, missing)
+    expected, _ = leave_one_out_per_action(fit_per_action(seen, one, missing, 1, ridge), seen, one, missing)
     return np.asarray(missing - expected[:, 0])
 
 

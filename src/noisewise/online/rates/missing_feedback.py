@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from noisewise._numerics.ridge import RidgeFit, fit_per_action, leave_one_out_per_action
 from noisewise._typing import Codes, Floats
 from noisewise.noise.estimate import share_interval, with_interval
 from noisewise.noise.logged_rounds import check_log
@@ -25,7 +26,7 @@ from noisewise.online.rates.feedback_table import (
     silence_tells,
     unexplained_silence,
 )
-from noisewise.online.rates.refit import Refitter, RidgeFit, fit_ridge, left_out_scores, sure_of
+from noisewise.online.rates.refit import Refitter, sure_of
 
 TURNS = 4
 SAME = 0.8, 1.25  # an answer whose chance is that much alike under right and wrong says nothing
@@ -138,7 +139,7 @@ class MissingTracker(Refitter):
         self.report, self.table = found
         self.next_refit = int(self.growth * self.log.n)
         targets, importance = self.table.targets[actions, answers], self.table.importance[actions, answers]
-        return fit_ridge(X, actions, targets, self.n_classes, self.ridge, importance)
+        return fit_per_action(X, actions, targets, self.n_classes, self.ridge, importance)
 
 
 def answer_channels(
@@ -152,8 +153,8 @@ def answer_channels(
     table = AnswerTable.fixed(n_actions, "auto") if believed is None else believed
     for turn in range(TURNS):
         targets, importance = table.targets[actions, answers], table.importance[actions, answers]
-        fit = fit_ridge(X, actions, targets, n_actions, ridge, importance)
-        scores, baseline = left_out_scores(fit, X, actions, targets, importance)
+        fit = fit_per_action(X, actions, targets, n_actions, ridge, importance)
+        scores, baseline = leave_one_out_per_action(fit, X, actions, targets, importance)
         if turn == 0 and believed is None:
             scores = _by_quantiles(scores, baseline)
         right, wrong = sure_of(scores, actions)

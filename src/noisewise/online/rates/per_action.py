@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import chi2
 
+from noisewise._numerics.ridge import fit_per_action, leave_one_out_per_action
 from noisewise._typing import Codes, Floats
 from noisewise.noise import FlipMatrix
 from noisewise.noise.estimate import share_interval, with_interval
 from noisewise.noise.logged_rounds import check_log
 from noisewise.online.rates.flip_rates import USELESS
-from noisewise.online.rates.refit import Refitter, fit_ridge, left_out_scores, shrunk_shares, sure_of
+from noisewise.online.rates.refit import Refitter, shrunk_shares, sure_of
 
 LEAST_SIGNAL = 0.1  # 1 - rho0 - rho1 is kept above it
 COUNTING_FROM = 3000  # rounds; before, quantiles of the scores are better than counts
@@ -125,8 +126,8 @@ def action_rates(
     until the rates settle. By quantiles alone, an action that is never said to be right may be missed once it is rarely
     played.
     """
-    fit = fit_ridge(X, actions, feedback, n_actions, ridge)
-    scores, baseline = left_out_scores(fit, X, actions, feedback)
+    fit = fit_per_action(X, actions, feedback, n_actions, ridge)
+    scores, baseline = leave_one_out_per_action(fit, X, actions, feedback)
     rates = likely_rates(scores, baseline) if believed is None else believed
     counts = _count(scores, baseline, rates, actions, feedback)
     if len(X) > COUNTING_FROM:

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from noisewise._numerics.ridge import RidgeFit, fit_per_action, leave_one_out_per_action
 from noisewise._typing import Codes, Floats
 from noisewise.noise.estimate import with_interval
-from noisewise.online.rates.refit import Refitter, RidgeFit, fit_ridge, left_out_scores
+from noisewise.online.rates.refit import Refitter
 
 GRID = np.linspace(0.02, 0.98, 14)
 FALSE_POSITIVE, FALSE_NEGATIVE = (side.ravel() for side in np.meshgrid(GRID, GRID, indexing="ij"))
@@ -115,7 +116,7 @@ class PeopleTracker(Refitter):
         feedback, people = log.answers[:n].astype(np.float64), log.groups[:n]
         for _ in range(1 if self.settled else 3):
             fit = self._fit()
-            scores, _ = left_out_scores(fit, log.X, log.actions, log.targets[:n], log.importance[:n])
+            scores, _ = leave_one_out_per_action(fit, log.X, log.actions, log.targets[:n], log.importance[:n])
             if not self.settled:
                 scores = on_one_scale(scores)
             self.usual_lead = float(np.median(lead(scores)))
@@ -142,7 +143,7 @@ class PeopleTracker(Refitter):
     def _fit(self) -> RidgeFit:
         assert self.log is not None
         log, n = self.log, self.log.n
-        return fit_ridge(log.X, log.actions, log.targets[:n], self.n_classes, self.ridge, log.importance[:n])
+        return fit_per_action(log.X, log.actions, log.targets[:n], self.n_classes, self.ridge, log.importance[:n])
 
     def _code(self, person: Hashable) -> int:
         if person not in self.codes:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from noisewise._numerics.ridge import RidgeFit
 from noisewise._typing import Codes, Floats
 from noisewise.noise.logged_rounds import check_n_classes
-
-MOST_LEVERAGE = 0.95  # a round that alone decides its own score is not taken out in full
 
 
 class PlainState:
@@ -97,57 +95,6 @@ class Refitter(PlainState):
         if self.log is None:
             self.log = RoundLog(rows.shape[1])
         self.log.append(rows, *columns)
-
-
-@dataclass(frozen=True)
-class RidgeFit:
-    """A ridge regression of each action: ``inverses`` of A = ridge I + sum w x x', ``weights`` A^-1 sum w t x,
-    ``baseline`` A^-1 sum w x.
-    """
-
-    inverses: Floats
-    weights: Floats
-    baseline: Floats
-
-
-def fit_ridge(
-    X: Floats,
-    actions: Codes,
-    targets: Floats,
-    n_actions: int,
-    ridge: float = 1.0,
-    importance: Floats | None = None,
-) -> RidgeFit:
-    """Regress the targets on x for each action; rounds count by their importance."""
-    d = X.shape[1]
-    inverses, weights, baseline = np.zeros((n_actions, d, d)), np.zeros((n_actions, d)), np.zeros((n_actions, d))
-    for action in range(n_actions):
-        mine = np.flatnonzero(actions == action)
-        own = X[mine]
-        weighted = own if importance is None else own * importance[mine, None]
-        inverses[action] = np.linalg.inv(weighted.T @ own + ridge * np.eye(d))
-        weights[action] = inverses[action] @ (targets[mine] @ weighted)
-        baseline[action] = inverses[action] @ weighted.sum(axis=0)
-    return RidgeFit(inverses, weights, baseline)
-
-
-def left_out_scores(
-    fit: RidgeFit, X: Floats, actions: Codes, targets: Floats, importance: Floats | None = None
-) -> tuple[Floats, Floats]:
-    """Scores of every action by `weights` and by `baseline`, each round left out of the scores of its action."""
-    leverage = np.zeros(len(X))
-    for action, inverse in enumerate(fit.inverses):
-        mine = np.flatnonzero(actions == action)
-        own = X[mine]
-        leverage[mine] = np.einsum("ij,ij->i", own @ inverse, own)
-    if importance is not None:
-        leverage *= importance
-    leverage = np.minimum(leverage, MOST_LEVERAGE)
-    rounds = np.arange(len(X))
-    scores, baseline = X @ fit.weights.T, X @ fit.baseline.T
-    scores[rounds, actions] = (scores[rounds, actions] - leverage * targets) / (1 - leverage)
-    baseline[rounds, actions] = (baseline[rounds, actions] - leverage) / (1 - leverage)
-    return scores, baseline
 
 
 def load_fit(table: NDArray[Any], sigma: Floats, fit: RidgeFit) -> None:

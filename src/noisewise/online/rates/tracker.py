@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.kernel_approximation import RBFSampler
 
+from noisewise._numerics.ridge import leave_own_out, leverage_per_action, relative_penalty
 from noisewise._typing import Codes, Floats
 from noisewise._validation import check_number
 from noisewise.noise.feedback_rates import (
@@ -18,7 +19,7 @@ from noisewise.noise.feedback_rates import (
     exploration_terms,
     plateau,
 )
-from noisewise.noise.logged_rounds import RIDGE, check_log, check_n_classes, leave_one_out, narrow
+from noisewise.noise.logged_rounds import RELATIVE_PENALTY, check_log, check_n_classes, narrow
 from noisewise.online.rates.refit import PlainState
 
 N_WAVES = 300  # random features of the rows, of a Gaussian kernel as wide as rows lie apart
@@ -172,11 +173,7 @@ class RateTracker(PlainState):
         played, seen = labels[:, 0].astype(np.intp), labels[:, 1].astype(np.float64)
         inverses = self._inverses()
         scores = np.asarray(rows @ self._weights(inverses).T)
-        leverage = np.zeros(len(rows))
-        for action, inverse in enumerate(inverses):
-            mine = rows[played == action].astype(np.float64)
-            leverage[played == action] = np.einsum("ij,ij->i", mine @ inverse, mine)
-        leave_one_out(scores, played, seen, leverage)
+        leave_own_out(scores, played, seen, leverage_per_action(inverses, rows, played))
         moment = ExplorationMoment(self.n_rounds, *self.moment_sums.tolist())
         wrong = self._known_wrong(rows, scores, played, seen, len(guessed[0]))
         return combine(scores, played, seen, moment, wrong, OWN_ROUNDS)
@@ -241,7 +238,7 @@ class RateTracker(PlainState):
 
     def _inverses(self) -> Floats:
         assert self.gram is not None
-        penalty = RIDGE * max(self.squared_length / self.n_rounds, 1e-12)
+        penalty = relative_penalty(RELATIVE_PENALTY, self.squared_length, self.n_rounds)
         return np.asarray(np.linalg.inv(self.gram + penalty * np.eye(self.gram.shape[1])))
 
     def _weights(self, inverses: Floats) -> Floats:
