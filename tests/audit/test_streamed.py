@@ -9,10 +9,10 @@ from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
 from noisewise import audit_labels
+from noisewise._numerics.blocks import BLOCK, map_blocks
 from noisewise.audit import streaming
 from noisewise.audit.cluster import OnCluster, dask_client
 from noisewise.datasets import TableEncoder
-from noisewise.labels.ridge.landmarks import BLOCK, map_blocks
 
 
 def table(n, text=False, seed=0):

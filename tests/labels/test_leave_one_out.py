@@ -5,6 +5,8 @@ from sklearn.datasets import make_blobs
 from sklearn.linear_model import Ridge
 from sklearn.metrics import roc_auc_score
 
+from noisewise._numerics.nystroem import whitening
+from noisewise._numerics.row_hash import row_hashes
 from noisewise.labels import (
     ImportanceReweightedClassifier,
     LabelDependentClassifier,
@@ -13,7 +15,7 @@ from noisewise.labels import (
 )
 from noisewise.labels.ridge import landmarks, pooled_fit
 from noisewise.labels.ridge.leave_one_out import LeftOut, without
-from noisewise.labels.ridge.pooled_fit import Sample, _fit_view, fit_pooled_ridge, whitening
+from noisewise.labels.ridge.pooled_fit import Sample, _fit_view, fit_pooled_ridge
 
 SMALLEST, LARGE = 10**-2.5, 30.0
 
@@ -83,7 +85,7 @@ def test_views_and_penalties_are_chosen_by_the_same_scores(kind, monkeypatch):
     monkeypatch.setattr(pooled_fit, "PENALTIES", np.array([SMALLEST]))
     X, y, rng = wide(60, 40)
     shares = np.array([0.5, 0.5])
-    left_out = LeftOut.of(landmarks.fingerprints(X), y, np.ones(60), 2)
+    left_out = LeftOut.of(row_hashes(X), y, np.ones(60), 2)
     sample = Sample.of(X, y, np.ones(60), shares, left_out, rng)
     chosen = landmarks.Landmarks.among(sample.rows, sample.weights, 60).keep((kind,))
     basis, few = whitening(chosen.gram(kind)), sample.first(35)

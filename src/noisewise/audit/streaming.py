@@ -13,8 +13,8 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from noisewise._numerics.blocks import BLOCK, blocks
 from noisewise.datasets import TableEncoder
-from noisewise.labels.ridge.landmarks import BLOCK, blocks
 
 PARTITION = 32 * BLOCK  # rows; a whole number of blocks, so that blocks are those of rows in memory
 

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from scipy.special import binom
 
+from noisewise._numerics.distances import inner_products, squared_norms
 from noisewise._typing import Floats
 from noisewise.kernels.combine import Kernel, keep_positive
-from noisewise.kernels.rows import check_pair, check_rows, dots, pairwise, squared_norms
+from noisewise.kernels.rows import check_pair, check_rows, pairwise
 
 
 class DotProduct(Kernel):
@@ -27,7 +28,7 @@ class DotProduct(Kernel):
 
     def gram(self, X: Any, Z: Any = None) -> Floats:
         """Values for all pairs of rows, of shape (rows of X, rows of Z); `Z` None means X again."""
-        return pairwise(lambda left, right: self.of_dot(dots(left, right)), *check_pair(X, Z))
+        return pairwise(lambda left, right: self.of_dot(inner_products(left, right)), *check_pair(X, Z))
 
     def diagonal(self, X: Any) -> Floats:
         """Value of each row with itself, without the rest of the Gram matrix."""

@@ -8,10 +8,10 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from noisewise._numerics.distances import inner_products
 from noisewise._typing import Floats, RandomState
 from noisewise._validation import generator
 from noisewise.kernels.radial import Gaussian, Radial, median_width
-from noisewise.kernels.rows import dots
 
 
 def draw_frequencies(kernel: Radial, n_columns: int, n: int, rng: RandomState = None) -> Floats:
@@ -77,7 +77,7 @@ class FourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         """The features of each row, of shape (n_rows, n_components)."""
         check_is_fitted(self)
         rows = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-        angles = dots(rows, self.random_weights_.T)
+        angles = inner_products(rows, self.random_weights_.T)
         angles += self.random_offset_
         np.cos(angles, out=angles)
         angles *= np.sqrt(2 / self.n_components)

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from noisewise._numerics.nystroem import inverse_root
 from noisewise._typing import Floats, RandomState
 from noisewise._validation import generator
 from noisewise.kernels.combine import Kernel
@@ -74,13 +75,6 @@ class NystroemFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def inverse_root(gram: Floats) -> Floats:
-    """Symmetric inverse square root of a Gram matrix, leaving out directions that are rounding only."""
-    values, vectors = np.linalg.eigh(gram)
-    kept = values > values[-1] * len(gram) * np.finfo(np.float64).eps
-    return np.asarray(vectors[:, kept] / np.sqrt(values[kept]) @ vectors[:, kept].T)
 
 
 def nystroem(kernel: Kernel, n_components: int = 100, random_state: RandomState = None) -> NystroemFeatures:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
-from sklearn.utils.extmath import safe_sparse_dot
 
+from noisewise._numerics.distances import squared_distances as block_distances
 from noisewise._typing import Floats
 
 Rows = Any  # a float64 array or a SciPy CSR matrix, two axes
@@ -31,18 +31,6 @@ def check_pair(X: Any, Z: Any = None) -> tuple[Rows, Rows | None]:
             f"X has {left.shape[1]} columns and Z has {right.shape[1]}; a kernel compares rows of the same columns"
         )
     return left, right
-
-
-def dots(X: Rows, Z: Rows) -> Floats:
-    """Inner products <x, z> of all pairs, always dense."""
-    return np.asarray(safe_sparse_dot(X, Z.T, dense_output=True), dtype=np.float64)
-
-
-def squared_norms(X: Rows) -> Floats:
-    """Inner product <x, x> of each row."""
-    if sparse.issparse(X):
-        return np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
-    return np.asarray(np.einsum("ij,ij->i", X, X))
 
 
 def squared_distances(X: Any, Z: Any = None) -> Floats:
@@ -67,14 +55,8 @@ def centred(X: Any, Z: Any = None) -> tuple[Rows, Rows | None]:
 
 def block_of_squared_distances(X: Rows, Z: Rows) -> Floats:
     """|x|^2 + |z|^2 - 2 <x, z>, at least zero; what is below rounding is zero, so equal rows are at no distance."""
-    sizes = squared_norms(X)[:, None]
-    distances = dots(X, Z)
-    distances *= -2
-    distances += sizes
-    distances += squared_norms(Z)
-    rounding = 8 * np.finfo(np.float64).eps * (16 + np.sqrt(X.shape[1])) * sizes  # where it matters, |z| is near |x|
-    np.copyto(distances, 0.0, where=distances < rounding)
-    return distances
+    rounding = 8 * np.finfo(np.float64).eps * (16 + np.sqrt(X.shape[1]))  # times |x|^2: where it matters, |z| is near
+    return block_distances(X, Z, rounding)
 
 
 def pairwise(values: Callable[[Rows, Rows], Floats], X: Rows, Z: Rows | None = None) -> Floats:

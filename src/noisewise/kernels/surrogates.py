@@ -8,10 +8,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from noisewise._numerics.distances import inner_products
 from noisewise._typing import Floats
 from noisewise.kernels.combine import Kernel
 from noisewise.kernels.radial import Gaussian, Radial
-from noisewise.kernels.rows import block_of_squared_distances, centred, check_rows, dots, pairwise
+from noisewise.kernels.rows import block_of_squared_distances, centred, check_rows, pairwise
 
 MOST_NODES = 320  # a mixture of that many is a kernel too, and the surrogate of just that mixture
 TOLERANCE = 1e-11
@@ -122,7 +123,8 @@ class _Reshaped(Kernel):
         heights = weights * np.prod(np.sqrt(shrunk / rates[:, None]), axis=1)
         if np.ptp(variances) == 0:  # the same noise in all directions: one distance serves all rates
             return pairwise(lambda a, b: mix(heights, shrunk[:, 0], block_of_squared_distances(a, b)), left, right)
-        left, right = dots(left, axes.T), None if right is None else dots(right, axes.T)
+        left = inner_products(left, axes.T)
+        right = None if right is None else inner_products(right, axes.T)
 
         def values(a: Floats, b: Floats) -> Floats:
             parts = (

@@ -14,14 +14,13 @@ import numpy as np
 import scipy.linalg
 from sklearn.metrics.pairwise import pairwise_kernels
 
+from noisewise._numerics.blocks import blocks
 from noisewise._numerics.cholesky import lower_factor
+from noisewise._numerics.nystroem import inverse_root, spectrum
 from noisewise._typing import Codes, Floats
 from noisewise.kernels import Kernel
-from noisewise.kernels.nystroem_features import inverse_root
-from noisewise.labels.ridge.landmarks import blocks
 
 NORMS = ("function", "weights")
-SMALLEST = 1e-11  # eigenvalues below this share of the largest are rounding
 
 
 class KernelRows:
@@ -93,21 +92,6 @@ def compare(kernel: Any, X: Any, support: Any) -> Floats:
             "or 'precomputed' would do"
         )
     return np.asarray(gram, dtype=np.float64)
-
-
-def spectrum(gram: Floats, rank: int | None = None, smallest: float = SMALLEST) -> tuple[Floats, Floats]:
-    """Eigenvalues, the largest first, and eigenvectors of a symmetric matrix, which is lost; none that is rounding.
-
-    >>> spectrum(np.array([[2.0, 1.0], [1.0, 2.0]]))[0]
-    array([3., 1.])
-    >>> spectrum(np.ones((3, 3)))[0].round(9)
-    array([3.])
-    """
-    n = len(gram)
-    options = {"driver": "evd"} if rank is None or rank >= n else {"subset_by_index": (n - rank, n - 1)}
-    values, vectors = scipy.linalg.eigh(gram, overwrite_a=True, check_finite=False, **options)
-    kept = np.flatnonzero(values > max(smallest * values[-1], 1e-300))[::-1]
-    return values[kept], np.ascontiguousarray(vectors[:, kept])
 
 
 def exact_features(gram: Floats, weights: Floats, norm: str, rank: int | None = None) -> tuple[Floats, Floats]:

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from noisewise._numerics.row_hash import row_hashes
 from noisewise._typing import Codes, Floats
 from noisewise.labels.ridge.classifier import RobustRidgeClassifier
-from noisewise.labels.ridge.landmarks import fingerprints
 from noisewise.labels.ridge.pooled_fit import fit_pooled_ridge
 from noisewise.noise import FlipMatrix
 
@@ -76,7 +76,7 @@ def as_copies(X: Any, codes: Codes, weights: Floats) -> Codes:
     >>> as_copies(np.zeros((3, 1)), np.array([0, 1, 2]), np.array([2.0, 0.0, 1.0]))
     array([0, 0, 2])
     """
-    order = np.lexsort((codes, fingerprints(X)))
+    order = np.lexsort((codes, row_hashes(X)))
     weights = weights[order]
     whole = bool((weights == np.round(weights)).all()) and weights.sum() <= max(MOST_COPIES, len(weights))
     until = np.cumsum(weights if whole else weights * np.count_nonzero(weights) / weights.sum())

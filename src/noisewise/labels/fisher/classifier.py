@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from noisewise._numerics.blocks import blocks
 from noisewise._typing import Floats, RandomState
 from noisewise._validation import generator
 from noisewise.kernels import Kernel
@@ -23,7 +24,7 @@ from noisewise.labels.fisher.kernel_smoother import (
     decompose,
     decompose_low_rank,
 )
-from noisewise.labels.ridge.landmarks import Standardizer, blocks
+from noisewise.labels.ridge.landmarks import Standardizer
 from noisewise.noise import FlipMatrix
 
 EXACT_ROWS = 3000  # beyond, landmarks stand for the rows

@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from noisewise._numerics.nystroem import spectrum
 from noisewise._typing import Codes, Floats
 from noisewise.kernels import Gaussian, Kernel, squared_distances
-from noisewise.labels.kernel_features import KernelFeatures, KernelRows, low_rank_features, spectrum
+from noisewise.labels.kernel_features import KernelFeatures, KernelRows, low_rank_features
 
 WIDTHS = 2.0 ** np.arange(-5, 5)  # squared widths, in units of the median squared distance
 PENALTIES = 10.0 ** np.arange(-3, 2.1, 0.5)

@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from noisewise._numerics.blocks import blocks
 from noisewise._typing import Floats, RandomState
 from noisewise._validation import check_weights, generator
 from noisewise.kernels import squared_distances
@@ -19,7 +20,6 @@ from noisewise.labels.gaussian_process.laplace import find_mode, variances
 from noisewise.labels.gaussian_process.rows import LabelledRows, process_features
 from noisewise.labels.gaussian_process.search import Candidate, as_task, climb, tune
 from noisewise.labels.noise_argument import resolve_noise
-from noisewise.labels.ridge.landmarks import blocks
 from noisewise.noise import FlipMatrix
 
 SCANNED_ROWS, SCANNED_RANK = 1000, 60

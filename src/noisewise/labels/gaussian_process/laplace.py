@@ -16,9 +16,9 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.linalg.lapack import dpotrf, dpotrs
 
+from noisewise._numerics.blocks import blocks
 from noisewise._typing import Codes, Floats
 from noisewise.labels.logistic.likelihood import FlipRows
-from noisewise.labels.ridge.landmarks import blocks
 
 MOST_STEPS = 60
 HALVINGS = 25

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from noisewise._numerics.row_hash import row_hashes
 from noisewise._typing import Codes, Floats
 from noisewise.kernels import Gaussian
 from noisewise.labels.kernel_features import KernelFeatures, exact_features
-from noisewise.labels.ridge.landmarks import Standardizer, fingerprints
+from noisewise.labels.ridge.landmarks import Standardizer
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ def process_features(rows: Any, weights: Floats, squared: Floats, width: float, 
 
 
 def _prints(X: Any) -> Any:
-    return np.column_stack([fingerprints(X), fingerprints(X, exact=True)])
+    return np.column_stack([row_hashes(X), row_hashes(X, exact=True)])
 
 
 def _bytes(X: Floats) -> Any:

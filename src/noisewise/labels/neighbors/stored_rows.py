@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from noisewise._numerics.blocks import blocks
 from noisewise._typing import Codes, Floats, RandomState
 from noisewise._validation import check_binary_or_more, check_weights, encode_labels, find_labels, generator
 from noisewise.labels.base import NoisyLabelClassifier
@@ -151,7 +151,7 @@ class KeptRowsClassifier(NoisyLabelClassifier):
     def _shares(self, X: Any, sizes: Floats, own: Codes | None = None, own_weights: Floats | None = None) -> Floats:
         """Shares of the observed labels among the nearest voters, shape (n_sizes, n_rows, n_classes)."""
         parts = []
-        for block in blocks(X.shape[0]):
+        for block in blocks(X.shape[0], ROWS_AT_ONCE):
             mine = None if own is None else own[block]
             found = self._look(X[block], sizes.max(), mine, [self.weights_])
             extra = None if own_weights is None else own_weights[block]
@@ -163,7 +163,7 @@ class KeptRowsClassifier(NoisyLabelClassifier):
     ) -> Floats:
         """The same from neighbours already found, with any weights of the kept rows."""
         parts = []
-        for block in blocks(len(found)):
+        for block in blocks(len(found), ROWS_AT_ONCE):
             mine = None if own is None else own[block]
             extra = None if own_weights is None else own_weights[block]
             parts.append(tally(found[block], self.codes_, weights, sizes, len(self.classes_), mine, extra))
@@ -200,11 +200,6 @@ def check_voters(name: str, given: int, available: float) -> int:
 def without_one(weights: Floats) -> Floats:
     """Weights with which rows vote on themselves when one of each is left out."""
     return np.maximum(weights - 1, 0)
-
-
-def blocks(n_rows: int) -> Iterator[slice]:
-    """Slices that cover the rows in order."""
-    return (slice(start, start + ROWS_AT_ONCE) for start in range(0, n_rows, ROWS_AT_ONCE))
 
 
 def _enough(found: Codes, own: Codes | None, weights: Floats, wanted: float) -> bool:

@@ -6,7 +6,6 @@ to all, and neither distances nor centred products see what is common to all.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -16,29 +15,15 @@ import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
 from sklearn.preprocessing import normalize
 
+from noisewise._numerics.blocks import map_blocks
+from noisewise._numerics.distances import inner_products, squared_distances
 from noisewise._typing import Floats
 
-BLOCK = 4096  # rows at a time: what is n x landmarks is never held
 CLIP = 4.0  # standard deviations; one far value must not decide a distance
 VIEWS = ("narrow", "wide", "pointed", "linear")  # two Gaussian kernels, one Laplacian, the inputs themselves
 CENTRED = ("linear",)  # views that have lost the mean of the rows, which stands for a constant that costs nothing
 MOST_COLUMNS = 1000  # the inputs themselves are a view up to here; beyond, their products with the landmarks
 COUNTED = 0.1  # of more columns than that, rows that have no more than this share of them, none below zero, are counts
-
-
-def blocks(n_rows: int, size: int = BLOCK) -> Iterator[slice]:
-    """Slices that cover the rows in order."""
-    return (slice(start, min(start + size, n_rows)) for start in range(0, n_rows, size))
-
-
-def map_blocks(X: Any, function: Callable[..., Any], *arrays: NDArray[Any]) -> Iterator[Any]:
-    """`function` of every block of rows and of its parts of the arrays, in order.
-
-    Rows that are not in memory bring a `map_blocks` of their own and do the work where they are.
-    """
-    if hasattr(X, "map_blocks"):
-        return iter(X.map_blocks(function, *arrays))
-    return (function(X[part], *(array[part] for array in arrays)) for part in blocks(X.shape[0]))
 
 
 @dataclass(frozen=True)
@@ -119,7 +104,7 @@ class Landmarks:
         """The first of the standardised rows, `most` of them."""
         mean = _column_sums(rows, weights) / weights.sum()
         chosen = rows[:most]
-        squared = squared_distances(chosen, chosen)[np.triu_indices(chosen.shape[0], 1)]
+        squared = squared_distances(chosen, _copy(chosen))[np.triu_indices(chosen.shape[0], 1)]
         apart = squared[squared > 1e-6]
         return cls(chosen, mean, float(np.median(apart)) if apart.size else 1.0)
 
@@ -131,7 +116,7 @@ class Landmarks:
         """One array (n_rows, n_features) for each view."""
         seen: dict[str, NDArray[Any]] = {}
         if set(self.views) - {"linear"}:
-            squared = squared_distances(rows, self.rows)
+            squared = squared_distances(rows, _copy(self.rows))
             squared *= 1 / self.scale
         for view in self.views:
             if view == "linear":
@@ -158,61 +143,12 @@ class Landmarks:
         mean = self.mean.astype(rows.dtype)
         if self._few_columns:
             return np.asarray((rows.toarray() if sp.issparse(rows) else rows) - mean)
-        products = _products(rows, self.rows) - (rows @ mean)[:, None] - (self.rows @ self.mean).astype(rows.dtype)
+        products = (
+            inner_products(rows, _copy(self.rows)) - (rows @ mean)[:, None] - (self.rows @ self.mean).astype(rows.dtype)
+        )
         return np.asarray(products + mean @ mean)
 
 
-def squared_distances(left: Any, right: Any) -> NDArray[Any]:
-    """Squared Euclidean distances between the rows of two arrays."""
-    squared = _products(left, right)
-    squared *= -2
-    squared += _squared_lengths(left)[:, None]
-    squared += _squared_lengths(right).astype(squared.dtype)
-    return np.asarray(np.maximum(squared, 0, out=squared))
-
-
-def fingerprints(rows: Any, exact: bool = False) -> NDArray[np.uint64]:
-    """A 64-bit number per standardised row; equal rows have equal ones, others differ (but for very bad luck).
-
-    Equal in single precision is enough; `exact` wants all digits, for rows in units of their own.
-
-    >>> first, second, third = fingerprints(np.array([[1.0, 2.0], [2.0, 1.0], [1.0, 2.0]])).tolist()
-    >>> first == third, first == second
-    (True, False)
-    """
-    multipliers = np.random.default_rng(7).integers(1, 2**63, rows.shape[1], dtype=np.uint64) | np.uint64(1)
-    mixed = _mixed_exactly if exact else _mixed
-    if sp.issparse(rows):
-        words = mixed(rows.data) * multipliers[rows.indices]
-        total = np.concatenate([np.zeros(1, np.uint64), np.cumsum(words, dtype=np.uint64)])
-        return np.asarray(total[rows.indptr[1:]] - total[rows.indptr[:-1]])
-    return np.asarray((mixed(rows) * multipliers).sum(axis=1, dtype=np.uint64))
-
-
-def _mixed(values: NDArray[Any]) -> NDArray[np.uint64]:
-    with np.errstate(over="ignore"):  # numbers beyond single precision are alike
-        single = np.ascontiguousarray(values, dtype=np.float32)
-    return _spread((single + np.float32(0)).view(np.uint32).astype(np.uint64))
-
-
-def _mixed_exactly(values: NDArray[Any]) -> NDArray[np.uint64]:
-    bits = (np.ascontiguousarray(values, dtype=np.float64) + 0.0).view(np.uint64)
-    return _spread(bits ^ (bits >> np.uint64(32)))
-
-
-def _spread(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    bits *= np.uint64(0x9E3779B97F4A7C15)  # low bits of round floats are all zero: spread the high ones
-    bits ^= bits >> np.uint64(29)
-    return np.asarray(bits)
-
-
-def _products(left: Any, right: Any) -> NDArray[Any]:
-    if sp.issparse(left):
-        return np.asarray((left @ right.T.astype(left.dtype)).toarray())
-    return np.asarray(left @ right.T.astype(left.dtype))
-
-
-def _squared_lengths(rows: Any) -> NDArray[Any]:
-    if sp.issparse(rows):
-        return np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
-    return np.asarray(np.einsum("ij,ij->i", rows, rows))
+def _copy(rows: Any) -> Any:
+    """The rows in memory of their own: products of rows with themselves round as products with other rows do."""
+    return rows.astype(rows.dtype)

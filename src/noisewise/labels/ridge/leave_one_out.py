@@ -26,8 +26,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
 
+from noisewise._numerics.blocks import map_blocks
+from noisewise._numerics.row_hash import row_hashes
 from noisewise._typing import Codes, Floats
-from noisewise.labels.ridge.landmarks import CENTRED, Landmarks, Standardizer, fingerprints, map_blocks
+from noisewise.labels.ridge.landmarks import CENTRED, Landmarks, Standardizer
 
 MOST_COPIES = 20  # more equal rows are a cell of a coarse table, each with a label of its own, and no copies
 MOST_CELLS, LEAST_CELL = 30, 5  # so few different rows, so often each, are such a table too: only its cell knows a row
@@ -95,7 +97,7 @@ class PooledRidge:
     def _block(self, dtype: DTypeLike, X: Any, codes: Codes | None = None) -> Floats:
         rows = self.standardizer(X, np.float32).astype(dtype, copy=False)  # as `fit` has seen them
         if codes is not None:
-            counts, tallies = self.left_out.look_up(fingerprints(rows), codes)
+            counts, tallies = self.left_out.look_up(row_hashes(rows), codes)
             targets = tallies - counts[:, None] * self.shares
             seen = np.flatnonzero(counts)
         pooled = np.tile(self.shares, (X.shape[0], 1))

@@ -15,8 +15,11 @@ import scipy.linalg
 import scipy.optimize
 from numpy.typing import DTypeLike
 
+from noisewise._numerics.blocks import blocks
+from noisewise._numerics.nystroem import whitening
+from noisewise._numerics.row_hash import row_hashes
 from noisewise._typing import Codes, Floats
-from noisewise.labels.ridge.landmarks import CENTRED, MOST_COLUMNS, VIEWS, Landmarks, Standardizer, blocks, fingerprints
+from noisewise.labels.ridge.landmarks import CENTRED, MOST_COLUMNS, VIEWS, Landmarks, Standardizer
 from noisewise.labels.ridge.leave_one_out import LeftOut, PooledRidge, View, least_rest, without
 
 PENALTIES = 10.0 ** np.arange(-2.5, 3.1, 0.5)  # times the mean squared length of rows, which is one in a kernel
@@ -43,7 +46,7 @@ class Sample:
         cls, rows: Any, codes: Codes, weights: Floats, shares: Floats, left_out: LeftOut, rng: np.random.Generator
     ) -> Sample:
         """Merge equal rows, sort them by what they are, then shuffle."""
-        prints = fingerprints(rows)
+        prints = row_hashes(rows)
         order = np.lexsort((codes, prints))
         new = np.append(True, (np.diff(prints[order]) != 0) | (np.diff(codes[order]) != 0))
         starts = np.flatnonzero(new)
@@ -94,7 +97,7 @@ def fit_pooled_ridge(
     some = rng.permutation(np.flatnonzero(counted))[:FIT_ROWS]
     rows, labels = standardizer(X[some], np.float32), codes[some]
     shares = np.bincount(labels, counted[some], minlength=n_classes) / counted[some].sum()
-    left_out = LeftOut.of(fingerprints(rows), labels, counted[some], n_classes)
+    left_out = LeftOut.of(row_hashes(rows), labels, counted[some], n_classes)
     if dtype is None:  # with so few rows the inputs fit any labels, and what they leave to others is tiny
         dtype = np.float64 if len(left_out.prints) <= min(X.shape[1] + 1, MOST_COLUMNS) else np.float32
     rows = rows.astype(dtype, copy=False)  # rounded all the same: one rounding makes repeated rows and weights agree
@@ -112,13 +115,6 @@ def fit_pooled_ridge(
         fits = tuple(fit for fit, weight in zip(fits, mixture) if weight > 0)
         mixture = mixture[mixture > 0]
     return PooledRidge(standardizer, landmarks.keep(kept), fits, mixture, shares, left_out)
-
-
-def whitening(gram: Floats) -> Floats:
-    """The map of features to coordinates in which `gram` is the identity; directions of no weight are dropped."""
-    values, vectors = scipy.linalg.eigh(gram, driver="evd")
-    kept = values > 1e-6 * values[-1]
-    return np.asarray(vectors[:, kept] / np.sqrt(values[kept]))
 
 
 def _fit_view(landmarks: Landmarks, basis: Floats, sample: Sample) -> tuple[View, Floats]:
