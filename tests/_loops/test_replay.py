@@ -36,7 +36,7 @@ def fingerprint():
             for rows in (X.astype(dtype), sp.csr_array(X.astype(dtype))):
                 learner = make()
                 learner.play(rows, y, noise=NOISE, rng=3)
-                for part in (learner.table_, learner.sigma_, learner.chance_):
+                for part in (learner.table_, learner.sigma_, learner.rng_state_):
                     digest.update(np.ascontiguousarray(part).tobytes())
         for make in (recipes.perceptron, recipes.mscw, recipes.arow, recipes.nherd):
             digest.update(make().fit(X.astype(dtype), y).table_.tobytes())

@@ -37,7 +37,7 @@ def stream():
 
 def same(one, other):
     """Whether two learners have the same arrays, to the bit."""
-    parts = ("table_", "sigma_", "reals_", "integers_", "chance_")
+    parts = ("table_", "sigma_", "parameters_", "counters_", "rng_state_")
     return all(getattr(one, part).tobytes() == getattr(other, part).tobytes() for part in parts)
 
 

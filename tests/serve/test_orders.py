@@ -54,7 +54,7 @@ class Orders(RuleBasedStateMachine):
         name = data.draw(st.sampled_from(sorted(self.made)))
         again = self.runner.run(self.service.decide(self.model, situation(x, decision_id=name)))
         assert again == self.made[name][0]
-        next_uniform(self.library.chance_)  # its draw is used up all the same
+        next_uniform(self.library.rng_state_)  # its draw is used up all the same
 
     @precondition(lambda self: self.made)
     @rule(data=st.data(), right=st.sampled_from([True, False, None]))
@@ -76,7 +76,7 @@ class Orders(RuleBasedStateMachine):
     @rule()
     def restart(self):
         self.runner.run(self.service.close())
-        self.library.chance_[:] = self.model.learner.chance_  # draws that nothing came of are drawn again
+        self.library.rng_state_[:] = self.model.learner.rng_state_  # draws that nothing came of are drawn again
         self._open()
 
     @invariant()

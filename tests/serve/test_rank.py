@@ -24,13 +24,13 @@ def learner_of(spec):
 
 
 def states_of(learner):
-    return [learner.table_.copy(), learner.sigma_.copy(), learner.reals_.copy(), learner.integers_.copy()]
+    return [learner.table_.copy(), learner.sigma_.copy(), learner.parameters_.copy(), learner.counters_.copy()]
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=str)
 def test_ranking_is_deciding_without_a_trace(spec, rng):
     learner, twin = learner_of(spec), learner_of(spec)
-    chance = learner.chance_.copy()
+    chance = learner.rng_state_.copy()
     for x in rng.normal(size=(60, 5)):
         before = states_of(learner)
         found, decision = rank(learner, x, None, chance), twin.decide(x)
@@ -50,7 +50,7 @@ def test_scores_are_those_of_the_decision_function(rng):
     for x in rng.normal(size=(40, 5)):
         learner.learn(learner.decide(x), int(x[0] > 0))
     x = rng.normal(size=5)
-    found = rank(learner, x, None, learner.chance_.copy())
+    found = rank(learner, x, None, learner.rng_state_.copy())
     assert found.scores == pytest.approx(learner.decision_function(x[None])[0])
     spread = [np.sqrt(x @ sigma @ x) / (1 - 0.1 * place - 0.2) for place, sigma in enumerate(learner.sigma_)]
     assert found.widths == pytest.approx(spread)
@@ -81,4 +81,4 @@ def test_a_stream_moves_past_a_draw_of_its_own_and_stays_for_others():
 def test_scores_that_are_not_finite_are_refused():
     learner = learner_of({"recipe": "ucwl"})
     with pytest.raises(ValueError, match="smaller numbers"):
-        rank(learner, np.full(5, np.inf), None, learner.chance_.copy())
+        rank(learner, np.full(5, np.inf), None, learner.rng_state_.copy())

@@ -12,22 +12,22 @@ from numba.extending import intrinsic
 
 from noisewise._loops.compiled import meaning
 from noisewise._loops.simd_llvm import address, shuffle, splat
-from noisewise._loops.state import QUAD
+from noisewise._loops.state import SIMD_WIDTH
 
 
 @intrinsic
 def _highest(typing: Any, scores: Any, n: Any, but: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array, end, left_out = arguments
-        numbers, names = ir.VectorType(ir.DoubleType(), QUAD), ir.VectorType(ir.IntType(64), QUAD)
+        numbers, names = ir.VectorType(ir.DoubleType(), SIMD_WIDTH), ir.VectorType(ir.IntType(64), SIMD_WIDTH)
         keep: Any = cgutils.alloca_once_value
-        top = keep(builder, ir.Constant(numbers, [-math.inf] * QUAD))
-        best = keep(builder, ir.Constant(names, [-1] * QUAD))
+        top = keep(builder, ir.Constant(numbers, [-math.inf] * SIMD_WIDTH))
+        best = keep(builder, ir.Constant(names, [-1] * SIMD_WIDTH))
         first = ir.Constant(ir.IntType(64), 0)
-        with cgutils.for_range_slice(builder, first, end, ir.Constant(ir.IntType(64), QUAD)) as (k, _):
+        with cgutils.for_range_slice(builder, first, end, ir.Constant(ir.IntType(64), SIMD_WIDTH)) as (k, _):
             here = builder.load(address(context, builder, scores, array, [k], numbers), typ=numbers)
             here.align = 8
-            name = builder.add(splat(builder, k, names), ir.Constant(names, list(range(QUAD))))
+            name = builder.add(splat(builder, k, names), ir.Constant(names, list(range(SIMD_WIDTH))))
             known = builder.load(top, typ=numbers)
             up = builder.fcmp_ordered(">", here, known)
             up = builder.and_(up, builder.icmp_signed("<", name, splat(builder, end, names)))

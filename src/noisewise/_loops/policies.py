@@ -9,63 +9,75 @@ import numpy as np
 from noisewise._loops.argmax import highest
 from noisewise._loops.compiled import inlined, inner
 from noisewise._loops.rng import uniform
-from noisewise._loops.state import BETA, CLASSES, PER_ACTION, PROJECT, RATES, RHO0, SHARE, SIGNAL, USELESS, VALUE, WIDTH
+from noisewise._loops.state import (
+    BETA,
+    CLASSES,
+    EXPLORATION,
+    PER_ACTION,
+    PROJECT,
+    RATES,
+    RHO0,
+    SIGNAL,
+    UNINFORMATIVE,
+    VALUE,
+    WIDTH,
+)
 
 
 @inlined
-def fill_bounds(integers: Any, reals: Any, work: Any) -> Any:
+def fill_bounds(counters: Any, parameters: Any, work: Any) -> Any:
     """The upper bound of each class, its mean and `width` standard deviations; false if the means are just that."""
-    width, project = reals[WIDTH], integers[PROJECT]
-    if integers[SIGNAL] == VALUE:
-        fill_corrected(integers, reals, work)
+    width, project = parameters[WIDTH], counters[PROJECT]
+    if counters[SIGNAL] == VALUE:
+        fill_corrected(counters, parameters, work)
         return True
     if not (width > 0.0 or project):
         return False
-    for k in range(np.uint64(integers[CLASSES])):  # unsigned: no test for places counted from the end
+    for k in range(np.uint64(counters[CLASSES])):  # unsigned: no test for places counted from the end
         mean = min(1.0, max(-1.0, work.means[k])) if project else work.means[k]
         work.bounds[k] = mean + width * np.sqrt(max(0.0, work.variances[k])) if width > 0.0 else mean
     return True
 
 
 @inner
-def fill_corrected(integers: Any, reals: Any, work: Any) -> None:
+def fill_corrected(counters: Any, parameters: Any, work: Any) -> None:
     """The same where feedback is regressed: corrected for the rates of each class.
 
     Classes whose feedback says too little share what the others leave of a probability of one.
     """
-    n_classes, width = integers[CLASSES], reals[WIDTH]
+    n_classes, width = counters[CLASSES], parameters[WIDTH]
     n_useless, left = 0, 1.0
     for k in range(n_classes):
         rates = RATES + PER_ACTION * k
-        belief = (work.means[k] - reals[rates + RHO0] * work.means[n_classes + k]) / reals[rates + BETA]
-        if reals[rates + USELESS]:
+        belief = (work.means[k] - parameters[rates + RHO0] * work.means[n_classes + k]) / parameters[rates + BETA]
+        if parameters[rates + UNINFORMATIVE]:
             n_useless += 1
         else:
             left -= max(0.0, belief)
         if width > 0.0:
-            belief += width * np.sqrt(max(0.0, work.variances[k])) / reals[rates + BETA]
+            belief += width * np.sqrt(max(0.0, work.variances[k])) / parameters[rates + BETA]
         work.bounds[k] = belief
     for k in range(n_classes):
-        if reals[RATES + PER_ACTION * k + USELESS]:
+        if parameters[RATES + PER_ACTION * k + UNINFORMATIVE]:
             work.bounds[k] = left / n_useless
 
 
 @inlined
 def act(state: Any, work: Any, allowed: Any, n_allowed: int, decided: Any) -> tuple[int, int, float]:
     """The action played, the best one, and the probability of the one played; steps the chance if it is needed."""
-    integers, reals = state.integers, state.reals
-    scores = work.bounds if fill_bounds(integers, reals, work) else work.means
-    if n_allowed < integers[CLASSES]:
-        for k in range(integers[CLASSES]):
+    counters, parameters = state.counters, state.parameters
+    scores = work.bounds if fill_bounds(counters, parameters, work) else work.means
+    if n_allowed < counters[CLASSES]:
+        for k in range(counters[CLASSES]):
             work.bounds[k] = scores[k] if allowed[k] else -np.inf
         scores = work.bounds
-    best = highest(scores, integers[CLASSES], -1)
+    best = highest(scores, counters[CLASSES], -1)
     if best < 0:  # no score is a number
         best = nth_allowed(allowed, 0)
-    share = reals[SHARE]
+    share = parameters[EXPLORATION]
     if share <= 0.0 or decided:
         return best, best, 1.0
-    u = uniform(state.chance)
+    u = uniform(state.rng)
     action = best
     if u < share:
         action = nth_allowed(allowed, min(int(u / share * n_allowed), n_allowed - 1))

@@ -12,7 +12,7 @@ from noisewise._loops.scores import score
 from noisewise._loops.signals import plan
 from noisewise._loops.simd import start_of
 from noisewise._loops.sparse_rows import DenseRow, Row, compact, look_ahead_to_the_end, look_at_rest
-from noisewise._loops.state import MISTAKES, ROUNDS, SPARE, UPDATES, State, Work
+from noisewise._loops.state import MISTAKES, PADDING, ROUNDS, UPDATES, State, Work
 from noisewise._loops.updates import move
 
 
@@ -27,7 +27,7 @@ def observe(right: bool, action: int, noise: Any, u: float) -> Any:
 def divide(state: Any, scratch: Any) -> Any:
     """The parts of the memory for one row."""
     n_features, width = state.table.shape
-    room = n_features + SPARE
+    room = n_features + PADDING
     means = 2 * room
     places = scratch[:room].view(np.uint32)
     return Work(
@@ -47,10 +47,10 @@ def learn(
     state: Any, row: Any, work: Any, action: int, best: int, probability: float, observed: Any, true: Any
 ) -> None:
     """Learn from a round whose row has been scored."""
-    reals, integers = state.reals, state.integers
-    moves = plan(integers, reals, work.means, work.variances, action, best, probability, observed, true)
-    integers[ROUNDS] += 1
-    integers[UPDATES] += move(state, row, moves, work.gain)
+    parameters, counters = state.parameters, state.counters
+    moves = plan(counters, parameters, work.means, work.variances, action, best, probability, observed, true)
+    counters[ROUNDS] += 1
+    counters[UPDATES] += move(state, row, moves, work.gain)
 
 
 @inlined
@@ -66,7 +66,7 @@ def one_round(state: Any, row: Any, work: Any, allowed: Any, n_allowed: int, i: 
         u = log.uniforms[i] if log.uniforms.shape[0] else 0.5
         observed = observe(action == true, action, log.noise, u)
         log.actions[i], log.probabilities[i], log.feedback[i] = action, probability, observed
-        state.integers[MISTAKES] += action != true
+        state.counters[MISTAKES] += action != true
     learn(state, row, work, action, best, probability, observed, true)
     return True
 
@@ -125,10 +125,10 @@ def learn_row(state: Any, row: Any, work: Any, action: int, best: int, probabili
 
 @bare
 def decide_dense(
-    table: Any, sigma: Any, reals: Any, integers: Any, chance: Any, x: Any, scratch: Any, allowed: Any
+    table: Any, sigma: Any, parameters: Any, counters: Any, rng: Any, x: Any, scratch: Any, allowed: Any
 ) -> Any:
     """`decide_row` for a dense row, which stays in the scratch for `learn_held`; the state comes as its parts."""
-    state = State(table, sigma, reals, integers, chance)
+    state = State(table, sigma, parameters, counters, rng)
     work = divide(state, scratch)
     n = compact(x, work.features, work.values)
     work.ahead[1] = n
@@ -139,9 +139,9 @@ def decide_dense(
 def learn_dense(
     table: Any,
     sigma: Any,
-    reals: Any,
-    integers: Any,
-    chance: Any,
+    parameters: Any,
+    counters: Any,
+    rng: Any,
     x: Any,
     scratch: Any,
     action: int,
@@ -150,7 +150,7 @@ def learn_dense(
     observed: int,
 ) -> Any:
     """`learn_row` for a dense row."""
-    state = State(table, sigma, reals, integers, chance)
+    state = State(table, sigma, parameters, counters, rng)
     work = divide(state, scratch)
     n = compact(x, work.features, work.values)
     return learn_row(state, Row(work.features, work.values, 0, n, n), work, action, best, probability, observed)
@@ -160,9 +160,9 @@ def learn_dense(
 def learn_held(
     table: Any,
     sigma: Any,
-    reals: Any,
-    integers: Any,
-    chance: Any,
+    parameters: Any,
+    counters: Any,
+    rng: Any,
     scratch: Any,
     action: int,
     best: int,
@@ -170,7 +170,7 @@ def learn_held(
     observed: int,
 ) -> None:
     """`learn_row` for the dense row that was decided last, if nothing has been learnt since: it has been scored."""
-    state = State(table, sigma, reals, integers, chance)
+    state = State(table, sigma, parameters, counters, rng)
     work = divide(state, scratch)
     row = Row(work.features, work.values, 0, work.ahead[1], work.ahead[1])
     learn(state, row, work, action, best, probability, observed, np.int64(-1))
@@ -180,16 +180,16 @@ def learn_held(
 def decide_sparse(
     table: Any,
     sigma: Any,
-    reals: Any,
-    integers: Any,
-    chance: Any,
+    parameters: Any,
+    counters: Any,
+    rng: Any,
     indices: Any,
     data: Any,
     scratch: Any,
     allowed: Any,
 ) -> Any:
     """`decide_row` for the non-zeros of a row."""
-    state = State(table, sigma, reals, integers, chance)
+    state = State(table, sigma, parameters, counters, rng)
     n = indices.shape[0]
     return decide_row(state, Row(start_of(indices), start_of(data), 0, n, n), divide(state, scratch), allowed)
 
@@ -198,9 +198,9 @@ def decide_sparse(
 def learn_sparse(
     table: Any,
     sigma: Any,
-    reals: Any,
-    integers: Any,
-    chance: Any,
+    parameters: Any,
+    counters: Any,
+    rng: Any,
     indices: Any,
     data: Any,
     scratch: Any,
@@ -210,7 +210,7 @@ def learn_sparse(
     observed: int,
 ) -> Any:
     """`learn_row` for the non-zeros of a row."""
-    state = State(table, sigma, reals, integers, chance)
+    state = State(table, sigma, parameters, counters, rng)
     work, n = divide(state, scratch), indices.shape[0]
     row = Row(start_of(indices), start_of(data), 0, n, n)
     return learn_row(state, row, work, action, best, probability, observed)

@@ -28,25 +28,25 @@ LEAST_VARIANCE = 2.0**-100  # of zeros, of next to nothing, or rounded away: a s
 
 
 @bare
-def step(integers: Any, reals: Any, C: float, m: float, v: float) -> Any:
+def step(counters: Any, parameters: Any, C: float, m: float, v: float) -> Any:
     """(alpha, beta) with mu += alpha Sigma phi and Sigma -= beta (Sigma phi)(Sigma phi)', phi the signed example.
 
     For variances that shrink otherwise (see `SHRINK`), beta is the number their own form asks for.
     """
-    rule = integers[RULE]
+    rule = counters[RULE]
     if rule == ADDITIVE:
         return 1.0, 0.0
     if not v > LEAST_VARIANCE:
         return 0.0, 0.0
     if rule == PASSIVE_AGGRESSIVE:
-        return passive_aggressive(integers[VARIANT], C, m, v), 0.0
+        return passive_aggressive(counters[VARIANT], C, m, v), 0.0
     if rule == CONFIDENCE:
-        return confidence(integers[VARIANT], reals[PHI], C, m, v)
+        return confidence(counters[VARIANT], parameters[PHI], C, m, v)
     if rule == ADAPTIVE:
-        return adaptive(reals[RIDGE], m, v)
+        return adaptive(parameters[RIDGE], m, v)
     if rule == HERD:
-        return herd(integers[SHRINK], C, m, v)
-    return least_squares(reals[RIDGE], m, v)
+        return herd(counters[SHRINK], C, m, v)
+    return least_squares(parameters[RIDGE], m, v)
 
 
 @bare

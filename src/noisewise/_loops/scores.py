@@ -22,7 +22,7 @@ from noisewise._loops.simd import (
     zero_registers,
 )
 from noisewise._loops.sparse_rows import look_ahead, number
-from noisewise._loops.state import CLASSES, COVARIANCE, DIAGONAL, FULL, PASSIVE_AGGRESSIVE, QUAD, RULE
+from noisewise._loops.state import CLASSES, COVARIANCE, DIAGONAL, FULL, PASSIVE_AGGRESSIVE, RULE, SIMD_WIDTH
 
 AHEAD = 2  # times the numbers in a line of memory: rows of the table asked for before they are needed
 IN_CACHE = 1 << 19  # bytes: a smaller table stays near by itself
@@ -115,25 +115,25 @@ def sum_records(table: Any, row: Any, work: Any) -> None:
     start, width, asked = start_of(table), table.shape[1], ask_until(table, row)
     column = np.int64(0)
     while column < width:
-        left = (width - column) // QUAD
+        left = (width - column) // SIMD_WIDTH
         if left >= 10:
             _record10(start, width, row, asked, column, work.means, work.variances, work.ahead)
-            column += 10 * QUAD
+            column += 10 * SIMD_WIDTH
         elif left >= 6:
             _record6(start, width, row, asked, column, work.means, work.variances, work.ahead)
-            column += 6 * QUAD
+            column += 6 * SIMD_WIDTH
         elif left >= 4:
             _record4(start, width, row, asked, column, work.means, work.variances, work.ahead)
-            column += 4 * QUAD
+            column += 4 * SIMD_WIDTH
         else:
             _record2(start, width, row, asked, column, work.means, work.variances, work.ahead)
-            column += 2 * QUAD
+            column += 2 * SIMD_WIDTH
 
 
 @inlined
 def column(k: int) -> int:
     """Where the mean of column k lies in a row of means and variances; its variance is a quad further on."""
-    return k // QUAD * 2 * QUAD + k % QUAD
+    return k // SIMD_WIDTH * 2 * SIMD_WIDTH + k % SIMD_WIDTH
 
 
 @inlined
@@ -142,17 +142,17 @@ def score(state: Any, row: Any, work: Any) -> Any:
 
     NaN or infinity would have reached every sum, and so would a square that is too large every variance.
     """
-    covariance = state.integers[COVARIANCE]
+    covariance = state.counters[COVARIANCE]
     if covariance == DIAGONAL:
         sum_records(state.table, row, work)
     else:
         sum_means(state.table, row, work)
         if covariance == FULL:
-            for k in range(state.integers[CLASSES]):
+            for k in range(state.counters[CLASSES]):
                 work.variances[k] = quadratic(state.sigma[k], row)
-        elif state.integers[RULE] == PASSIVE_AGGRESSIVE:
+        elif state.counters[RULE] == PASSIVE_AGGRESSIVE:
             norm = squared_norm(row)
-            for k in range(state.integers[CLASSES]):
+            for k in range(state.counters[CLASSES]):
                 work.variances[k] = norm
         else:
             return np.isfinite(work.means[0]) or is_finite(row)

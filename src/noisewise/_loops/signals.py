@@ -38,8 +38,8 @@ Moves = tuple[int, float, float, int, float, float]  # column, alpha and beta of
 
 @inner
 def plan(
-    integers: Any,
-    reals: Any,
+    counters: Any,
+    parameters: Any,
     means: Any,
     variances: Any,
     action: int,
@@ -49,24 +49,28 @@ def plan(
     true: Any,
 ) -> Any:
     """The moves that follow from one round; a column of -1 stays. Only the label signals look at the true class."""
-    signal = integers[SIGNAL]
+    signal = counters[SIGNAL]
     if signal in (LABEL, RIVAL):
-        other = best if signal == LABEL else best_other(means, integers[CLASSES], true)
+        other = best if signal == LABEL else best_other(means, counters[CLASSES], true)
         if other == true:
             return -1, 0.0, 0.0, -1, 0.0, 0.0
-        return plan_pair(integers, reals, means, variances, true, 1.0, other, -1.0)
-    h = reals[RATES + PER_ACTION * action + H1] if observed else reals[RATES + PER_ACTION * action + H0]
+        return plan_pair(counters, parameters, means, variances, true, 1.0, other, -1.0)
+    h = parameters[RATES + PER_ACTION * action + H1] if observed else parameters[RATES + PER_ACTION * action + H0]
     if signal == IMPORTANCE:
-        return plan_pair(integers, reals, means, variances, action, h / probability, best, -1.0)
+        return plan_pair(counters, parameters, means, variances, action, h / probability, best, -1.0)
     if signal == SIGN:
-        C = reals[STEP] * reals[RATES + PER_ACTION * action + BETA] if reals[SCALED] else reals[STEP]
-        return plan_sign(integers, reals, C, means[action], variances[action], action, h, observed)
+        C = (
+            parameters[STEP] * parameters[RATES + PER_ACTION * action + BETA]
+            if parameters[SCALED]
+            else parameters[STEP]
+        )
+        return plan_sign(counters, parameters, C, means[action], variances[action], action, h, observed)
     if signal == VALUE:
-        column = integers[CLASSES] + action
-        beta = 1.0 / (reals[RIDGE] + variances[action])
+        column = counters[CLASSES] + action
+        beta = 1.0 / (parameters[RIDGE] + variances[action])
         up, level = np.float64(observed) - means[action], 1.0 - means[column]
         return action, up * beta, beta, column, level * beta, beta
-    return plan_rival(integers, reals, means, variances, action, h / probability)
+    return plan_rival(counters, parameters, means, variances, action, h / probability)
 
 
 @inlined
@@ -78,14 +82,14 @@ def best_other(means: Any, n: int, k: int) -> Any:
 
 @inner
 def plan_pair(
-    integers: Any, reals: Any, means: Any, variances: Any, first: int, s: float, second: int, t: float
+    counters: Any, parameters: Any, means: Any, variances: Any, first: int, s: float, second: int, t: float
 ) -> Moves:
     """Signal s e_first + t e_second; the two classes may be one."""
     if first == second:
         s, t = s + t, 0.0
     m = s * means[first] + t * means[second]
     v = s * s * variances[first] + t * t * variances[second]
-    alpha, beta = step(integers, reals, reals[STEP], m, v)
+    alpha, beta = step(counters, parameters, parameters[STEP], m, v)
     if alpha == 0.0 and beta == 0.0:
         return -1, 0.0, 0.0, -1, 0.0, 0.0
     return (
@@ -99,31 +103,33 @@ def plan_pair(
 
 
 @inner
-def plan_sign(integers: Any, reals: Any, C: float, score: float, v: float, k: int, h: float, observed: int) -> Moves:
+def plan_sign(
+    counters: Any, parameters: Any, C: float, score: float, v: float, k: int, h: float, observed: int
+) -> Moves:
     """Signal +-e_k: the steps of both answers, mixed by h so that the mean moves as it would without noise."""
     shift = 0.0
-    if integers[PROJECT] and v > 0.0 and abs(score) > 1.0:  # to the nearest mean with a score within [-1, 1]
+    if counters[PROJECT] and v > 0.0 and abs(score) > 1.0:  # to the nearest mean with a score within [-1, 1]
         inside = min(1.0, max(-1.0, score))
         shift, score = (inside - score) / v, inside
-    if integers[COVARIANCE] == DIAGONAL and integers[SHRINK] == ALONE:
+    if counters[COVARIANCE] == DIAGONAL and counters[SHRINK] == ALONE:
         return k, shift, 2.0 * h - 1.0, -1, 0.0, 0.0
     up, up_beta = down, down_beta = 0.0, 0.0
     if observed or h != 0.0:  # without noise only one of them counts
-        up, up_beta = step(integers, reals, C, score, v)
+        up, up_beta = step(counters, parameters, C, score, v)
     if not observed or h != 1.0:
-        down, down_beta = step(integers, reals, C, -score, v)
+        down, down_beta = step(counters, parameters, C, -score, v)
     alpha = shift + (h * up - (1.0 - h) * down)
     beta = up_beta if observed else down_beta
     return k if alpha != 0.0 or beta != 0.0 else -1, alpha, beta, -1, 0.0, 0.0
 
 
 @inner
-def plan_rival(integers: Any, reals: Any, means: Any, variances: Any, k: int, weight: float) -> Moves:
+def plan_rival(counters: Any, parameters: Any, means: Any, variances: Any, k: int, weight: float) -> Moves:
     """Signal weight (e_k - e_rival): SOBA; adds to the running sum that turns its steps on."""
-    rival = best_other(means, integers[CLASSES], k)
+    rival = best_other(means, counters[CLASSES], k)
     m, v = means[k] - means[rival], variances[k] + variances[rival]
-    alpha, beta, gained = second_order(weight, reals[RUNNING], m, v)
+    alpha, beta, gained = second_order(weight, parameters[RUNNING], m, v)
     if alpha == 0.0 and beta == 0.0:
         return -1, 0.0, 0.0, -1, 0.0, 0.0
-    reals[RUNNING] += gained
+    parameters[RUNNING] += gained
     return k, alpha, beta, rival, -alpha, beta

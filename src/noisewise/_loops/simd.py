@@ -13,7 +13,7 @@ import numpy as np
 
 from noisewise._loops import simd_llvm
 from noisewise._loops.compiled import meaning
-from noisewise._loops.state import QUAD, per_register
+from noisewise._loops.state import SIMD_WIDTH, per_register
 
 POSITIONS = np.zeros((256, 8), np.uint8)  # the bits that are set in each byte, first to last
 for _byte in range(256):
@@ -36,7 +36,7 @@ def start_of(array: Any) -> Any:
 @meaning(simd_llvm.zero_quads)
 def zero_quads(like: Any, n: int) -> Any:
     """Lanes of n quads of the numbers of an array, all zero; n must be a constant."""
-    return np.zeros(n * QUAD, like.dtype)
+    return np.zeros(n * SIMD_WIDTH, like.dtype)
 
 
 @meaning(simd_llvm.zero_registers)
@@ -66,19 +66,19 @@ def store(sums: Any, place: int, lanes: Any) -> None:
 @meaning(simd_llvm.store_even)
 def store_even(sums: Any, place: int, lanes: Any) -> None:
     """The same for the first quad, the third, and so on."""
-    sums[place : place + len(lanes) // 2] = lanes.reshape(-1, 2, QUAD)[:, 0].ravel()
+    sums[place : place + len(lanes) // 2] = lanes.reshape(-1, 2, SIMD_WIDTH)[:, 0].ravel()
 
 
 @meaning(simd_llvm.store_odd)
 def store_odd(sums: Any, place: int, lanes: Any) -> None:
     """The same for the second quad, the fourth, and so on."""
-    sums[place : place + len(lanes) // 2] = lanes.reshape(-1, 2, QUAD)[:, 1].ravel()
+    sums[place : place + len(lanes) // 2] = lanes.reshape(-1, 2, SIMD_WIDTH)[:, 1].ravel()
 
 
 @meaning(simd_llvm.muladd)
 def muladd(x: Any, x2: Any, lanes: Any, total: Any) -> Any:
     """``total + x * lanes`` in even quads, ``total + x2 * lanes`` in odd ones."""
-    factors = np.where(np.arange(len(lanes)) // QUAD % 2 == 0, x, x2)
+    factors = np.where(np.arange(len(lanes)) // SIMD_WIDTH % 2 == 0, x, x2)
     return total + factors * lanes
 
 

@@ -9,7 +9,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, models, register_model
 
-from noisewise._loops.state import QUAD
+from noisewise._loops.state import SIMD_WIDTH
 
 
 class Lanes(types.Type):
@@ -23,7 +23,7 @@ class Lanes(types.Type):
     def registers(self) -> list[tuple[int, Any]]:
         """Where each register starts, in numbers, and its type."""
         size = 256 // self.dtype.bitwidth
-        return [(i, ir.VectorType(_scalar(self.dtype), size)) for i in range(0, QUAD * self.n_quads, size)]
+        return [(i, ir.VectorType(_scalar(self.dtype), size)) for i in range(0, SIMD_WIDTH * self.n_quads, size)]
 
 
 @register_model(Lanes)
@@ -116,7 +116,7 @@ zero_quads, zero_registers = _zeros(lambda dtype: 1), _zeros(lambda dtype: 64 //
 @intrinsic
 def length(typing: Any, lanes: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return ir.Constant(ir.IntType(64), QUAD * lanes.n_quads)
+        return ir.Constant(ir.IntType(64), SIMD_WIDTH * lanes.n_quads)
 
     return types.int64(lanes), generate
 
@@ -153,10 +153,10 @@ def _store_every_other(first: int) -> Any:
             array, j, joined = arguments
             pointer = address(context, builder, sums, array, [j], _scalar(sums.dtype))
             for quad in range(first, lanes.n_quads, 2):
-                register, within = divmod(QUAD * quad, 256 // lanes.dtype.bitwidth)
+                register, within = divmod(SIMD_WIDTH * quad, 256 // lanes.dtype.bitwidth)
                 vector = builder.extract_value(joined, register)
-                part = shuffle(builder, vector, vector, list(range(within, within + QUAD)))
-                _store(builder, part, pointer, QUAD * (quad // 2), sums.dtype)
+                part = shuffle(builder, vector, vector, list(range(within, within + SIMD_WIDTH)))
+                _store(builder, part, pointer, SIMD_WIDTH * (quad // 2), sums.dtype)
             return context.get_dummy_value()
 
         return types.void(sums, types.intp, lanes), generate
@@ -170,9 +170,9 @@ store_even, store_odd = _store_every_other(0), _store_every_other(1)
 def _by_quad(builder: Any, even: Any, odd: Any, kind: Any, offset: int) -> Any:
     """A register of one number in even quads and another in odd ones, from an offset on."""
     first, second = splat(builder, even, kind), splat(builder, odd, kind)
-    if kind.count == QUAD:
-        return second if offset // QUAD % 2 else first
-    return shuffle(builder, first, second, [*range(QUAD), *range(kind.count + QUAD, 2 * kind.count)])
+    if kind.count == SIMD_WIDTH:
+        return second if offset // SIMD_WIDTH % 2 else first
+    return shuffle(builder, first, second, [*range(SIMD_WIDTH), *range(kind.count + SIMD_WIDTH, 2 * kind.count)])
 
 
 @intrinsic

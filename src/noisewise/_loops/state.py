@@ -1,4 +1,4 @@
-"""What a learner is made of, as arrays: the one argument that every loop over rounds takes."""
+"""The state of a learner as arrays, and the integer codes of policies, signals and rules that every loop reads."""
 
 from __future__ import annotations
 
@@ -7,16 +7,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-# integers: what the learner is, and what it has counted
+# counters: configuration codes of the learner, then counts of rounds, updates and mistakes
 CLASSES, COLUMNS, SIGNAL, RULE, VARIANT, COVARIANCE, SHRINK, PROJECT, ROUNDS, UPDATES, MISTAKES = range(11)
-# reals: settings, a running sum, and from RATES on some numbers for each action: h(0), h(1), rho0, beta, and whether
-# its feedback says too little, so that it is judged by what the others leave over
-WIDTH, SHARE, STEP, PHI, RIDGE, SCALED, RUNNING, RATES = range(8)
-H0, H1, RHO0, BETA, USELESS = range(5)
+# parameters: UCB width, exploration rate, bound C of the step, phi, ridge, whether C scales with the signal, SOBA's
+# running sum, and from RATES on PER_ACTION numbers for each action
+WIDTH, EXPLORATION, STEP, PHI, RIDGE, SCALED, RUNNING, RATES = range(8)
+# per action: corrected feedback h(0) and h(1), rho0, beta = 1 - rho0 - rho1, and whether its feedback is uninformative,
+# so that it is scored by what the others leave of a probability of one
+H0, H1, RHO0, BETA, UNINFORMATIVE = range(5)
 PER_ACTION = 5
 HUGE_PAGE = 1 << 21  # bytes
-QUAD = 4  # means, or variances, that stand together
-SPARE = 8  # non-zeros of a row are written eight at a time, so that many places more than are read
+SIMD_WIDTH = 4  # means, or variances, that are stored side by side and processed as one SIMD vector
+PADDING = 8  # non-zeros of a row are written eight at a time, so buffers have as many entries more than are read
 
 # signals
 LABEL, RIVAL, IMPORTANCE, SIGN, VALUE, IMPORTANCE_RIVAL = range(6)
@@ -26,29 +28,30 @@ ADDITIVE, PASSIVE_AGGRESSIVE, CONFIDENCE, ADAPTIVE, HERD, LEAST_SQUARES, SECOND_
 PLAIN, CAPPED, SQUARED = range(3)
 # covariances
 IDENTITY, DIAGONAL, FULL = range(3)
-# how a variance shrinks: diagonal of the full update; diagonal of the inverse; best diagonal map; each feature alone
+# update of a diagonal covariance: diagonal of the full update; of its inverse; best diagonal map; each feature alone
 DROP, INVERSE, EXACT, ALONE = range(4)
 
 
 class State(NamedTuple):
     """A learner between two rounds: few arrays, because each costs a call from Python a tenth of a microsecond.
 
-    ``table`` has a row for each feature. With a diagonal covariance these are means and variances, a quad in turn;
-    otherwise means only. ``sigma`` holds a full covariance for each class, or nothing.
+    ``table`` has a row for each feature. With a diagonal covariance it alternates SIMD_WIDTH means and as many
+    variances; otherwise it holds means only. ``sigma`` holds a full covariance for each class, or nothing. ``rng`` is
+    the state of an SFC64 generator.
     """
 
     table: NDArray[Any]
     sigma: NDArray[np.float64]
-    reals: NDArray[np.float64]
-    integers: NDArray[np.int64]
-    chance: NDArray[np.uint64]
+    parameters: NDArray[np.float64]
+    counters: NDArray[np.int64]
+    rng: NDArray[np.uint64]
 
 
 class Work(NamedTuple):
-    """Room for one row: its non-zeros, mean and variance of each column, upper bound of each class, and Sigma x.
+    """Scratch buffer of one row: non-zeros, mean and variance of each column, upper bound of each class, and Sigma x.
 
-    ``found`` takes the non-zeros of the next dense row; ``ahead`` is how many of its numbers have been looked at, and
-    how many non-zeros found. All are given by where they start.
+    ``found`` takes the non-zeros of the next dense row; ``ahead`` is how many of its values have been scanned, and how
+    many non-zeros found. All are pointers to their first entry.
     """
 
     features: Any
@@ -62,7 +65,7 @@ class Work(NamedTuple):
 
 
 class Log(NamedTuple):
-    """A stream of rounds. Given, its actions, feedback and probabilities are learnt from; else they are filled in."""
+    """A stream of rounds. If given, its actions, feedback and propensities are learnt from; else they are filled in."""
 
     true: NDArray[np.int64]
     noise: NDArray[np.float64]
@@ -78,7 +81,7 @@ def new_table(n_features: int, n_columns: int, covariance: int, dtype: Any, vari
     if covariance != DIAGONAL:
         size = per_register(dtype)
         return aligned((n_features, -(-n_columns // size) * size), dtype)
-    record = np.zeros((-(-n_columns // QUAD), 2, QUAD), dtype=dtype)
+    record = np.zeros((-(-n_columns // SIMD_WIDTH), 2, SIMD_WIDTH), dtype=dtype)
     record[:, 1] = variance
     table = aligned((n_features, record.size), dtype)
     table[...] = record.ravel()
@@ -94,34 +97,39 @@ def new_sigma(n_features: int, n_classes: int, covariance: int, variance: float 
     return sigma
 
 
+def new_rng(seed: int | None = None) -> NDArray[np.uint64]:
+    """The SFC64 state that NumPy derives from a seed, or from the entropy of the machine (see `rng`)."""
+    return np.array(np.random.SFC64(seed).state["state"]["state"], dtype=np.uint64)
+
+
 def new_scratch(table: NDArray[Any]) -> NDArray[np.float64]:
-    """Memory for the `Work` of one row."""
+    """Scratch buffer for the `Work` of one row."""
     n_features, width = table.shape
-    return np.zeros(3 * (n_features + SPARE) + 3 * width + 2)
+    return np.zeros(3 * (n_features + PADDING) + 3 * width + 2)
 
 
 def scored(table: NDArray[Any], scratch: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Mean and variance of each column for the row that was scored last."""
     n_features, width = table.shape
-    start = 2 * (n_features + SPARE)
+    start = 2 * (n_features + PADDING)
     return scratch[start : start + width], scratch[start + width : start + 2 * width]
 
 
 def per_register(dtype: Any) -> int:
-    """How many numbers fill a register of 32 bytes."""
+    """How many values fill a register of 32 bytes."""
     return 32 // int(np.dtype(dtype).itemsize)
 
 
 def aligned(shape: tuple[int, int], dtype: Any) -> NDArray[Any]:
-    """Zeros from a 64-byte boundary on, so that a record does not straddle cache lines; large ones from a huge page on.
+    """Zeros from a 64-byte boundary on, so that a record does not straddle cache lines; large ones from a huge page.
 
-    Memory that fills huge pages is found with one look-up for 2 MiB of it, not one for every 4 KiB.
+    A huge page takes one entry of the TLB for 2 MiB, not one for every 4 KiB.
     """
     itemsize, size = np.dtype(dtype).itemsize, shape[0] * shape[1]
     boundary = HUGE_PAGE if size * itemsize >= HUGE_PAGE else 64
-    room = np.zeros((-(-size * itemsize // boundary) + 1) * boundary // itemsize, dtype=dtype)
-    skip = (-room.ctypes.data % boundary) // itemsize
-    return room[skip : skip + size].reshape(shape)
+    buffer = np.zeros((-(-size * itemsize // boundary) + 1) * boundary // itemsize, dtype=dtype)
+    skip = (-buffer.ctypes.data % boundary) // itemsize
+    return buffer[skip : skip + size].reshape(shape)
 
 
 def means(table: NDArray[Any], n_columns: int, covariance: int) -> NDArray[Any]:
@@ -137,5 +145,5 @@ def variances(table: NDArray[Any], n_columns: int) -> NDArray[Any]:
 
 
 def _part(table: NDArray[Any], part: int) -> NDArray[Any]:
-    quads = table.reshape(len(table), -1, 2, QUAD)
-    return np.ascontiguousarray(quads[:, :, part]).reshape(len(table), -1)
+    records = table.reshape(len(table), -1, 2, SIMD_WIDTH)
+    return np.ascontiguousarray(records[:, :, part]).reshape(len(table), -1)

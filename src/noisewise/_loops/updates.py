@@ -14,7 +14,7 @@ from noisewise._loops.scores import column
 from noisewise._loops.simd import start_of
 from noisewise._loops.simd_llvm import address
 from noisewise._loops.sparse_rows import number
-from noisewise._loops.state import ALONE, CLASSES, COVARIANCE, DIAGONAL, DROP, FULL, INVERSE, QUAD, RIDGE, SHRINK
+from noisewise._loops.state import ALONE, CLASSES, COVARIANCE, DIAGONAL, DROP, FULL, INVERSE, RIDGE, SHRINK, SIMD_WIDTH
 
 
 @intrinsic
@@ -22,7 +22,7 @@ def _move_both(typing: Any, table: Any, one: Any, other: Any, x: Any, a: Any, a2
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array, one, other, x, a, a2, b, b2 = arguments
         number = context.get_value_type(table.dtype)
-        two, quad = ir.VectorType(number, 2), ir.Constant(ir.IntType(64), QUAD)
+        two, quad = ir.VectorType(number, 2), ir.Constant(ir.IntType(64), SIMD_WIDTH)
         halves = [ir.Constant(ir.IntType(32), half) for half in (0, 1)]
 
         def join(first: Any, second: Any) -> Any:
@@ -50,10 +50,10 @@ def _move_both(typing: Any, table: Any, one: Any, other: Any, x: Any, a: Any, a2
 def move_both(table: Any, one: int, other: int, x: Any, a: Any, a2: Any, b: Any, b2: Any) -> None:
     """Move the means at two places by a and a2 times variance times x; the variances, a quad further on, shrink."""
     for place, alpha, beta in ((one, a, b), (other, a2, b2)):
-        variance = table[place + QUAD]
+        variance = table[place + SIMD_WIDTH]
         gain = variance * x
         table[place] += alpha * gain
-        table[place + QUAD] = max(table.dtype.type(0), variance - beta * (gain * gain))  # not below 0 by rounding
+        table[place + SIMD_WIDTH] = max(table.dtype.type(0), variance - beta * (gain * gain))  # not below 0 by rounding
 
 
 @inlined
@@ -62,11 +62,11 @@ def move(state: Any, row: Any, moves: Any, gain: Any) -> int:
     first, alpha, beta, second, alpha2, beta2 = moves
     if first < 0 and second < 0:
         return 0
-    if state.integers[COVARIANCE] == FULL:
-        move_full(state.table, state.sigma, state.integers[CLASSES], row, moves, gain)
+    if state.counters[COVARIANCE] == FULL:
+        move_full(state.table, state.sigma, state.counters[CLASSES], row, moves, gain)
         return 1
-    if state.integers[COVARIANCE] == DIAGONAL:
-        shrink, r = state.integers[SHRINK], state.reals[RIDGE]
+    if state.counters[COVARIANCE] == DIAGONAL:
+        shrink, r = state.counters[SHRINK], state.parameters[RIDGE]
         if first >= 0 and second >= 0 and shrink == DROP:
             move_two(state.table, row, moves)
             return 1
@@ -105,21 +105,21 @@ def move_diagonal(table: Any, shrink: int, r: float, row: Any, k: int, alpha: fl
         while t > start:
             t -= np.uint64(1)
             j = row.features[t]
-            variance = table[j, mean + QUAD]
+            variance = table[j, mean + SIMD_WIDTH]
             gain = variance * number(row, t)
             table[j, mean] += a * gain
-            table[j, mean + QUAD] = max(zero, variance - b * (gain * gain))  # rounding must not make it negative
+            table[j, mean + SIMD_WIDTH] = max(zero, variance - b * (gain * gain))  # rounding must not make it negative
         return
     t, start = np.uint64(row.stop), np.uint64(row.start)
     while t > start:
         t -= np.uint64(1)
         j = row.features[t]
         x = np.float64(number(row, t))
-        variance = np.float64(table[j, mean + QUAD])
+        variance = np.float64(table[j, mean + SIMD_WIDTH])
         gain = variance * x
         table[j, mean] += np.float64(alpha) * gain
         kept = 1.0 / (1.0 + np.float64(beta) * gain * x)
-        table[j, mean + QUAD] = variance * kept if shrink == INVERSE else variance * kept * kept
+        table[j, mean + SIMD_WIDTH] = variance * kept if shrink == INVERSE else variance * kept * kept
 
 
 @inner
@@ -143,12 +143,12 @@ def move_alone(table: Any, r: float, row: Any, mean: int, alpha: float, target: 
         t -= np.uint64(1)
         j = row.features[t]
         x = np.float64(number(row, t))
-        variance = np.float64(table[j, mean + QUAD])
+        variance = np.float64(table[j, mean + SIMD_WIDTH])
         gain = variance * x
         moved = np.float64(table[j, mean]) + np.float64(alpha) * gain
         after = variance / (1.0 + gain * x / r)
         table[j, mean] = (moved / variance + np.float64(target) * x / r) * after
-        table[j, mean + QUAD] = after
+        table[j, mean + SIMD_WIDTH] = after
 
 
 @inner

@@ -5,6 +5,7 @@ from noisewise.online.learners.bandit import BanditClassifier
 from noisewise.online.learners.decision import Decision, History
 from noisewise.online.learners.online_classifier import OnlineClassifier
 from noisewise.online.learners.policies import Greedy, UniformExploration, UpperConfidence
+from noisewise.online.learners.ranking import rank_actions as rank_actions
 from noisewise.online.learners.rules import (
     Adaptive,
     Additive,
@@ -76,4 +77,5 @@ __all__ = [
     "write_dsjson",
     "write_vw",
 ]
+__shared__ = ["rank_actions"]
 __model_parts__ = [part.__name__ for part in (ActionRates, AnswerTable, MissingReport, RoundLog)]

@@ -17,7 +17,12 @@ RENAMED_CLASSES: dict[str, str] = {
 }
 
 # Public name of a class now -> {stored parameter, attribute, field or key of its state: its name now}.
-RENAMED_FIELDS: dict[str, dict[str, str]] = {}
+RENAMED_FIELDS: dict[str, dict[str, str]] = {
+    **{
+        f"noisewise.online.{name}": {"reals_": "parameters_", "integers_": "counters_", "chance_": "rng_state_"}
+        for name in ("BanditClassifier", "OnlineClassifier")
+    },
+}
 
 
 def current_class(name: str) -> str:

@@ -15,7 +15,7 @@ from noisewise._typing import Floats, RandomState
 from noisewise._validation import generator, known_classes
 from noisewise.noise import FlipMatrix
 from noisewise.online.learners import streams
-from noisewise.online.learners.base import blank_log, chance_state, loops
+from noisewise.online.learners.base import blank_log, loops, seeded_rng
 from noisewise.online.learners.decision import Decision, History, round_probabilities
 from noisewise.online.learners.policies import Policy, UpperConfidence
 from noisewise.online.learners.rows import refuse_endless, unusable_row
@@ -104,7 +104,7 @@ class BanditClassifier(FeedbackLearner):
         """Play a label for one row, among `actions` if given; learns nothing yet."""
         some = None if actions is None else self._allowed(actions)  # first, as a learner starts with the first row
         row = self._one_row(x)
-        state, (scratch, everything) = self._state(), self._room()
+        state, (scratch, everything) = self._state(), self._scratch()
         allowed = everything if some is None else some
         if type(row) is tuple:
             code, best, probability = loops().decide_sparse(*state, *row, scratch, allowed)
@@ -115,7 +115,7 @@ class BanditClassifier(FeedbackLearner):
         maker = self._maker or self._sign()
         number = self.n_decisions_
         self.n_decisions_ = number + 1
-        version = state.integers.item(codes.ROUNDS)
+        version = state.counters.item(codes.ROUNDS)
         decision = Decision(self.classes_.item(code), probability, number, row, code, best, version, maker)
         if type(row) is not tuple:
             self._held = decision
@@ -223,10 +223,10 @@ class BanditClassifier(FeedbackLearner):
             rule = Confidence(0.75, C=0.125) if self.rule is None else self.rule
             signal = signal_code(self.signal, FEEDBACK_SIGNALS)
             check_missing(self.missing)
-            chance, rates = chance_state(self.random_state), flip_rates(self.noise, classes)
+            chance, rates = seeded_rng(self.random_state), flip_rates(self.noise, classes)
             self._begin(n_features, dtype, self._policy(), rule, signal, self.covariance, rates)
-            self.reals_[codes.SCALED] = self.scale_step
-            self.classes_, self.chance_, self.n_features_in_ = classes, chance, n_features
+            self.parameters_[codes.SCALED] = self.scale_step
+            self.classes_, self.rng_state_, self.n_features_in_ = classes, chance, n_features
             self.n_decisions_, self.learnt_ = 0, np.zeros(0, dtype=np.uint8)
             if self.missing == "auto":
                 weighting.check_regression(self)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
+from noisewise._deprecation import renamed
 from noisewise._loops import state as codes
 from noisewise._loops.state import Log, State
 from noisewise._typing import Codes, Floats, RandomState
@@ -31,7 +32,7 @@ from noisewise.online.learners.rows import (
 )
 from noisewise.online.learners.rules import Rule
 from noisewise.online.learners.signals import check_pair
-from noisewise.online.rates.flip_rates import USELESS
+from noisewise.online.rates.flip_rates import USELESS, corrected_scores
 
 COVARIANCES = {"diagonal": codes.DIAGONAL, "full": codes.FULL}
 
@@ -47,18 +48,21 @@ def loops() -> ModuleType:
 class RoundLearner(BaseEstimator):
     """Arrays of a learner that goes one round at a time; everything it has learnt is in plain attributes."""
 
-    _not_saved_: tuple[str, ...] = ("_space", "_held", "_parts")
+    reals_ = renamed("reals_", "parameters_")
+    integers_ = renamed("integers_", "counters_")
+    chance_ = renamed("chance_", "rng_state_")
+    _not_saved_: tuple[str, ...] = ("_buffers", "_held", "_parts")
     _held: Any = None  # the decision made last, as long as its dense row lies scored in the room for one row
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
         """What is refused before anything is learnt leaves a learner as it was, which may be quite new."""
         before = dict(vars(self))
-        rounds = before["integers_"][codes.ROUNDS] if "integers_" in before else 0
+        rounds = before["counters_"][codes.ROUNDS] if "counters_" in before else 0
         try:
             yield
         except Exception:
-            if "integers_" not in before or before["integers_"][codes.ROUNDS] == rounds:
+            if "counters_" not in before or before["counters_"][codes.ROUNDS] == rounds:
                 self.__dict__ = before
             raise
 
@@ -83,13 +87,13 @@ class RoundLearner(BaseEstimator):
         if kind == codes.FULL:
             dtype = np.float64  # differences of nearly equal numbers
         kinds = [n_classes, n_columns, signal, numbers.rule, numbers.variant, kind, shrink, numbers.project]
-        self.integers_ = np.array([*kinds, 0, 0, 0], dtype=np.int64)
-        self.reals_ = np.zeros(codes.RATES + codes.PER_ACTION * n_classes)
-        settings = [policy.width_in_std, policy.share, numbers.step, numbers.phi, numbers.ridge]
-        self.reals_[: len(settings)] = settings
+        self.counters_ = np.array([*kinds, 0, 0, 0], dtype=np.int64)
+        self.parameters_ = np.zeros(codes.RATES + codes.PER_ACTION * n_classes)
+        settings = [policy.width_in_std, policy.exploration_rate, numbers.step, numbers.phi, numbers.ridge]
+        self.parameters_[: len(settings)] = settings
         self.sigma_ = _covariances(n_features, n_classes, kind, numbers.variance)
         self.table_ = codes.new_table(n_features, n_columns, kind, dtype, numbers.variance)
-        self.__dict__.pop("_space", None)
+        self.__dict__.pop("_buffers", None)
         self._use_rates(flip_rates)
 
     def _use_rates(self, flip_rates: Floats, useless: Any = False) -> None:
@@ -103,7 +107,7 @@ class RoundLearner(BaseEstimator):
 
     def _rates(self) -> Floats:
         """Numbers for each class that follow from its flip rates, a view of what the loops read."""
-        return self.reals_[codes.RATES :].reshape(-1, codes.PER_ACTION)
+        return self.parameters_[codes.RATES :].reshape(-1, codes.PER_ACTION)
 
     def _check_started(self) -> None:
         if not hasattr(self, "table_"):
@@ -125,28 +129,28 @@ class RoundLearner(BaseEstimator):
             parts is None
             or parts[0] is not own["table_"]
             or parts[1] is not own["sigma_"]
-            or parts[2] is not own["reals_"]
-            or parts[3] is not own["integers_"]
-            or parts[4] is not own["chance_"]
+            or parts[2] is not own["parameters_"]
+            or parts[3] is not own["counters_"]
+            or parts[4] is not own["rng_state_"]
         ):
-            parts = self._parts = State(self.table_, self.sigma_, self.reals_, self.integers_, self.chance_)
+            parts = self._parts = State(self.table_, self.sigma_, self.parameters_, self.counters_, self.rng_state_)
         return parts
 
-    def _room(self) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    def _scratch(self) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Memory for one row, and leave to play everything: no part of what has been learnt.
 
         Whoever takes it may write over the row that was decided last, so that row is no longer held.
         """
         self._held = None
-        room: tuple[NDArray[np.float64], NDArray[np.bool_]] | None = self.__dict__.get("_space")
+        room: tuple[NDArray[np.float64], NDArray[np.bool_]] | None = self.__dict__.get("_buffers")
         if room is None:
-            everything = np.ones(self.integers_[codes.CLASSES], dtype=np.bool_)
-            room = self._space = codes.new_scratch(self.table_), everything
+            everything = np.ones(self.counters_[codes.CLASSES], dtype=np.bool_)
+            room = self._buffers = codes.new_scratch(self.table_), everything
         return room
 
     def _learn_plainly(self, held: bool, row: Any, code: int, best: int, probability: float, answer: int) -> None:
         """Learn one answer, to a row that lies scored in the room for one row if it is held."""
-        state, scratch = self._state(), self._room()[0]
+        state, scratch = self._state(), self._scratch()[0]
         if held:
             loops().learn_held(*state, scratch, code, best, probability, answer)
             return
@@ -161,7 +165,7 @@ class RoundLearner(BaseEstimator):
         """Play or relive all rows; if one can't be learnt from, nothing has happened."""
         state = self._state()
         X = X.astype(self.table_.dtype, copy=False)  # another type only where a full covariance asks for float64
-        untouched = not self.integers_[codes.ROUNDS]  # every row of the table is then still as the first
+        untouched = not self.counters_[codes.ROUNDS]  # every row of the table is then still as the first
         looked = not untouched and X.size < self.table_.size  # looking first is then cheaper than a copy to go back to
         if looked:
             refuse_unusable(X)
@@ -169,9 +173,9 @@ class RoundLearner(BaseEstimator):
         kept = state.table[: 1 if untouched else None]
         before = [] if looked else [part.copy() for part in (kept, *state[1:])]
         if sp.issparse(X):
-            refused = loops().play_sparse(state, *csr_parts(X), log, *self._room())
+            refused = loops().play_sparse(state, *csr_parts(X), log, *self._scratch())
         else:
-            refused = loops().play_dense(state, writable(X), log, *self._room())
+            refused = loops().play_dense(state, writable(X), log, *self._scratch())
         if refused >= 0:
             for part, old in zip(state, before):
                 part[...] = old
@@ -180,7 +184,7 @@ class RoundLearner(BaseEstimator):
 
     def _weights(self) -> NDArray[Any]:
         """Mean weights, of shape (n_features, n_columns)."""
-        return codes.means(self.table_, int(self.integers_[codes.COLUMNS]), int(self.integers_[codes.COVARIANCE]))
+        return codes.means(self.table_, int(self.counters_[codes.COLUMNS]), int(self.counters_[codes.COVARIANCE]))
 
     def _scores(self, X: Any) -> Floats:
         """Score of each class, corrected for the rates in force."""
@@ -188,57 +192,56 @@ class RoundLearner(BaseEstimator):
         rows = check_rows(self, X, reset=False)
         refuse_unusable(rows)
         scores = np.asarray(rows @ self._weights(), dtype=np.float64)
-        n_classes = int(self.integers_[codes.CLASSES])
-        if self.integers_[codes.SIGNAL] == codes.VALUE:
-            rates = self._rates()
-            rho0, beta, useless = rates[:, codes.RHO0], rates[:, codes.BETA], rates[:, codes.USELESS] > 0
-            scores = (scores[:, :n_classes] - rho0 * scores[:, n_classes:]) / beta
-            if useless.any():
-                scores[:, useless] = (1 - np.maximum(scores[:, ~useless], 0).sum(axis=1, keepdims=True)) / useless.sum()
-        return scores
+        return self._corrected(scores) if self.counters_[codes.SIGNAL] == codes.VALUE else scores
+
+    def _corrected(self, scores: Floats) -> Floats:
+        """Regressions of feedback and of 1 (the columns of each class, last axis) as estimates of P(right | x)."""
+        rates, n_classes = self._rates(), int(self.counters_[codes.CLASSES])
+        rho0, beta, uninformative = rates[:, codes.RHO0], rates[:, codes.BETA], rates[:, codes.UNINFORMATIVE] > 0
+        return corrected_scores(scores[..., :n_classes], scores[..., n_classes:], rho0, beta, uninformative)
 
     @property
     def kinds_(self) -> NDArray[np.int64]:
         """What the learner is, in the numbers of `_loops.state`."""
-        return self.integers_[: codes.ROUNDS]
+        return self.counters_[: codes.ROUNDS]
 
     @property
     def counts_(self) -> NDArray[np.int64]:
         """Rounds, updates and mistakes so far."""
-        return self.integers_[codes.ROUNDS :]
+        return self.counters_[codes.ROUNDS :]
 
     @property
     def sums_(self) -> Floats:
         """The running sum that turns SOBA's steps on."""
-        return self.reals_[codes.RUNNING : codes.RATES]
+        return self.parameters_[codes.RUNNING : codes.RATES]
 
     @property
     def n_updates_(self) -> int:
         """Rounds after which something moved."""
         self._check_started()
-        return int(self.integers_[codes.UPDATES])
+        return int(self.counters_[codes.UPDATES])
 
     @property
     def n_rounds_(self) -> int:
         """Rounds learnt from."""
         self._check_started()
-        return int(self.integers_[codes.ROUNDS])
+        return int(self.counters_[codes.ROUNDS])
 
     @property
     def mistakes_(self) -> int:
         """Rounds whose label was known and was not the one predicted or played."""
         self._check_started()
-        return int(self.integers_[codes.MISTAKES])
+        return int(self.counters_[codes.MISTAKES])
 
 
-def chance_state(random_state: RandomState) -> NDArray[np.uint64]:
-    """The state of numpy's SFC64 for a seed, or for a draw from another source of chance."""
+def seeded_rng(random_state: RandomState) -> NDArray[np.uint64]:
+    """The SFC64 state of a seed, or of a seed drawn from another random state."""
     seed = random_state
     if not (seed is None or isinstance(seed, int | np.integer)):
         seed = int(generator(seed).integers(2**63))
     if seed is not None and seed < 0:
         raise ValueError(f"random_state is {seed}; a seed is a whole number, 0 or more")
-    return np.array(np.random.SFC64(seed).state["state"]["state"], dtype=np.uint64)
+    return codes.new_rng(seed)
 
 
 def _covariances(n_features: int, n_classes: int, kind: int, variance: float) -> Floats:

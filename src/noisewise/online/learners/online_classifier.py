@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_consistent_length
 from noisewise._loops import state as codes
 from noisewise._typing import Floats
 from noisewise._validation import check_binary_or_more, encode_labels, find_labels
-from noisewise.online.learners.base import RoundLearner, blank_log, chance_state
+from noisewise.online.learners.base import RoundLearner, blank_log, seeded_rng
 from noisewise.online.learners.policies import Greedy
 from noisewise.online.learners.rows import check_rows
 from noisewise.online.learners.rules import Additive, Rule
@@ -112,7 +112,7 @@ class OnlineClassifier(ClassifierMixin, RoundLearner):
         rule = Additive() if self.rule is None else self.rule
         code = signal_code(self.signal, LABEL_SIGNALS)
         self.classes_ = classes
-        self.chance_ = chance_state(0)  # greedy: never drawn from
+        self.rng_state_ = seeded_rng(0)  # greedy: never drawn from
         no_flips = np.zeros((len(classes), 2))
         self._begin(rows.shape[1], rows.dtype, Greedy(), rule, code, self.covariance, no_flips)
 
@@ -135,9 +135,9 @@ def grown(learner: OnlineClassifier, n_features: int, n_classes: int) -> OnlineC
         return larger
     old_width, old_classes = learner.n_features_in_, len(learner.classes_)
     parts = 2 if learner.kinds_[codes.COVARIANCE] == codes.DIAGONAL else 1  # means and variances, four by four
-    old, new = (one.table_.reshape(len(one.table_), -1, parts, codes.QUAD) for one in (learner, larger))
+    old, new = (one.table_.reshape(len(one.table_), -1, parts, codes.SIMD_WIDTH) for one in (learner, larger))
     for column in range(old_classes):
-        quad, place = divmod(column, codes.QUAD)
+        quad, place = divmod(column, codes.SIMD_WIDTH)
         new[:old_width, quad, :, place] = old[:, quad, :, place]
     larger.sigma_[:old_classes, :old_width, :old_width] = learner.sigma_
     larger.sums_[...], larger.counts_[...] = learner.sums_, learner.counts_

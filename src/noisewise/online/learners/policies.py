@@ -1,69 +1,91 @@
-"""How to act on scores: greedily, with uniform exploration, or by upper confidence bounds."""
+"""Exploration policies: greedy, uniform exploration (epsilon-greedy), upper confidence bounds."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf
 
+from noisewise._deprecation import renamed
 from noisewise._validation import check_number
 
 
+class _OldNames:
+    share = renamed("share", "exploration_rate")
+    first_share = renamed("first_share", "first_exploration_rate")
+
+
 @dataclass(frozen=True)
-class Greedy:
+class Greedy(_OldNames):
     """Play the class with the highest score.
 
-    >>> Greedy()
-    Greedy()
+    >>> Greedy().exploration_rate
+    0.0
     """
 
     @property
     def width_in_std(self) -> float:
-        """No bonus for doubt."""
+        """UCB width: no bonus for uncertainty."""
         return 0.0
 
     @property
-    def share(self) -> float:
-        """No uniform rounds."""
+    def exploration_rate(self) -> float:
+        """Fraction of rounds played uniformly at random: none."""
         return 0.0
 
-    first_share = share
+    first_exploration_rate = exploration_rate
 
 
 @dataclass(frozen=True)
-class UniformExploration:
-    """Play the best class, except in a share `gamma` of the rounds, played uniformly (the best class among them).
+class UniformExploration(_OldNames):
+    """Play the best class, except in a fraction `gamma` of the rounds, played uniformly (epsilon-greedy).
 
-    >>> UniformExploration(gamma=0.1).share
+    The greedy class has the propensity 1 - gamma + gamma / K, every other gamma / K.
+
+    References
+    ----------
+    .. [1] Kakade, S. M., Shalev-Shwartz, S., Tewari, A. (2008). Efficient bandit algorithms for online multiclass
+       prediction. ICML 25, 440-447. Algorithm 1.
+
+    Examples
+    --------
+    >>> UniformExploration(gamma=0.1).exploration_rate
     0.1
     """
 
     gamma: float = 0.05
 
     def __post_init__(self) -> None:
-        _check_share("gamma", self.gamma)
+        _check_rate("gamma", self.gamma)
 
     @property
     def width_in_std(self) -> float:
-        """No bonus for doubt."""
+        """UCB width: no bonus for uncertainty."""
         return 0.0
 
     @property
-    def share(self) -> float:
-        """Share of uniform rounds."""
+    def exploration_rate(self) -> float:
+        """Fraction of rounds played uniformly at random."""
         return self.gamma
 
-    first_share = share
+    first_exploration_rate = exploration_rate
 
 
 @dataclass(frozen=True)
-class UpperConfidence:
-    """Play the class whose score plus `width_in_std` standard deviations [k] is highest.
+class UpperConfidence(_OldNames):
+    """Play the class with the highest upper confidence bound (UCB): score + `width_in_std` standard deviations [k].
 
-    A share `exploration` of the rounds is played uniformly; 0 by default. Without it, the rate of false praise
-    can't be told from the learner's own log. Where the noise is tracked, `first_exploration` holds until it has been
-    estimated for the first time.
+    A fraction `exploration` of the rounds is played uniformly; 0 by default. Without it, the false-positive rate of the
+    feedback is not identified from the learner's own log. Where the noise is tracked, `first_exploration` holds until
+    it has been estimated for the first time.
 
-    >>> UpperConfidence(width_in_std=1.2).share
+    References
+    ----------
+    .. [1] Li, L., Chu, W., Langford, J., Schapire, R. E. (2010). A contextual-bandit approach to personalized news
+       article recommendation. WWW 19, 661-670. Algorithm 1.
+
+    Examples
+    --------
+    >>> UpperConfidence(width_in_std=1.2).exploration_rate
     0.0
     """
 
@@ -74,22 +96,22 @@ class UpperConfidence:
     def __post_init__(self) -> None:
         wanted = "it is a number of standard deviations, 0 or more"
         check_number("width_in_std", self.width_in_std, lambda width: 0 <= width < inf, wanted)
-        _check_share("exploration", self.exploration)
-        _check_share("first_exploration", self.first_share)
+        _check_rate("exploration", self.exploration)
+        _check_rate("first_exploration", self.first_exploration_rate)
 
     @property
-    def share(self) -> float:
-        """Share of uniform rounds."""
+    def exploration_rate(self) -> float:
+        """Fraction of rounds played uniformly at random."""
         return self.exploration
 
     @property
-    def first_share(self) -> float:
-        """Share of uniform rounds before the noise has been estimated."""
+    def first_exploration_rate(self) -> float:
+        """Fraction of rounds played uniformly before the noise has been estimated."""
         return self.exploration if self.first_exploration is None else self.first_exploration
 
 
 Policy = Greedy | UniformExploration | UpperConfidence
 
 
-def _check_share(name: str, share: float) -> None:
-    check_number(name, share, lambda share: 0 <= share <= 1, "it is a share of the rounds, between 0 and 1")
+def _check_rate(name: str, rate: float) -> None:
+    check_number(name, rate, lambda rate: 0 <= rate <= 1, "it is a fraction of the rounds, between 0 and 1")

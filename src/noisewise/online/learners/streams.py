@@ -65,14 +65,14 @@ def start(learner: Any) -> None:
     learner.tracker_ = deepcopy(learner.tracker)
     learner.n_tracked_ = 0
     learner.log_ = _next_block(learner)
-    learner.reals_[codes.SHARE] = learner._policy().first_share
+    learner.parameters_[codes.EXPLORATION] = learner._policy().first_exploration_rate
 
 
 def stop(learner: Any) -> None:
     """Estimate no more, if that was done; the learner explores as it does where the noise is known."""
     if hasattr(learner, "tracker_"):
         del learner.tracker_, learner.n_tracked_, learner.log_
-        learner.reals_[codes.SHARE] = learner._policy().share
+        learner.parameters_[codes.EXPLORATION] = learner._policy().exploration_rate
 
 
 def refuse_early(learner: Any) -> None:
@@ -133,7 +133,7 @@ def remember(learner: Any, rows: Any, actions: Any, feedback: Any, probabilities
     estimate = learner.tracker_.estimate()
     rates = flip_rates(getattr(estimate, "noise", estimate), learner.classes_)
     learner._use_rates(rates, getattr(estimate, "useless", False))
-    learner.reals_[codes.SHARE] = learner._policy().share
+    learner.parameters_[codes.EXPLORATION] = learner._policy().exploration_rate
     learner.n_tracked_ += size
     learner.log_ = _next_block(learner)
 

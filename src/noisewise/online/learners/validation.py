@@ -66,9 +66,9 @@ class FeedbackLearner(RoundLearner):
     def _refuse_endless(self, row: Any) -> None:
         """Refuse a first row whose squares are too large, as the loops would, but before anything is kept."""
         numbers = row[1] if isinstance(row, tuple) else row
-        if self.integers_[codes.COVARIANCE] == codes.IDENTITY:
+        if self.counters_[codes.COVARIANCE] == codes.IDENTITY:
             numbers = numbers.astype(np.float64)  # as lengths are then added up
-        if self.integers_[codes.RULE] != codes.ADDITIVE and not adds_up(numbers):
+        if self.counters_[codes.RULE] != codes.ADDITIVE and not adds_up(numbers):
             raise unusable_row(row)
 
     def _rows(self, X: Any) -> Any:

@@ -37,6 +37,28 @@ def flip_rates(noise: Noise, classes: Sequence[Any] | NDArray[Any]) -> Floats:
     return np.array([[one.matrix[0, 1], one.matrix[1, 0]] for one in each])
 
 
+def corrected_scores(
+    scores: Floats, baseline: Floats, false_positive: Floats, signal: Floats, uninformative: NDArray[np.bool_]
+) -> Floats:
+    """Estimated P(right | x) of each action from regressions of its noisy feedback (`scores`) and of 1 (`baseline`).
+
+    The regression of feedback has the mean rho0 + (1 - rho0 - rho1) P(right | x), so that P(right | x) is
+    (score - rho0 baseline) / signal, with signal = 1 - rho0 - rho1. Exactly one action is right: what the others leave
+    of a probability of one is divided evenly among the uninformative actions (not all of them). The last axis is that
+    of actions. `_loops.policies.fill_corrected` is the compiled form, whose sum over actions is sequential where
+    NumPy's is pairwise: they agree up to rounding.
+
+    >>> scores, baseline, rho0 = np.array([0.5, 0.2, 0.1]), np.ones(3), np.array([0.1, 0.0, 0.1])
+    >>> corrected_scores(scores, baseline, rho0, np.array([0.8, 0.9, 0.1]), np.array([False, False, True])).round(3)
+    array([0.5  , 0.222, 0.278])
+    """
+    corrected = (scores - false_positive * baseline) / signal
+    if uninformative.any():
+        left = 1 - np.maximum(corrected[..., ~uninformative], 0).sum(axis=-1, keepdims=True)
+        corrected[..., uninformative] = left / uninformative.sum()
+    return np.asarray(corrected)
+
+
 def _of_each(noise: Any, classes: list[Any]) -> list[Any]:
     """The noise of each action: by name, in order, or the same for all."""
     if isinstance(noise, Mapping):

@@ -14,6 +14,7 @@ from noisewise._typing import Codes, Floats
 from noisewise.noise import FlipMatrix
 from noisewise.noise.estimate import share_interval, with_interval
 from noisewise.noise.logged_rounds import check_log
+from noisewise.online.rates import flip_rates
 from noisewise.online.rates.flip_rates import USELESS
 from noisewise.online.rates.refit import Refitter, shrunk_shares, sure_of
 
@@ -160,14 +161,10 @@ def likely_rates(scores: Floats, baseline: Floats) -> Floats:
 
 
 def corrected_scores(scores: Floats, baseline: Floats, rates: Floats) -> Floats:
-    """Scores with the flips undone; useless actions get what the others leave over."""
+    """`flip_rates.corrected_scores` for the rates (rho0, rho1) of each action, of shape (2, n_actions)."""
     signal = 1 - rates[0] - rates[1]
-    corrected = (scores - rates[0] * baseline) / signal
-    useless = signal < USELESS
-    if useless.any() and not useless.all():
-        left = 1 - np.maximum(corrected[:, ~useless], 0).sum(axis=1)
-        corrected[:, useless] = (left / useless.sum())[:, None]
-    return np.asarray(corrected)
+    uninformative = signal < USELESS
+    return flip_rates.corrected_scores(scores, baseline, rates[0], signal, uninformative & ~uninformative.all())
 
 
 def keep_signal(false_positive: Floats, false_negative: Floats) -> Floats:

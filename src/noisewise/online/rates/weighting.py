@@ -65,12 +65,12 @@ def learn_weighed(learner: Any, row: Any, code: int, answer: int, person: Hashab
         tracker._keep(x, code, answer)  # checked already
         target, importance = tracker.table.targets[code, answer], tracker.table.importance[code, answer]
     weighted_step(learner.table_, learner.sigma_, x, code, float(target), float(importance))
-    learner.integers_[codes.ROUNDS] += 1
-    learner.integers_[codes.UPDATES] += importance > 0
+    learner.counters_[codes.ROUNDS] += 1
+    learner.counters_[codes.UPDATES] += importance > 0
     if tracker.due:
         load_fit(learner.table_, learner.sigma_, tracker.refit())
         if isinstance(tracker, MissingTracker):
-            learner.reals_[codes.WIDTH] = learner.policy.width_in_std * float(np.mean(tracker.table.width))
+            learner.parameters_[codes.WIDTH] = learner.policy.width_in_std * float(np.mean(tracker.table.width))
 
 
 def run_weighed(learner: Any, rows: Any, log: Log) -> None:
@@ -83,7 +83,7 @@ def run_weighed(learner: Any, rows: Any, log: Log) -> None:
             u = log.uniforms[i] if len(log.uniforms) else 0.5
             log.actions[i], log.probabilities[i] = decision.code, decision.probability
             log.feedback[i] = loops().observe(right, decision.code, log.noise, u)
-            learner.integers_[codes.MISTAKES] += not right
+            learner.counters_[codes.MISTAKES] += not right
         learn_weighed(learner, row, int(log.actions[i]), int(log.feedback[i]), None)
 
 
@@ -116,10 +116,10 @@ def _tracker(learner: Any, person: Hashable | None) -> Any:
         raise ValueError("missing='auto' reads answers alike, whoever gave them; leave it out, or name nobody")
     if tracker is None:
         check_regression(learner)
-        if person is not None and learner.integers_[codes.ROUNDS]:
+        if person is not None and learner.counters_[codes.ROUNDS]:
             raise ValueError("say who answers from the first answer on: earlier ones can't be told apart any more")
         kind = MissingTracker if person is None else PeopleTracker
-        tracker = learner.weigher_ = kind(len(learner.classes_), float(learner.reals_[codes.RIDGE]))
+        tracker = learner.weigher_ = kind(len(learner.classes_), float(learner.parameters_[codes.RIDGE]))
     if isinstance(tracker, PeopleTracker) == (person is None):
         raise ValueError("some answers name a person and some do not; name all of them or none")
     return tracker
@@ -127,7 +127,7 @@ def _tracker(learner: Any, person: Hashable | None) -> Any:
 
 def check_regression(learner: Any) -> None:
     """Weights make sense where feedback is regressed: linucb with a full covariance and no other correction."""
-    regresses = learner.integers_[codes.SIGNAL] == codes.VALUE and learner.integers_[codes.COVARIANCE] == codes.FULL
+    regresses = learner.counters_[codes.SIGNAL] == codes.VALUE and learner.counters_[codes.COVARIANCE] == codes.FULL
     if not regresses or learner.tracker is not None or learner.flip_rates_.any():
         raise ValueError(
             "answers can be weighed by person, or read where they are missing, by linucb with a full covariance, "

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from noisewise._loops.state import SHARE
+from noisewise._loops.state import EXPLORATION
 from noisewise.serve.api.decisions import deciding
 from noisewise.serve.api.schemas import MOST_ACTIONS, ActionName, DecideRequest, Identifier, ModelSpec
 from noisewise.serve.models.model import ServedModel
@@ -80,7 +80,7 @@ async def rank_actions(body: RankRequest, request: Request) -> Any:
     made = await service.decide(model, asked, active=not body.deferActivation)
     chosen = str(model.spec.actions[made.code or 0])
     allowed = [name for name in ids if name not in body.excludedActions]
-    share = float(model.learner.reals_[SHARE]) / max(len(allowed), 1)
+    share = float(model.learner.parameters_[EXPLORATION]) / max(len(allowed), 1)
     best = str(model.spec.actions[made.best or 0])
     chances = {name: share + (1 - share * len(allowed)) * (name == best) for name in allowed}
     chances[chosen] = made.probability or 1.0

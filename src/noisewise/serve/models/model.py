@@ -42,7 +42,7 @@ class ServedModel:
     def chance(self) -> NDArray[np.uint64]:
         """The stream that decisions draw from: a process that learns has the model's own, others each one of theirs."""
         if self._own_chance is None:
-            self._own_chance = self.learner.chance_.copy()
+            self._own_chance = self.learner.rng_state_.copy()
         return self._own_chance
 
     def forget_draws(self) -> None:
@@ -75,7 +75,7 @@ class ServedModel:
             if event.kind == DECISION:
                 self.learner.n_decisions_ = (event.number or 0) + 1
                 if event.draw is not None:
-                    move_past(self.learner.chance_, event.draw)
+                    move_past(self.learner.rng_state_, event.draw)
                 self.progress.decided(event.code or 0, event.time)
             else:
                 about = self._rows_about(event.decision_id, store) if decision.active == 0 else []

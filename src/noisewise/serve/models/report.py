@@ -45,8 +45,8 @@ def report(model: ServedModel, ignored: Counter[tuple[str, str]]) -> dict[str, A
     with model.lock:
         learner, actions = model.learner, model.spec.actions
         policy = {
-            "share": float(learner.reals_[codes.SHARE]),
-            "width_in_std": float(learner.reals_[codes.WIDTH]),
+            "share": float(learner.parameters_[codes.EXPLORATION]),
+            "width_in_std": float(learner.parameters_[codes.WIDTH]),
         }
         by_action = [{"action": action, **one} for action, one in zip(actions, model.progress.by_action())]
         return {
