@@ -195,8 +195,6 @@ def test_poor_data_get_sound_answers(X, y):
     [
         ({"low_rank": 0}, "low_rank is 0"),
         ({"max_iter": 0}, "max_iter is 0"),
-        ({"noise": FlipMatrix.none(3)}, "for 3 classes"),
-        ({"noise": "guess"}, "FlipMatrix or None"),
     ],
 )
 def test_bad_settings_are_refused_clearly(options, message):

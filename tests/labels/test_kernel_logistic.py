@@ -17,7 +17,6 @@ from noisewise.labels.kernel_features import exact_features
 from noisewise.labels.logistic.kernel_choice import left_out_loss
 from noisewise.labels.logistic.likelihood import FlipProblem, flip_likelihood
 from noisewise.labels.logistic.solvers import solve
-from noisewise.labels.noise_argument import confident_flips, resolve_noise
 
 ONE_SIDED = FlipMatrix.binary(false_positive=0.0, false_negative=0.3)
 KERNEL = Gaussian(1.0)
@@ -173,21 +172,6 @@ def test_left_out_losses_count_weights_as_rows(moons):
     assert losses[0] == pytest.approx(losses[1], abs=1e-6)
 
 
-def test_confident_counts_of_a_model_that_knows_the_truth_are_those_of_the_flips():
-    rng = np.random.default_rng(0)
-    true = rng.integers(3, size=600)
-    observed = FlipMatrix([[0.8, 0.2, 0.0], [0.0, 1.0, 0.0], [0.0, 0.1, 0.9]]).corrupt(true, rng)
-    counts = np.zeros((3, 3))
-    np.add.at(counts, (true, observed), 1)
-    np.testing.assert_allclose(confident_flips(np.eye(3)[true], observed), counts / counts.sum(axis=1, keepdims=True))
-
-
-def test_a_class_without_weight_flips_like_all(moons):
-    X, _, observed = moons
-    found = resolve_noise("confident", X, observed, 2, (observed == 1).astype(float))
-    np.testing.assert_allclose(found.matrix, [[0.98, 0.02], [0.02, 0.98]])
-
-
 def test_constant_columns_leave_the_shares():
     y = np.repeat([0, 1], [30, 10])
     for noise in (None, FlipMatrix.none(2), "fisher", "confident"):
@@ -227,7 +211,6 @@ def test_sparse_rows_equal_dense_rows():
         ({"solver": "sgd"}, "solver is 'sgd'"),
         ({"kernel": 3}, "kernel is 3; a kernel of noisewise.kernels"),
         ({"kernel": "precomputed"}, r"has shape \(150, 2\); in fit it must be square"),
-        ({"noise": FlipMatrix.none(3)}, "the noise is for 3 classes"),
     ],
 )
 def test_impossible_parameters_get_a_sentence(change, sentence, moons):

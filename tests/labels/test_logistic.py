@@ -106,8 +106,6 @@ def test_the_history_falls_to_the_minimum():
     [
         ({"C": 0}, "C is 0"),
         ({"max_iter": 0}, "max_iter is 0"),
-        ({"noise": "guess"}, "noise is 'guess'"),
-        ({"noise": FlipMatrix.none(3)}, "the noise is for 3 classes"),
     ],
 )
 def test_impossible_parameters_get_a_sentence(change, sentence):

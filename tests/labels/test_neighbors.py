@@ -157,8 +157,6 @@ def test_label_quality_and_suggestions_speak_of_the_observed_label(moons):
         ({"n_neighbors": 301}, "n_neighbors is 301"),
         ({"n_neighbors": 2.5}, "whole number"),
         ({"n_anchor_neighbors": 300}, "n_anchor_neighbors is 300"),
-        ({"noise": FlipMatrix.none(3)}, "3 classes, the labels have 2"),
-        ({"noise": 0.2}, "FlipMatrix"),
     ],
 )
 def test_impossible_parameters_get_a_sentence(moons, change, sentence):

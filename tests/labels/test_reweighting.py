@@ -23,7 +23,6 @@ from noisewise.labels.corrections.reweighting import (
     label_dependent_weights,
 )
 from noisewise.labels.corrections.unbiased import UnbiasedLogisticRegression
-from noisewise.labels.noise_argument import as_copies
 
 ONE_SIDED = FlipMatrix.binary(false_positive=0.0, false_negative=0.45)
 THREE = FlipMatrix([[0.7, 0.3, 0.0], [0.05, 0.85, 0.1], [0.2, 0.0, 0.8]])
@@ -134,27 +133,9 @@ def test_posteriors_may_come_from_any_classifier_out_of_fold(blobs):
 
 
 @EVERY
-def test_noise_is_given_estimated_or_found_by_anyone(kind, blobs):
+def test_estimated_noise_is_one_sided(kind, blobs):
     X, _, observed = blobs
-
-    class Counting:
-        def estimate(self, rows, codes):
-            self.seen = rows.shape, set(codes.tolist())
-            return ONE_SIDED
-
-    counting = Counting()
-    assert kind(noise=counting).fit(X, observed).noise_ == ONE_SIDED
-    assert counting.seen == ((1000, 2), {0, 1})
-    assert kind(noise=lambda rows, codes: ONE_SIDED).fit(X, observed).noise_ == ONE_SIDED
-    assert kind(noise=ONE_SIDED).fit(X, observed).noise_ == ONE_SIDED
     assert kind().fit(X, observed).noise_.matrix[1, 0] > 0.15
-    for noise, sentence in [
-        (0.2, "float; a FlipMatrix, None, a function"),
-        (lambda rows, codes: 0.2, "returned a float"),
-        (FlipMatrix.none(3), "3 classes, the labels have 2"),
-    ]:
-        with pytest.raises(ValueError, match=sentence):
-            kind(noise=noise).fit(X, observed)
 
 
 @EVERY
@@ -166,14 +147,6 @@ def test_weights_count_rows(kind, blobs):
     repeated = kind().fit(X[order], observed[order])
     assert weighted.noise_ == repeated.noise_
     np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-5)
-
-
-def test_fractions_of_weight_add_up(rng):
-    X, codes = rng.normal(size=(1000, 2)), np.zeros(1000, dtype=int)
-    copies = as_copies(X, codes, np.where(X[:, 0] > 0, 0.3, 0.1))
-    shares = np.bincount(X[copies, 0] > 0)
-    assert len(copies) == 1000
-    assert shares[1] / shares[0] == pytest.approx(3 * (X[:, 0] > 0).sum() / (X[:, 0] <= 0).sum(), rel=0.1)
 
 
 @EVERY

@@ -1,4 +1,19 @@
-"""Batch learning from noisy labels: scikit-learn classifiers that know what happened to the labels."""
+"""Batch learning from noisy labels: scikit-learn classifiers that model how labels were corrupted.
+
+Every classifier takes `noise`, the noise transition matrix T[true, observed] = P(observed | true) or how it is
+estimated, and has the matrix used as `noise_` after `fit`. The argument has one meaning:
+
+- None: estimated, with the model where the model learns it (k-NN, logistic regression, Gaussian process, Fisher
+  discriminant, ridge), otherwise by the robust ridge (importance reweighting, label-dependent costs, unbiased loss);
+- a `FlipMatrix`: used as given;
+- "confident": the asymmetric part of what confident learning counts on leave-one-out scores;
+- "fisher": the asymmetric part of what `RobustKernelFisherClassifier` estimates;
+- "ridge": what `RobustRidgeClassifier` estimates;
+- a function of (X, y), or an object with a method ``estimate(X, y)``: called with the rows and their observed classes
+  0, 1, ...; returns a `FlipMatrix`.
+
+`CrowdClassifier` has one flip matrix for each annotator, always estimated, and no such argument.
+"""
 
 from noisewise.labels import theory
 from noisewise.labels.corrections.reweighting import (

@@ -56,11 +56,3 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
         check_consistent_length(X, codes)
         check_binary_or_more(self.classes_)
         return X, codes
-
-    def _check_noise(self, noise: FlipMatrix) -> FlipMatrix:
-        """A given noise, if it fits the labels."""
-        if not isinstance(noise, FlipMatrix):
-            raise ValueError(f"noise must be a FlipMatrix or None, not {type(noise).__name__}")
-        if noise.n_classes != len(self.classes_):
-            raise ValueError(f"the noise is for {noise.n_classes} classes, the labels have {len(self.classes_)}")
-        return noise

@@ -1,126 +1,168 @@
-"""A flip matrix for a discriminative fit: given, learned with the model, or taken from another estimator.
+"""The argument `noise` of every label estimator, resolved to a noise transition matrix T[true, observed].
 
 A discriminative model can hardly tell symmetric noise from classes that overlap, and a symmetric flip matrix imposed on
-it does harm. What another estimator is worth asking for is which way labels flip more: the asymmetric part.
+it does harm. What "confident" and "fisher" contribute is therefore the asymmetric part of what they estimate.
 """
 
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, overload
 
 import numpy as np
 
 from noisewise._numerics.row_hash import row_hashes
 from noisewise._typing import Codes, Floats
-from noisewise.labels.ridge.classifier import RobustRidgeClassifier
 from noisewise.labels.ridge.pooled_fit import fit_pooled_ridge
 from noisewise.noise import FlipMatrix
 
-MOST_COPIES = 1_000_000  # rows that weights may be turned into; heavier weights are scaled down
+if TYPE_CHECKING:
+    from noisewise.labels.ridge.classifier import RobustRidgeClassifier
+
+METHODS = ("confident", "fisher", "ridge")
+MOST_REPLICATES = 1_000_000  # rows that weights are expanded into; heavier weights are scaled down
+CONFIDENT_LANDMARKS = 500  # of the pooled ridge behind "confident": as many as RobustRidgeClassifier takes
+LEAST_RATE = 0.02  # flip rate of a class: with none at all, no label of it could be doubted
 
 
-def find_noise(noise: Any, X: Any, codes: Codes, weights: Floats) -> FlipMatrix:
-    """The flip matrix that a `noise` argument stands for.
+class NoiseEstimator(Protocol):
+    """An object that estimates label noise."""
 
-    Parameters
-    ----------
-    noise : FlipMatrix, None, object with ``estimate(X, y)``, or function of (X, y)
-        None: the robust ridge's estimate. An estimator gets rows and classes 0, 1, ... and returns a FlipMatrix.
-    X : array or CSR of shape (n, d)
-    codes : array of int
-    weights : array
-        A row of weight 2 counts as two rows, and one of weight 0 as none.
-    """
-    if noise is None:
-        return read_rows(None, X, codes, weights)[0].noise_
-    if isinstance(noise, FlipMatrix):
-        return noise
-    estimate = getattr(noise, "estimate", noise)
-    if not callable(estimate):
-        raise ValueError(
-            f"noise is a {type(noise).__name__}; a FlipMatrix, None, a function of (X, y) that returns a FlipMatrix, "
-            "or an object with such a method `estimate` would do"
-        )
-    copies = as_copies(X, codes, weights)
-    found = estimate(X[copies], codes[copies])
-    if not isinstance(found, FlipMatrix):
-        raise ValueError(f"the noise estimator returned a {type(found).__name__}; it must return a FlipMatrix")
-    return found
+    def estimate(self, X: Any, y: Codes) -> FlipMatrix:
+        """The flip matrix of rows and their observed classes 0, 1, ..."""
 
 
-def read_rows(noise: FlipMatrix | None, X: Any, codes: Codes, weights: Floats) -> tuple[RobustRidgeClassifier, Codes]:
-    """The robust ridge fitted on the rows, and the rows it has judged, by number and in its order.
-
-    Of a class whose rows all weigh nothing one is judged, so that the class is known.
-
-    >>> rng = np.random.default_rng(0)
-    >>> X, codes = rng.normal(size=(50, 2)), np.arange(50) % 2
-    >>> ridge, seen = read_rows(FlipMatrix.none(2), X, codes, np.ones(50))
-    >>> ridge.scores_.shape, len(seen)
-    ((50, 2), 50)
-    """
-    copies = as_copies(X, codes, weights)
-    classes, first = np.unique(codes, return_index=True)
-    lost = first[~np.isin(classes, codes[copies])]
-    judged = np.concatenate([copies, lost])
-    counted = np.repeat([1.0, 0.0], [len(copies), len(lost)])
-    return RobustRidgeClassifier(noise=noise).fit(X[judged], codes[judged], counted), judged
+NoiseArgument = (
+    FlipMatrix | Literal["confident", "fisher", "ridge"] | NoiseEstimator | Callable[[Any, Codes], FlipMatrix] | None
+)
 
 
-def as_copies(X: Any, codes: Codes, weights: Floats) -> Codes:
-    """Row numbers, each as often as its weight says, in an order that does not depend on that of the rows.
-
-    Weights that are not whole numbers, or too heavy, are scaled to a mean of one first.
-
-    >>> as_copies(np.zeros((3, 1)), np.array([0, 1, 2]), np.array([2.0, 0.0, 1.0]))
-    array([0, 0, 2])
-    """
-    order = np.lexsort((codes, row_hashes(X)))
-    weights = weights[order]
-    whole = bool((weights == np.round(weights)).all()) and weights.sum() <= max(MOST_COPIES, len(weights))
-    until = np.cumsum(weights if whole else weights * np.count_nonzero(weights) / weights.sum())
-    counts = np.diff(np.floor(until + 0.5), prepend=0.0).astype(np.intp)
-    return np.asarray(np.repeat(order, counts))
+@overload
+def resolve_noise(
+    noise: Any,
+    X: Any,
+    codes: Codes,
+    n_classes: int,
+    weights: Floats | None = None,
+    *,
+    default: str,
+    standardized: Any = None,
+    pairwise: bool = False,
+) -> FlipMatrix: ...
 
 
-SOURCES = ("confident", "fisher")
-LANDMARKS = 500
-LEAST_RATE = 0.02
+@overload
+def resolve_noise(
+    noise: Any,
+    X: Any,
+    codes: Codes,
+    n_classes: int,
+    weights: Floats | None = None,
+    *,
+    default: str | None = None,
+    standardized: Any = None,
+    pairwise: bool = False,
+) -> FlipMatrix | None: ...
 
 
-def resolve_noise(noise: Any, X: Any, codes: Codes, n_classes: int, weights: Floats | None = None) -> FlipMatrix | None:
-    """The flip matrix to fit through, or None where the model is to learn it.
+def resolve_noise(
+    noise: Any,
+    X: Any,
+    codes: Codes,
+    n_classes: int,
+    weights: Floats | None = None,
+    *,
+    default: str | None = None,
+    standardized: Any = None,
+    pairwise: bool = False,
+) -> FlipMatrix | None:
+    """The flip matrix that an argument `noise` stands for, or None where the model estimates it.
 
     Parameters
     ----------
-    noise : FlipMatrix, None, "confident" or "fisher"
-        None is left to the model. "confident": counts of confident disagreements between observed labels and scores
-        that did not see them. "fisher": the noise found by RobustKernelFisherClassifier. Of both the asymmetric part.
+    noise : None, FlipMatrix, "confident", "fisher", "ridge", function of (X, y), or object with ``estimate(X, y)``
+        - None: estimated, by `default` or, without one, with the model.
+        - FlipMatrix: used as given.
+        - "confident": the asymmetric part of the counts of confident disagreements between observed labels and
+          leave-one-out scores (confident learning [1]_).
+        - "fisher": the asymmetric part of what RobustKernelFisherClassifier estimates.
+        - "ridge": what RobustRidgeClassifier estimates.
+        - function or object: called with the rows and their classes 0, 1, ...; returns a FlipMatrix.
     X : array or CSR of shape (n, d)
-        Rows, not a kernel matrix.
+        Rows as given to `fit`.
     codes : array of int of shape (n,)
         Observed classes, 0 to n_classes - 1.
     n_classes : int
     weights : array of shape (n,), optional
         A row of weight 2 counts as two rows, and one of weight 0 as none.
+    default : {"confident", "fisher", "ridge"}, optional
+        What None stands for in an estimator whose model does not learn the noise.
+    standardized : array or CSR of shape (n, d), optional
+        The rows as the model sees them, for "confident" and "fisher"; X by default.
+    pairwise : bool, default=False
+        X is a Gram matrix: there are no rows for the named methods, and the model estimates the noise.
+
+    References
+    ----------
+    .. [1] Northcutt, C., Jiang, L., Chuang, I. (2021). Confident learning: estimating uncertainty in dataset labels.
+       Journal of Artificial Intelligence Research 70. Section 3.1, eqs. 1 to 3.
     """
-    if noise is None:
+    method = default if noise is None else noise
+    if method is None or (pairwise and isinstance(method, str) and method in METHODS):
         return None
-    if isinstance(noise, FlipMatrix):
-        if noise.n_classes != n_classes:
-            raise ValueError(f"the noise is for {noise.n_classes} classes, the labels have {n_classes}")
-        return noise
-    if not isinstance(noise, str) or noise not in SOURCES:
-        raise ValueError(
-            f"noise is {noise!r}; a FlipMatrix, None (learned with the model), 'confident' or 'fisher' would do"
-        )
-    copies = as_copies(X, codes, np.ones(len(codes)) if weights is None else weights)
-    rows, labels = X[copies], codes[copies]
-    if (labels == labels[0]).all():  # weights leave out all classes but one
-        return FlipMatrix.symmetric(LEAST_RATE, n_classes)
-    found = _by_confident_rows(rows, labels, n_classes) if noise == "confident" else _by_fisher(rows, labels, n_classes)
-    return FlipMatrix.estimated(with_least_rate(asymmetric_part(found)))
+    weights = np.ones(len(codes)) if weights is None else weights
+    if isinstance(method, FlipMatrix):
+        found = method
+    elif isinstance(method, str) and method in METHODS:
+        if method == "ridge":
+            found = _by_ridge(X, codes, weights, n_classes)
+        else:
+            found = _one_way(method, X if standardized is None else standardized, codes, weights, n_classes)
+    else:
+        found = _by_estimator(method, X, codes, weights, pairwise)
+    if found.n_classes != n_classes:
+        raise ValueError(f"the noise is for {found.n_classes} classes, the labels have {n_classes}")
+    return found
+
+
+def fit_robust_ridge(
+    noise: FlipMatrix | None, X: Any, codes: Codes, weights: Floats
+) -> tuple[RobustRidgeClassifier, Codes]:
+    """The robust ridge fitted on the rows, and the indices of the rows in the order of its leave-one-out scores.
+
+    Of a class whose rows all have weight 0 one row takes part, with that weight, so that the class is known.
+
+    >>> rng = np.random.default_rng(0)
+    >>> X, codes = rng.normal(size=(50, 2)), np.arange(50) % 2
+    >>> ridge, indices = fit_robust_ridge(FlipMatrix.none(2), X, codes, np.ones(50))
+    >>> ridge.scores_.shape, len(indices)
+    ((50, 2), 50)
+    """
+    from noisewise.labels.ridge.classifier import RobustRidgeClassifier
+
+    replicates = replicate_rows(X, codes, weights)
+    classes, first = np.unique(codes, return_index=True)
+    absent = first[~np.isin(classes, codes[replicates])]
+    indices = np.concatenate([replicates, absent])
+    counts = np.repeat([1.0, 0.0], [len(replicates), len(absent)])
+    return RobustRidgeClassifier(noise=noise).fit(X[indices], codes[indices], counts), indices
+
+
+def replicate_rows(X: Any, codes: Codes, weights: Floats) -> Codes:
+    """Row indices, each as often as its weight says, in an order that does not depend on that of the rows.
+
+    Weights that are not whole numbers, or too heavy, are scaled to a mean of one first.
+
+    >>> replicate_rows(np.zeros((3, 1)), np.array([0, 1, 2]), np.array([2.0, 0.0, 1.0]))
+    array([0, 0, 2])
+    """
+    order = np.lexsort((codes, row_hashes(X)))
+    weights = weights[order]
+    whole = bool((weights == np.round(weights)).all()) and weights.sum() <= max(MOST_REPLICATES, len(weights))
+    cumulative = np.cumsum(weights if whole else weights * np.count_nonzero(weights) / weights.sum())
+    counts = np.diff(np.floor(cumulative + 0.5), prepend=0.0).astype(np.intp)
+    return np.asarray(np.repeat(order, counts))
 
 
 def asymmetric_part(matrix: Floats) -> Floats:
@@ -137,7 +179,7 @@ def asymmetric_part(matrix: Floats) -> Floats:
 
 
 def with_least_rate(matrix: Floats, rate: float = LEAST_RATE) -> Floats:
-    """The flip matrix with no class flipping less than this: where no flip is possible, no label can be doubted.
+    """The flip matrix with the flip rate of every class at least `rate`.
 
     >>> with_least_rate(np.array([[1.0, 0.0], [0.2, 0.8]]))
     array([[0.98, 0.02],
@@ -150,15 +192,16 @@ def with_least_rate(matrix: Floats, rate: float = LEAST_RATE) -> Floats:
 
 
 def confident_flips(scores: Floats, codes: Codes) -> Floats:
-    """P(observed | true) from rows whose score for a class is at least what is usual among rows of that label.
+    """P(observed | true) by confident learning: the normalised confident joint (Northcutt et al. 2021, eqs. 1 to 3).
 
-    Such a row counts as truly of that class (of the one with the highest score, if there are several); counts are
-    scaled to the number of rows of each observed class, and a class without any confident row keeps its labels.
+    A row whose score for a class is at least the mean score of the rows with that label counts as truly of that class
+    (of the one with the highest score, if there are several). Counts are calibrated to the number of rows of each
+    observed class; a class without any confident row keeps its labels.
 
     Parameters
     ----------
     scores : array of shape (n, n_classes)
-        Something like P(observed class | x), from fits that did not see the row's label.
+        Estimates of P(observed class | x), out-of-fold or leave-one-out.
     codes : array of int of shape (n,)
 
     Examples
@@ -171,30 +214,65 @@ def confident_flips(scores: Floats, codes: Codes) -> Floats:
     n_classes = scores.shape[1]
     sizes = np.bincount(codes, minlength=n_classes)
     own = scores[np.arange(len(codes)), codes]
-    usual = np.bincount(codes, own, minlength=n_classes) / np.maximum(sizes, 1)
-    confident = np.where(scores >= usual, scores, -np.inf)
-    sure = np.isfinite(confident).any(axis=1)
+    thresholds = np.bincount(codes, own, minlength=n_classes) / np.maximum(sizes, 1)
+    above = np.where(scores >= thresholds, scores, -np.inf)
+    confident = np.isfinite(above).any(axis=1)
     counts = np.zeros((n_classes, n_classes))
-    np.add.at(counts, (codes[sure], confident[sure].argmax(axis=1)), 1.0)
-    seen = counts.sum(axis=1)
-    joint = counts * (sizes / np.maximum(seen, 1))[:, None]
+    np.add.at(counts, (codes[confident], above[confident].argmax(axis=1)), 1.0)
+    joint = counts * (sizes / np.maximum(counts.sum(axis=1), 1))[:, None]
     true = joint.sum(axis=0)
     flips = np.eye(n_classes)
     flips[true > 0] = (joint / np.maximum(true, 1e-300)).T[true > 0]
     return flips
 
 
-def _by_confident_rows(X: Any, codes: Codes, n_classes: int) -> Floats:
-    ridge = fit_pooled_ridge(X, codes, n_classes, LANDMARKS, np.random.default_rng(0))
-    return confident_flips(ridge.honest_scores(X, codes), codes)
+def _one_way(method: str, X: Any, codes: Codes, weights: Floats, n_classes: int) -> FlipMatrix:
+    """The asymmetric part of what "confident" or "fisher" estimates."""
+    replicates = replicate_rows(X, codes, weights)
+    rows, labels = X[replicates], codes[replicates]
+    if (labels == labels[0]).all():  # all other classes have weight 0
+        return FlipMatrix.symmetric(LEAST_RATE, n_classes)
+    if method == "confident":
+        ridge = fit_pooled_ridge(rows, labels, n_classes, CONFIDENT_LANDMARKS, np.random.default_rng(0))
+        estimate = confident_flips(ridge.honest_scores(rows, labels), labels)
+    else:
+        estimate = _by_fisher(rows, labels, n_classes)
+    return FlipMatrix.estimated(with_least_rate(asymmetric_part(estimate)))
 
 
 def _by_fisher(X: Any, codes: Codes, n_classes: int) -> Floats:
     from noisewise.labels.fisher.classifier import RobustKernelFisherClassifier
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a rough answer will do, and nobody asked for that classifier
-        found = RobustKernelFisherClassifier().fit(X, codes)
-    flips = np.eye(n_classes)  # a class that all weights leave out is not among those found
-    flips[np.ix_(found.classes_, found.classes_)] = found.noise_.matrix
+        warnings.simplefilter("ignore")  # a rough estimate is enough, and the user did not ask for that classifier
+        model = RobustKernelFisherClassifier().fit(X, codes)
+    return _among(n_classes, model.classes_, model.noise_.matrix)
+
+
+def _by_ridge(X: Any, codes: Codes, weights: Floats, n_classes: int) -> FlipMatrix:
+    model = fit_robust_ridge(None, X, codes, weights)[0]
+    if len(model.classes_) == n_classes:
+        return model.noise_
+    return FlipMatrix(_among(n_classes, model.classes_, model.noise_.matrix))
+
+
+def _among(n_classes: int, classes: Codes, matrix: Floats) -> Floats:
+    """The flip matrix of all classes from that of some; the others keep their labels."""
+    flips = np.eye(n_classes)
+    flips[np.ix_(classes, classes)] = matrix
     return flips
+
+
+def _by_estimator(noise: Any, X: Any, codes: Codes, weights: Floats, pairwise: bool) -> FlipMatrix:
+    estimate = getattr(noise, "estimate", noise)
+    if not callable(estimate):
+        shown = repr(noise) if isinstance(noise, str) else f"a {type(noise).__name__}"
+        raise ValueError(
+            f"noise is {shown}; None, a FlipMatrix, {', '.join(map(repr, METHODS))}, a function of (X, y) that returns "
+            "a FlipMatrix, or an object with such a method `estimate` would do"
+        )
+    replicates = replicate_rows(X, codes, weights)
+    found = estimate(X[np.ix_(replicates, replicates)] if pairwise else X[replicates], codes[replicates])
+    if not isinstance(found, FlipMatrix):
+        raise ValueError(f"the noise estimator returned a {type(found).__name__}; it must return a FlipMatrix")
+    return found

@@ -15,6 +15,7 @@ from noisewise._typing import Floats
 from noisewise.labels.base import NoisyLabelClassifier
 from noisewise.labels.fisher.classifier import RobustKernelFisherClassifier
 from noisewise.labels.gaussian_process.classifier import RobustGaussianProcessClassifier
+from noisewise.labels.noise_argument import NoiseArgument, resolve_noise
 from noisewise.noise import FlipMatrix
 
 SMALLEST = 1e-6  # rate of a flip that is held impossible
@@ -32,8 +33,9 @@ class RobustVotingClassifier(NoisyLabelClassifier):
     ----------
     estimators : sequence of classifiers of `noisewise.labels`, optional
         Who votes; each has one vote.
-    noise : FlipMatrix, optional
-        The noise where it is known, for all of them; else each estimates it.
+    noise : None, FlipMatrix, "confident", "fisher", "ridge", function of (X, y), or object with ``estimate(X, y)``
+        The noise transition matrix T, or how it is estimated; one meaning for all, see `noisewise.labels`. None, the
+        default: each classifier resolves its own `noise`. Otherwise it is resolved once, for all of them.
 
     Attributes
     ----------
@@ -53,17 +55,15 @@ class RobustVotingClassifier(NoisyLabelClassifier):
     0.86 of the labels are right, 0.96 of the predictions
     """
 
-    def __init__(
-        self, estimators: Sequence[NoisyLabelClassifier] | None = None, noise: FlipMatrix | None = None
-    ) -> None:
+    def __init__(self, estimators: Sequence[NoisyLabelClassifier] | None = None, noise: NoiseArgument = None) -> None:
         self.estimators = estimators
         self.noise = noise
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit every classifier."""
         voters = self._voters()
-        X, _ = self._check_training(X, y, accept_sparse="csr", dtype=np.float64)
-        known = None if self.noise is None else self._check_noise(self.noise)
+        X, codes = self._check_training(X, y, accept_sparse="csr", dtype=np.float64)
+        known = resolve_noise(self.noise, X, codes, len(self.classes_))
         self.estimators_ = [clone(voter) for voter in voters]
         for voter in self.estimators_:
             if known is not None:

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validat
 from noisewise._typing import Codes, Floats
 from noisewise._validation import check_weights
 from noisewise.labels.base import NoisyLabelClassifier
-from noisewise.labels.noise_argument import find_noise, read_rows
+from noisewise.labels.noise_argument import NoiseArgument, fit_robust_ridge, resolve_noise
 from noisewise.noise import FlipMatrix
 
 LEAST_WEIGHT = 1e-3  # no class vanishes: solvers refuse a class whose rows all weigh nothing
@@ -121,8 +121,9 @@ class ImportanceReweightedClassifier(_WeightedClassifier):
     ----------
     estimator : classifier that takes sample_weight, optional
         By default logistic regression.
-    noise : FlipMatrix, object with ``estimate(X, y)``, function of (X, y), optional
-        What happened to the labels. By default it is estimated as by RobustRidgeClassifier.
+    noise : None, FlipMatrix, "confident", "fisher", "ridge", function of (X, y), or object with ``estimate(X, y)``
+        The noise transition matrix T, or how it is estimated; one meaning for all, see `noisewise.labels`. None, the
+        default, is "ridge".
     posterior_estimator : classifier with predict_proba, optional
         Estimates the noisy posterior, out of fold. By default the robust ridge does, leaving each row out.
 
@@ -147,18 +148,18 @@ class ImportanceReweightedClassifier(_WeightedClassifier):
     0.9
     """
 
-    def __init__(self, estimator: Any = None, noise: Any = None, posterior_estimator: Any = None) -> None:
+    def __init__(self, estimator: Any = None, noise: NoiseArgument = None, posterior_estimator: Any = None) -> None:
         self.estimator = estimator
         self.noise = noise
         self.posterior_estimator = posterior_estimator
 
     def _correct(self, X: Any, codes: Codes, given: Floats) -> Floats:
         n_classes = len(self.classes_)
-        known = None if self.noise is None else self._check_noise(find_noise(self.noise, X, codes, given))
+        known = resolve_noise(self.noise, X, codes, n_classes, given)
         if self.posterior_estimator is None:
             posterior, self.noise_ = _ridge_posterior(known, X, codes, given)
         else:
-            self.noise_ = find_noise(known, X, codes, given)
+            self.noise_ = resolve_noise(known, X, codes, n_classes, given, default="ridge")
             posterior = _out_of_fold(self.posterior_estimator, X, codes, given, n_classes)
         weights = importance_weights(posterior, codes, self.noise_)
         heaviest = np.zeros(n_classes)
@@ -178,8 +179,9 @@ class LabelDependentClassifier(_WeightedClassifier):
     ----------
     estimator : classifier that takes sample_weight, optional
         By default logistic regression.
-    noise : FlipMatrix, object with ``estimate(X, y)``, function of (X, y), optional
-        What happened to the labels. By default it is estimated as by RobustRidgeClassifier.
+    noise : None, FlipMatrix, "confident", "fisher", "ridge", function of (X, y), or object with ``estimate(X, y)``
+        The noise transition matrix T, or how it is estimated; one meaning for all, see `noisewise.labels`. None, the
+        default, is "ridge".
 
     Attributes
     ----------
@@ -199,7 +201,7 @@ class LabelDependentClassifier(_WeightedClassifier):
     0.9
     """
 
-    def __init__(self, estimator: Any = None, noise: Any = None) -> None:
+    def __init__(self, estimator: Any = None, noise: NoiseArgument = None) -> None:
         self.estimator = estimator
         self.noise = noise
 
@@ -209,7 +211,7 @@ class LabelDependentClassifier(_WeightedClassifier):
                 "Only binary classification is supported. The type of the target is multiclass: one cost per label "
                 "can't undo the noise of three classes or more; ImportanceReweightedClassifier takes them"
             )
-        self.noise_ = self._check_noise(find_noise(self.noise, X, codes, given))
+        self.noise_ = resolve_noise(self.noise, X, codes, len(self.classes_), given, default="ridge")
         self.label_weights_ = label_dependent_weights(self.noise_)
         return np.asarray(2 * self.label_weights_[codes])  # mean one: a penalty keeps its strength
 
@@ -226,9 +228,9 @@ class LabelDependentClassifier(_WeightedClassifier):
 
 def _ridge_posterior(known: FlipMatrix | None, X: Any, codes: Codes, given: Floats) -> tuple[Floats, FlipMatrix]:
     """Noisy posterior of each row from a ridge that left it out, and the noise, known or read from it."""
-    ridge, seen = read_rows(known, X, codes, given)
+    ridge, indices = fit_robust_ridge(known, X, codes, given)
     clean = np.full((len(codes), ridge.scores_.shape[1]), 1 / ridge.scores_.shape[1])
-    clean[seen] = ridge.calibration_.clean_posterior(ridge.scores_)
+    clean[indices] = ridge.calibration_.clean_posterior(ridge.scores_)
     return ridge.noise_.push(clean), ridge.noise_
 
 

@@ -18,7 +18,7 @@ from noisewise._numerics.cholesky import lower_factor
 from noisewise._typing import Floats
 from noisewise._validation import check_weights
 from noisewise.labels.base import NoisyLabelClassifier
-from noisewise.labels.noise_argument import find_noise
+from noisewise.labels.noise_argument import NoiseArgument, resolve_noise
 
 MANY_COLUMNS = 500  # from here on curvature is evened column by column
 
@@ -36,8 +36,9 @@ class UnbiasedLogisticRegression(NoisyLabelClassifier):
 
     Parameters
     ----------
-    noise : FlipMatrix, object with ``estimate(X, y)``, function of (X, y), optional
-        What happened to the labels. By default it is estimated as by RobustRidgeClassifier.
+    noise : None, FlipMatrix, "confident", "fisher", "ridge", function of (X, y), or object with ``estimate(X, y)``
+        The noise transition matrix T, or how it is estimated; one meaning for all, see `noisewise.labels`. None, the
+        default, is "ridge".
     C : float, default=1.0
         Inverse strength of the penalty ``|coef|^2 / (2 C)`` against the summed loss.
     fit_intercept : bool, default=True
@@ -66,7 +67,12 @@ class UnbiasedLogisticRegression(NoisyLabelClassifier):
     """
 
     def __init__(
-        self, noise: Any = None, C: float = 1.0, fit_intercept: bool = True, max_iter: int = 1000, tol: float = 1e-6
+        self,
+        noise: NoiseArgument = None,
+        C: float = 1.0,
+        fit_intercept: bool = True,
+        max_iter: int = 1000,
+        tol: float = 1e-6,
     ) -> None:
         self.noise = noise
         self.C = C
@@ -79,7 +85,7 @@ class UnbiasedLogisticRegression(NoisyLabelClassifier):
         X, codes = self._check_training(X, y, accept_sparse="csr", dtype=np.float64)
         self._check_settings()
         weights = check_weights(sample_weight, X)
-        self.noise_ = self._check_noise(find_noise(self.noise, X, codes, weights))
+        self.noise_ = resolve_noise(self.noise, X, codes, len(self.classes_), weights, default="ridge")
         targets = bounded_targets(self.noise_.unbiased_targets(codes), weights, self.noise is not None)
         if len(self.classes_) == 2:
             targets = targets[:, 1:]

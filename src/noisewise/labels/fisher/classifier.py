@@ -24,6 +24,7 @@ from noisewise.labels.fisher.kernel_smoother import (
     decompose,
     decompose_low_rank,
 )
+from noisewise.labels.noise_argument import NoiseArgument, resolve_noise
 from noisewise.labels.ridge.landmarks import Standardizer
 from noisewise.noise import FlipMatrix
 
@@ -44,8 +45,9 @@ class RobustKernelFisherClassifier(NoisyLabelClassifier):
 
     Parameters
     ----------
-    noise : FlipMatrix, optional
-        The noise where it is known; else it is estimated.
+    noise : None, FlipMatrix, "confident", "fisher", "ridge", function of (X, y), or object with ``estimate(X, y)``
+        The noise transition matrix T, or how it is estimated; one meaning for all, see `noisewise.labels`. None, the
+        default, estimates it with the model, by EM.
     kernel : Kernel, optional
         Any of `noisewise.kernels`, for standardised rows; by default a Gaussian whose width is chosen.
     low_rank : int, optional
@@ -86,7 +88,7 @@ class RobustKernelFisherClassifier(NoisyLabelClassifier):
 
     def __init__(
         self,
-        noise: FlipMatrix | None = None,
+        noise: NoiseArgument = None,
         kernel: Kernel | None = None,
         low_rank: int | None = None,
         max_iter: int = 200,
@@ -101,7 +103,7 @@ class RobustKernelFisherClassifier(NoisyLabelClassifier):
     def fit(self, X: Any, y: Any) -> Self:
         """Choose width and ridge, then find directions, classes and noise in turns."""
         X, codes = self._check_training(X, y, accept_sparse="csr", dtype=np.float64)
-        known = None if self.noise is None else self._check_noise(self.noise).matrix
+        noise = resolve_noise(self.noise, X, codes, len(self.classes_))
         for name in ("low_rank", "max_iter"):
             if getattr(self, name) is not None and getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}; one or more is needed")
@@ -110,7 +112,7 @@ class RobustKernelFisherClassifier(NoisyLabelClassifier):
         n_classes = len(self.classes_)
         basis = self._decompose(rows, np.eye(n_classes)[codes])
         smoother = Smoother.of(basis, self.penalty_)
-        turns = take_turns(smoother, codes, known, n_classes, self.max_iter)
+        turns = take_turns(smoother, codes, None if noise is None else noise.matrix, n_classes, self.max_iter)
         if not turns.settled:
             warnings.warn(
                 f"the soft labels still moved after {self.max_iter} turns; a higher max_iter would let them settle",
@@ -118,7 +120,7 @@ class RobustKernelFisherClassifier(NoisyLabelClassifier):
                 stacklevel=2,
             )
         self.features_, self.discriminants_ = basis.of_others, Discriminants.of(turns)
-        self.noise_ = FlipMatrix.estimated(turns.flips) if self.noise is None else self.noise
+        self.noise_ = FlipMatrix.estimated(turns.flips) if noise is None else noise
         self.true_label_posterior_ = turns.soft
         self.label_quality_ = turns.soft[np.arange(len(codes)), codes]
         self.n_iter_, self.objective_history_ = len(turns.history), turns.history

@@ -19,7 +19,7 @@ from noisewise.labels.base import NoisyLabelClassifier
 from noisewise.labels.gaussian_process.laplace import find_mode, variances
 from noisewise.labels.gaussian_process.rows import LabelledRows, process_features
 from noisewise.labels.gaussian_process.search import Candidate, as_task, climb, tune
-from noisewise.labels.noise_argument import resolve_noise
+from noisewise.labels.noise_argument import NoiseArgument, resolve_noise
 from noisewise.noise import FlipMatrix
 
 SCANNED_ROWS, SCANNED_RANK = 1000, 60
@@ -38,9 +38,9 @@ class RobustGaussianProcessClassifier(NoisyLabelClassifier):
 
     Parameters
     ----------
-    noise : FlipMatrix, "confident", "fisher" or None
-        What happened to the labels. None learns it with the model; a name takes which way labels flip from another
-        estimator: counts of confident disagreements, or RobustKernelFisherClassifier.
+    noise : None, FlipMatrix, "confident", "fisher", "ridge", function of (X, y), or object with ``estimate(X, y)``
+        The noise transition matrix T, or how it is estimated; one meaning for all, see `noisewise.labels`. None, the
+        default, estimates it with the model, by the evidence.
     low_rank : int, optional
         Number of kernel features. By default 60, more with more than 700 rows, at most 256. Up to 3,000 different rows
         they are the kernel's leading directions among all of them, beyond among landmarks (Nystroem), so that time and
@@ -80,7 +80,7 @@ class RobustGaussianProcessClassifier(NoisyLabelClassifier):
 
     def __init__(
         self,
-        noise: FlipMatrix | str | None = None,
+        noise: NoiseArgument = None,
         low_rank: int | None = None,
         max_iter: int = 200,
         tol: float = 1e-7,

@@ -13,7 +13,7 @@ from noisewise.labels.logistic.base import check_iterations
 from noisewise.labels.logistic.kernel_choice import PENALTIES, choose, widths_of
 from noisewise.labels.logistic.kernel_machine import KernelMachine, some_of
 from noisewise.labels.logistic.solvers import SOLVERS
-from noisewise.labels.noise_argument import as_copies, resolve_noise
+from noisewise.labels.noise_argument import NoiseArgument, replicate_rows, resolve_noise
 from noisewise.labels.progress import with_callbacks
 from noisewise.labels.ridge.landmarks import Standardizer
 
@@ -28,11 +28,10 @@ class RobustKernelLogisticRegression(KernelMachine):
 
     Parameters
     ----------
-    noise : FlipMatrix, "fisher", "confident" or None, default="fisher"
-        What happened to the labels. None learns it with the function; that may come out as hardly any noise where the
-        kernel is flexible enough to follow the flips. The strings impose the asymmetric part of what another estimator
-        finds: RobustKernelFisherClassifier, or confident disagreements with scores that did not see the label. With a
-        "precomputed" kernel there are no rows to ask about, and they learn it.
+    noise : None, FlipMatrix, "confident", "fisher", "ridge", function of (X, y), or object with ``estimate(X, y)``
+        The noise transition matrix T, or how it is estimated; one meaning for all, see `noisewise.labels`. By default
+        "fisher": learnt with the function (None), it may come out as hardly any noise where the kernel is flexible
+        enough to fit the flips. With a "precomputed" kernel there are no rows for the named methods, and they are None.
     kernel : Kernel, function of (X, Z), name, "precomputed" or None
         Any of `noisewise.kernels`, a function that returns the Gram matrix, a name scikit-learn knows, or the Gram
         matrix itself in the place of X. Rows are then taken as they are. None: Gaussian, on standardised columns.
@@ -84,7 +83,7 @@ class RobustKernelLogisticRegression(KernelMachine):
 
     def __init__(
         self,
-        noise: Any = "fisher",
+        noise: NoiseArgument = "fisher",
         kernel: Any = None,
         penalty: float | None = None,
         norm: str = "weights",
@@ -113,14 +112,15 @@ class RobustKernelLogisticRegression(KernelMachine):
         self._check_settings(X, codes)
         weights = check_weights(sample_weight, X)
         rng = generator(0 if self.random_state is None else self.random_state)
-        copies = as_copies(X, codes, weights)
-        self.standardizer_ = Standardizer.of(X[copies]) if self.kernel is None else None
+        replicates = replicate_rows(X, codes, weights)
+        self.standardizer_ = Standardizer.of(X[replicates]) if self.kernel is None else None
         rows = self._as_seen(X)
-        noise = resolve_noise(self._noise_source(), rows, codes, len(self.classes_), weights)
+        pairwise = self.kernel == "precomputed"
+        noise = resolve_noise(self.noise, X, codes, len(self.classes_), weights, standardized=rows, pairwise=pairwise)
         flips = None if noise is None else noise.matrix
-        some = some_of(copies, rng)
+        some = some_of(replicates, rng)
         kernel, penalty = choose(
-            rows[np.ix_(some, some)] if self.kernel == "precomputed" else rows[some],
+            rows[np.ix_(some, some)] if pairwise else rows[some],
             codes[some],
             len(self.classes_),
             widths_of(self._n_varying(rows)) if self.kernel is None else [self.kernel],
@@ -133,10 +133,6 @@ class RobustKernelLogisticRegression(KernelMachine):
         chosen_on = len(some) if self.penalty is None else None
         self._fit_function(seen, codes, weights, penalty, chosen_on, noise, rng, self.solver, self.max_iter)
         return self
-
-    def _noise_source(self) -> Any:
-        """Other estimators need rows; of a kernel matrix the noise is learned."""
-        return None if self.kernel == "precomputed" and isinstance(self.noise, str) else self.noise
 
     def _sparse(self) -> Any:
         return False if self.kernel == "precomputed" else "csr"

@@ -114,8 +114,8 @@ class KernelMachine(FlipClassifier):
         self.intercept_ = found.columns[-1] if self.fit_intercept else np.zeros(problem.n_scores)
 
 
-def some_of(copies: Codes, rng: np.random.Generator, most: int = CHOICE_ROWS) -> Codes:
+def some_of(replicates: Codes, rng: np.random.Generator, most: int = CHOICE_ROWS) -> Codes:
     """Rows to choose on: all, or a draw of those that are many."""
-    if len(copies) <= most:
-        return copies
-    return np.asarray(copies[np.sort(rng.choice(len(copies), most, replace=False))])
+    if len(replicates) <= most:
+        return replicates
+    return np.asarray(replicates[np.sort(rng.choice(len(replicates), most, replace=False))])

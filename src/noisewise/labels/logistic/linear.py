@@ -14,7 +14,7 @@ from noisewise._validation import check_weights
 from noisewise.labels.corrections.unbiased import even_coordinates
 from noisewise.labels.logistic.base import FlipClassifier, check_iterations, check_positive
 from noisewise.labels.logistic.likelihood import FlipProblem
-from noisewise.labels.noise_argument import resolve_noise
+from noisewise.labels.noise_argument import NoiseArgument, resolve_noise
 from noisewise.labels.progress import with_callbacks
 
 ROWS_PER_COLUMN = 8  # with less, a line through all labels, flipped ones too, is likelier than any flips
@@ -30,11 +30,10 @@ class RobustLogisticRegression(FlipClassifier):
 
     Parameters
     ----------
-    noise : FlipMatrix, "confident", "fisher" or None, default=None
-        What happened to the labels. None learns it with the model; where columns are so many that they could explain
-        any labels (less than eight rows for each), it is "confident". The strings impose the asymmetric part of what
-        another estimator finds: confident disagreements with scores that did not see the label, or
-        RobustKernelFisherClassifier.
+    noise : None, FlipMatrix, "confident", "fisher", "ridge", function of (X, y), or object with ``estimate(X, y)``
+        The noise transition matrix T, or how it is estimated; one meaning for all, see `noisewise.labels`. None, the
+        default, estimates it with the model; with fewer than eight rows for each column, where a linear model could fit
+        any labels, None is "confident".
     C : float, default=1.0
         Inverse strength of the penalty ``|coef|^2 / (2 C)`` against the summed loss.
     fit_intercept : bool, default=True
@@ -65,7 +64,12 @@ class RobustLogisticRegression(FlipClassifier):
     """
 
     def __init__(
-        self, noise: Any = None, C: float = 1.0, fit_intercept: bool = True, max_iter: int = 1000, tol: float = 1e-6
+        self,
+        noise: NoiseArgument = None,
+        C: float = 1.0,
+        fit_intercept: bool = True,
+        max_iter: int = 1000,
+        tol: float = 1e-6,
     ) -> None:
         self.noise = noise
         self.C = C
@@ -83,7 +87,7 @@ class RobustLogisticRegression(FlipClassifier):
         weights = check_weights(sample_weight, X)
         n_classes = len(self.classes_)
         wide = weights.sum() < ROWS_PER_COLUMN * X.shape[1]
-        noise = resolve_noise("confident" if self.noise is None and wide else self.noise, X, codes, n_classes, weights)
+        noise = resolve_noise(self.noise, X, codes, n_classes, weights, default="confident" if wide else None)
         penalties = np.append(np.full(X.shape[1], 1 / self.C), np.zeros(int(self.fit_intercept)))
         problem = FlipProblem(
             features=_with_ones(X) if self.fit_intercept else X,

@@ -18,7 +18,7 @@ from noisewise.labels.logistic.kernel_choice import PENALTIES
 from noisewise.labels.logistic.kernel_machine import EXACT_ROWS, KernelMachine, some_of
 from noisewise.labels.logistic.kernel_weights import weigh_kernels
 from noisewise.labels.logistic.printed_multi_kernel import fit_printed
-from noisewise.labels.noise_argument import as_copies, resolve_noise
+from noisewise.labels.noise_argument import NoiseArgument, replicate_rows, resolve_noise
 from noisewise.labels.progress import with_callbacks
 from noisewise.labels.ridge.landmarks import Standardizer
 from noisewise.noise import FlipMatrix
@@ -38,8 +38,9 @@ class RobustMultiKernelLogisticRegression(KernelMachine):
 
     Parameters
     ----------
-    noise : FlipMatrix, "fisher", "confident" or None, default="fisher"
-        What happened to the labels, as for RobustKernelLogisticRegression.
+    noise : None, FlipMatrix, "confident", "fisher", "ridge", function of (X, y), or object with ``estimate(X, y)``
+        The noise transition matrix T, or how it is estimated; one meaning for all, see `noisewise.labels`. By default
+        "fisher", as for RobustKernelLogisticRegression.
     kernels : sequence of kernels, optional
         Any of `noisewise.kernels`; ``Grouped(kernel, columns)`` sees one group of columns. Rows are then taken as they
         are. By default 21 Gaussian kernels exp(-r^2 / g) with g from 2^-10 to 2^10, on standardised columns.
@@ -89,7 +90,7 @@ class RobustMultiKernelLogisticRegression(KernelMachine):
 
     def __init__(
         self,
-        noise: Any = "fisher",
+        noise: NoiseArgument = "fisher",
         kernels: Sequence[Kernel] | None = None,
         penalty: float | None = None,
         norm: str = "weights",
@@ -118,15 +119,15 @@ class RobustMultiKernelLogisticRegression(KernelMachine):
         self._check_settings(X, codes)
         weights = check_weights(sample_weight, X)
         rng = generator(0 if self.random_state is None else self.random_state)
-        copies = as_copies(X, codes, weights)
-        self.standardizer_ = Standardizer.of(X[copies]) if self.kernels is None else None
+        replicates = replicate_rows(X, codes, weights)
+        self.standardizer_ = Standardizer.of(X[replicates]) if self.kernels is None else None
         self.kernels_ = paper_kernels() if self.kernels is None else tuple(self.kernels)
         rows = self._as_seen(X)
-        noise = resolve_noise(self.noise, rows, codes, len(self.classes_), weights)
+        noise = resolve_noise(self.noise, X, codes, len(self.classes_), weights, standardized=rows)
         if self.algorithm == "printed":
             self._fit_printed(rows, codes, weights, noise)
         else:
-            self._fit_left_out(rows, codes, weights, copies, noise, rng)
+            self._fit_left_out(rows, codes, weights, replicates, noise, rng)
         return self
 
     def _fit_left_out(
@@ -134,11 +135,11 @@ class RobustMultiKernelLogisticRegression(KernelMachine):
         rows: Any,
         codes: Codes,
         weights: Floats,
-        copies: Codes,
+        replicates: Codes,
         noise: FlipMatrix | None,
         rng: np.random.Generator,
     ) -> None:
-        some = some_of(copies, rng, CHOICE_ROWS)
+        some = some_of(replicates, rng, CHOICE_ROWS)
         found = weigh_kernels(
             self._grams(rows[some]),
             codes[some],

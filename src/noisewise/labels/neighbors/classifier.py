@@ -9,6 +9,7 @@ import numpy as np
 from noisewise._typing import Codes, Floats, RandomState
 from noisewise.labels.neighbors.stored_rows import KeptRowsClassifier, check_voters, without_one
 from noisewise.labels.neighbors.votes import noise_from_votes
+from noisewise.labels.noise_argument import NoiseArgument
 from noisewise.noise import FlipMatrix
 
 
@@ -25,9 +26,10 @@ class RobustKNeighborsClassifier(KeptRowsClassifier):
         Voters; by default about ``n ** 0.4`` and at least 5. `RobustKNeighborsClassifierCV` finds a good number.
     n_anchor_neighbors : int, optional [k']
         Voters besides the row itself when the noise is estimated; by default at least 20.
-    noise : FlipMatrix, optional
-        What happened to the labels. By default it is estimated from anchors: the rows most typical of each class.
-        A class with no more rows than half of the anchor voters is taken to be labelled right: votes can't tell.
+    noise : None, FlipMatrix, "confident", "fisher", "ridge", function of (X, y), or object with ``estimate(X, y)``
+        The noise transition matrix T, or how it is estimated; one meaning for all, see `noisewise.labels`. None, the
+        default, estimates it from anchors, the rows most typical of each class; a class with no more rows than half of
+        the anchor voters is then taken to be labelled right, as votes can not tell.
     quantile : float, optional
         Which row is typical of a class: 1 is the highest score (the paper), and the default for two classes.
         With more classes one lucky row spoils a whole row of the matrix: the default is ``1 - 0.3 / n_classes``.
@@ -68,7 +70,7 @@ class RobustKNeighborsClassifier(KeptRowsClassifier):
         self,
         n_neighbors: int | None = None,
         n_anchor_neighbors: int | None = None,
-        noise: FlipMatrix | None = None,
+        noise: NoiseArgument = None,
         quantile: float | None = None,
         metric: Any = "euclidean",
         index: Any = "auto",
@@ -90,8 +92,9 @@ class RobustKNeighborsClassifier(KeptRowsClassifier):
         total = float(self.weights_.sum())
         self.n_neighbors_ = _voters("n_neighbors", self.n_neighbors, total, max(5, np.ceil(total**0.4)))
         self._make_index(self.n_neighbors_)
-        if self.noise is not None:
-            self.noise_ = self._check_noise(self.noise)
+        noise = self._resolve_noise()
+        if noise is not None:
+            self.noise_ = noise
             return
         voters = _voters("n_anchor_neighbors", self.n_anchor_neighbors, total - 1, max(20, self.n_neighbors_))
         judged = self._judged()

@@ -14,6 +14,7 @@ from noisewise._typing import Codes, Floats, RandomState
 from noisewise.labels.neighbors.selection import Held, brier_table, grid_table, pick, scaled, supported_amount
 from noisewise.labels.neighbors.stored_rows import KeptRowsClassifier, check_voters, without_one
 from noisewise.labels.neighbors.votes import noise_from_votes
+from noisewise.labels.noise_argument import NoiseArgument
 from noisewise.noise import FlipMatrix
 
 CRITERIA = ("brier", "noisy", "corrected")
@@ -32,8 +33,9 @@ class RobustKNeighborsClassifierCV(KeptRowsClassifier):
         are over 10,000 rows.
     n_anchor_neighbors : int or list of int, optional [k']
         Voters besides the row itself when the noise is estimated; by default 20, 25, ..., 100.
-    noise : FlipMatrix, optional
-        What happened to the labels; by default it is estimated.
+    noise : None, FlipMatrix, "confident", "fisher", "ridge", function of (X, y), or object with ``estimate(X, y)``
+        The noise transition matrix T, or how it is estimated; one meaning for all, see `noisewise.labels`. None, the
+        default, estimates it from anchors, the rows most typical of each class.
     criterion : {"brier", "noisy", "corrected"}, default="brier"
         "noisy": the pair with the best accuracy on the observed labels (the paper); of those within half a standard
         error the largest number of voters. "corrected": the same with the accuracy corrected for the noise.
@@ -77,7 +79,7 @@ class RobustKNeighborsClassifierCV(KeptRowsClassifier):
         self,
         n_neighbors: int | Sequence[int] | None = None,
         n_anchor_neighbors: int | Sequence[int] | None = None,
-        noise: FlipMatrix | None = None,
+        noise: NoiseArgument = None,
         criterion: str = "brier",
         cv: Any = None,
         quantile: float | None = None,
@@ -102,7 +104,7 @@ class RobustKNeighborsClassifierCV(KeptRowsClassifier):
     def _learn(self) -> None:
         if self.criterion not in CRITERIA:
             raise ValueError(f"criterion is {self.criterion!r}; it must be one of {', '.join(map(repr, CRITERIA))}")
-        given = None if self.noise is None else self._check_noise(self.noise)
+        given = self._resolve_noise()
         judged, splits = self._judged(), self._splits()
         least = min(float(self.weights_[train].sum()) for train, _ in splits) - (self.cv is None)
         sizes = _grid("n_neighbors", self.n_neighbors, least, default_voters(least))
@@ -128,9 +130,11 @@ class RobustKNeighborsClassifierCV(KeptRowsClassifier):
             own_weights = without_one(weights[places])  # zero for rows of the fold; one less where one is left out
             posterior = self._count(neighbors[rows], weights, sizes.astype(np.float64), places, own_weights)
             held.append(Held(posterior, self.codes_[places], self.weights_[places], matrices(weights)))
-        self._decide(held, sizes, None if given is not None else anchors, matrices(self.weights_))
+        self._decide(held, sizes, anchors, matrices(self.weights_), given)
 
-    def _decide(self, held: list[Held], sizes: Codes, anchors: Codes | None, matrices: Floats) -> None:
+    def _decide(
+        self, held: list[Held], sizes: Codes, anchors: Codes, matrices: Floats, given: FlipMatrix | None
+    ) -> None:
         """Choose from what is held out; the noise comes from all rows."""
         self.n_anchor_neighbors_, self.correction_ = None, None
         matrix = matrices.mean(axis=0)
@@ -138,17 +142,17 @@ class RobustKNeighborsClassifierCV(KeptRowsClassifier):
             table = brier_table(held, sizes)
             best = int(np.argmax(table["weight"]))
             self.voters_, self.voter_weights_ = sizes, table["weight"]
-            if anchors is not None:
+            if given is None:
                 self.correction_ = supported_amount(held, self.voter_weights_)
                 matrix = scaled(matrix, self.correction_)
         else:
-            table = grid_table(held, sizes, anchors, corrected=self.criterion == "corrected")
+            table = grid_table(held, sizes, anchors if given is None else None, corrected=self.criterion == "corrected")
             best = pick(table)
             self.voters_, self.voter_weights_ = table["param_n_neighbors"][[best]], np.ones(1)
-            if anchors is not None:
+            if given is None:
                 self.n_anchor_neighbors_ = int(table["param_n_anchor_neighbors"][best])
                 matrix = matrices[best % len(anchors)]
-        self.noise_ = FlipMatrix.estimated(matrix) if self.noise is None else self.noise
+        self.noise_ = FlipMatrix.estimated(matrix) if given is None else given
         self.n_neighbors_ = int(table["param_n_neighbors"][best])
         self.best_score_ = float(table["mean_test_score"][best])
         self.cv_results_ = table

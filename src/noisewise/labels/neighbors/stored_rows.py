@@ -17,6 +17,7 @@ from noisewise._validation import check_binary_or_more, check_weights, encode_la
 from noisewise.labels.base import NoisyLabelClassifier
 from noisewise.labels.neighbors.index import make_index
 from noisewise.labels.neighbors.votes import ROUNDING, choose, shares, tally
+from noisewise.labels.noise_argument import resolve_noise
 from noisewise.noise import FlipMatrix
 
 ROWS: dict[str, Any] = {"accept_sparse": "csr", "dtype": (np.float64, np.float32)}
@@ -26,7 +27,7 @@ ROWS_AT_ONCE = 16_384  # neighbours of so many rows are held in memory
 class KeptRowsClassifier(NoisyLabelClassifier):
     """What robust nearest neighbours share: kept rows, their index and their votes."""
 
-    noise: FlipMatrix | None
+    noise: Any
     quantile: float | None
     metric: Any
     index: Any
@@ -140,6 +141,10 @@ class KeptRowsClassifier(NoisyLabelClassifier):
         if getattr(self, "_index", None) is None:
             self._index, self.recall_ = make_index(self.index, self.X_, self.metric, self.n_jobs, reach)
             self.index_ = self._index.name
+
+    def _resolve_noise(self) -> FlipMatrix | None:
+        """The flip matrix that `noise` stands for; None where it is estimated from anchors."""
+        return resolve_noise(self.noise, self.X_, self.codes_, len(self.classes_), self.weights_)
 
     def _judged(self) -> Codes:
         """Places of the rows from which the noise is found: all, or a sample."""

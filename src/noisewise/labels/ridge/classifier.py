@@ -11,10 +11,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from noisewise._typing import Codes, Floats, RandomState
 from noisewise._validation import check_binary_or_more, check_weights, encode_labels, find_labels, generator
 from noisewise.labels.base import NoisyLabelClassifier
+from noisewise.labels.noise_argument import NoiseArgument, resolve_noise
 from noisewise.labels.ridge.landmarks import MOST_COLUMNS
 from noisewise.labels.ridge.pooled_fit import fit_pooled_ridge
 from noisewise.noise.calibration.read_noise import read_noise
-from noisewise.noise.flip_matrix import FlipMatrix
 
 ROW_TYPES = [np.float64, np.float32]
 
@@ -32,8 +32,9 @@ class RobustRidgeClassifier(NoisyLabelClassifier):
 
     Parameters
     ----------
-    noise : FlipMatrix, optional
-        The noise where it is known; else it is estimated.
+    noise : None, FlipMatrix, "confident", "fisher", "ridge", function of (X, y), or object with ``estimate(X, y)``
+        The noise transition matrix T, or how it is estimated; one meaning for all, see `noisewise.labels`. None, the
+        default, estimates it with the model.
     n_landmarks : int, optional
         Landmarks of the kernels; 500 by default, up to 1000 with more than 25 classes, and 1000 with more than 1,000
         columns, which are seen through the landmarks alone.
@@ -70,9 +71,7 @@ class RobustRidgeClassifier(NoisyLabelClassifier):
     array([0])
     """
 
-    def __init__(
-        self, noise: FlipMatrix | None = None, n_landmarks: int | None = None, random_state: RandomState = None
-    ):
+    def __init__(self, noise: NoiseArgument = None, n_landmarks: int | None = None, random_state: RandomState = None):
         self.noise = noise
         self.n_landmarks = n_landmarks
         self.random_state = random_state
@@ -95,7 +94,7 @@ class RobustRidgeClassifier(NoisyLabelClassifier):
     def _fit_rows(self, X: Any, codes: Codes, weights: Floats) -> Self:
         """Fit to checked rows: an array, CSR, or rows in blocks that are not in memory (see `map_blocks`)."""
         n_classes = len(self.classes_)
-        noise = None if self.noise is None else self._check_noise(self.noise)
+        noise = resolve_noise(self.noise, X, codes, n_classes, weights)
         if self.n_landmarks is not None and self.n_landmarks < 1:
             raise ValueError(f"n_landmarks is {self.n_landmarks}; one or more are needed")
         rng = generator(0 if self.random_state is None else self.random_state)
