@@ -4,12 +4,13 @@ from scipy.optimize import minimize
 from scipy.special import softmax
 from scipy.stats import beta, multivariate_normal, norm
 
+from noisewise._numerics.em import symmetric_matrix
 from noisewise.noise.calibration.error_count import interval_of, quantiles
 from noisewise.noise.calibration.newton import climb, log_room, objective
 from noisewise.noise.calibration.noise_models import Account, Trial, calibrate
 from noisewise.noise.calibration.read_noise import likely_wrong, read_noise
 from noisewise.noise.calibration.softmax_map import SLOPE_SPREAD, Curve, Labelled
-from noisewise.noise.calibration.variational import Start, explain_noise, joint_counts, symmetric
+from noisewise.noise.calibration.variational import Start, explain_noise, joint_counts
 from noisewise.noise.flip_matrix import FlipMatrix
 
 PAIR = FlipMatrix(0.8 * np.eye(3) + 0.2 * np.roll(np.eye(3), 1, axis=1))
@@ -44,7 +45,7 @@ def test_the_symmetric_account_takes_the_best_rate():
     rows = labelled(scores, observed)
     found = explain_noise(rows, False, Start.at(rows))
     rates = np.linspace(0.001, 0.999, 999)
-    fits = [objective(rows, np.log(symmetric(rate, 2)), found.end.curve)[0] for rate in rates]
+    fits = [objective(rows, np.log(symmetric_matrix(2, rate)), found.end.curve)[0] for rate in rates]
     assert found.history[-1] == pytest.approx((fits + beta(2, 5).logpdf(rates)).max(), abs=0.05)
 
 

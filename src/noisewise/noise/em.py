@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from noisewise._numerics.em import joint_counts, normalised_rows
 from noisewise._typing import Floats
 from noisewise.noise.flip_matrix import FlipMatrix
 
@@ -48,13 +49,9 @@ def expected_counts(noise: FlipMatrix, p: ArrayLike, observed: ArrayLike, weight
     true = noise.explain(p, observed)
     if weights is not None:
         true = true * np.asarray(weights, dtype=np.float64)[:, None]
-    counts = np.zeros((noise.n_classes, noise.n_classes))
-    np.add.at(counts.T, observed, true)
-    return counts
+    return joint_counts(true, observed)
 
 
 def mixture_rows(counts: Floats) -> Floats:
     """Counts made into rows of probabilities; a class nobody belongs to keeps its labels."""
-    totals = counts.sum(axis=1, keepdims=True)
-    rows = np.where(totals > 0, counts / np.where(totals > 0, totals, 1), np.eye(len(counts)))
-    return np.asarray(rows)
+    return normalised_rows(counts)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from noisewise._numerics.em import responsibilities, symmetric_matrix
 from noisewise._typing import Codes, Floats, RandomState
 from noisewise._validation import find_actions, generator, one_column
 
@@ -72,9 +73,7 @@ class FlipMatrix:
         most = (n_classes - 1) / n_classes
         if rate >= most:
             raise ValueError(f"the rate is {rate}; at or above {most:.2f}, {n_classes} classes carry no information")
-        matrix = np.full((n_classes, n_classes), rate / (n_classes - 1))
-        np.fill_diagonal(matrix, 1 - rate)
-        return cls(matrix)
+        return cls(symmetric_matrix(n_classes, rate))
 
     @classmethod
     def none(cls, n_classes: int) -> FlipMatrix:
@@ -149,11 +148,9 @@ class FlipMatrix:
 
     def explain(self, p: ArrayLike, observed: ArrayLike) -> Floats:
         """Posterior of the true class given x and the observed class: ``p * T[:, observed]``, normalised."""
-        joint = self._check_posterior(p) * self.matrix.T[self._check_codes(np.asarray(observed))]
-        total = joint.sum(axis=-1, keepdims=True)
-        fallback = self.matrix.T[self._check_codes(np.asarray(observed))]  # what is observed was impossible under p
-        joint = np.where(total > 0, joint, fallback)
-        return np.asarray(joint / joint.sum(axis=-1, keepdims=True))
+        prior, likelihood = self._check_posterior(p), self.matrix.T[self._check_codes(np.asarray(observed))]
+        possible = (prior * likelihood).sum(axis=-1, keepdims=True) > 0
+        return responsibilities(np.where(possible, prior, 1.0), likelihood)[0]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, FlipMatrix) and np.array_equal(self.matrix, other.matrix)

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv
 
+from noisewise._numerics.em import normalised_rows
 from noisewise._typing import Floats
-from noisewise.labels.crowd.em import PRIOR_ACCURACY, PRIOR_ANSWERS, count_answers, flip_rows, raise_prior
+from noisewise.labels.crowd.em import PRIOR_ACCURACY, PRIOR_ANSWERS, count_answers, raise_prior
 from noisewise.noise.estimate import Estimate
 from noisewise.noise.flip_matrix import FlipMatrix
 
@@ -68,7 +69,7 @@ class Annotators:
         doubt = np.trace(count_answers(answers, posterior * (1 - posterior)), axis1=1, axis2=2)
         accuracy, variance = _accuracy(right, n_answers, doubt, pooled=bool(prior.any()))
         low, high = beta_interval(accuracy, variance)
-        flips, pooled = flip_rows(counts + prior), flip_rows(counts.sum(axis=0) + prior)
+        flips, pooled = normalised_rows(counts + prior), normalised_rows(counts.sum(axis=0) + prior)
         return cls(names, n_answers.astype(np.intp), accuracy, low, high, flips, pooled)
 
     @property

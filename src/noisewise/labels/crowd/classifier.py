@@ -13,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import Tags, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from noisewise._numerics.em import normalised_rows, responsibilities
 from noisewise._typing import Codes, Floats, RandomState
 from noisewise._validation import check_binary_or_more, find_labels, generator, one_column
 from noisewise.labels.base import NoisyLabelClassifier
@@ -22,7 +23,6 @@ from noisewise.labels.crowd.em import (
     by_answer,
     count_answers,
     first_prior,
-    flip_rows,
     in_order,
     integrated,
     normalised,
@@ -145,15 +145,15 @@ class CrowdClassifier(NoisyLabelClassifier):
             raise ValueError(f"annotator {error.args[0]!r} gave no answer in fit") from None
         if not len(posterior) == len(codes) == len(who):
             raise ValueError(f"there are {len(posterior)} rows, {len(codes)} labels and {len(who)} annotators")
-        joint = posterior * self.annotators_.flips[who, :, codes]
-        return np.asarray(joint[np.arange(len(codes)), codes] / joint.sum(axis=1))
+        explained = responsibilities(posterior, self.annotators_.flips[who, :, codes])[0]
+        return np.asarray(explained[np.arange(len(codes)), codes])
 
     def _take_turns(self, X: Any, annotations: Annotations) -> tuple[Floats, Floats, int]:
         table, n_classes = annotations.counts(), len(self.classes_)
         answers, hyper = table.T.tocsr(), first_prior(n_classes)
         prior, scores = hyper, HonestScores(self._base(in_turns=True), X, self._folds(X.shape[0]))
         # everybody is as good as the prior at first: answers counted against themselves alone would show no flips
-        same = np.repeat(np.log(flip_rows(hyper))[None], len(annotations.annotators), axis=0)
+        same = np.repeat(np.log(normalised_rows(hyper))[None], len(annotations.annotators), axis=0)
         of_answers = table @ by_answer(same)
         posterior, moved, turn = normalised(of_answers.copy())[0], np.inf, 0
         steps: list[Floats] = []

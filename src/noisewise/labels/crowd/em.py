@@ -17,6 +17,7 @@ from scipy.optimize import linear_sum_assignment
 from scipy.special import digamma, gammaln
 from sklearn.exceptions import ConvergenceWarning
 
+from noisewise._numerics.em import normalised_rows, symmetric_matrix
 from noisewise._typing import Floats
 
 PRIOR_ACCURACY, PRIOR_ANSWERS = 0.8, 4.0  # what a row of an annotator's matrix is like before anybody has answered
@@ -89,7 +90,7 @@ def plain_turns(table: Any, posterior: Floats, prior: Floats | None) -> Iterator
     while True:
         posterior, counts = in_order(posterior, count_answers(answers, posterior))
         prevalence = posterior.mean(axis=0)
-        logits = table @ by_answer(np.log(np.maximum(flip_rows(counts), LEAST)))
+        logits = table @ by_answer(np.log(np.maximum(normalised_rows(counts), LEAST)))
         posterior, evidence = normalised(logits + np.log(np.maximum(prevalence, LEAST)))
         yield CrowdFit(posterior, counts, no_prior, prevalence, np.array([evidence]))
 
@@ -104,9 +105,7 @@ def first_prior(n_classes: int) -> Floats:
     """
     if n_classes == 1:
         return np.full((1, 1), PRIOR_ANSWERS)
-    prior = np.full((n_classes, n_classes), PRIOR_ANSWERS * (1 - PRIOR_ACCURACY) / (n_classes - 1))
-    np.fill_diagonal(prior, PRIOR_ANSWERS * PRIOR_ACCURACY)
-    return prior
+    return symmetric_matrix(n_classes, PRIOR_ANSWERS * (1 - PRIOR_ACCURACY), PRIOR_ANSWERS * PRIOR_ACCURACY)
 
 
 def count_answers(answers: Any, posterior: Floats) -> Floats:
@@ -149,12 +148,6 @@ def integrated(counts: Floats, prior: Floats) -> tuple[Floats, float]:
     logs = digamma(known) - digamma(known.sum(axis=-1, keepdims=True))
     evidence = np.sum(gammaln(known) - gammaln(prior)) + np.sum(gammaln(totals) - gammaln(totals + per_row))
     return logs, float(evidence - np.sum(counts * logs))
-
-
-def flip_rows(counts: Floats) -> Floats:
-    """Counts along the last axis as probabilities; a class an annotator never met keeps its name."""
-    totals = counts.sum(axis=-1, keepdims=True)
-    return np.asarray(np.where(totals > 0, counts / np.where(totals > 0, totals, 1), np.eye(counts.shape[-1])))
 
 
 def normalised(logits: Floats) -> tuple[Floats, float]:

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import softmax
 
+from noisewise._numerics.em import normalised_rows, responsibilities, symmetric_matrix
 from noisewise._typing import Codes, Floats
 from noisewise.labels.fisher.kernel_smoother import Smoother
 from noisewise.noise import FlipMatrix
-from noisewise.noise.em import mixture_rows
 
 START = 0.2  # share of flipped labels to begin with; zero would stay zero
 PRIOR_KEPT, PRIOR_FLIPPED = 4.0, 1.0  # labels of each class that are taken for granted
@@ -137,12 +137,9 @@ def _next_turn(smoother: Smoother, codes: Codes, labels: Floats, soft: Floats, f
     centred = soft - soft.mean(axis=0)
     scores = smoother.without_own(centred)
     classes = NormalClasses.of(scores, soft)
-    joint = classes.posterior(scores) * flips.T[codes]
-    likelihood = np.maximum(joint.sum(axis=1), 1e-300)
-    explained = joint / likelihood[:, None]
+    explained, likelihood = responsibilities(classes.posterior(scores), flips.T[codes], 1e-300)
     if not known:
         n_classes = labels.shape[1]
-        prior = np.full((n_classes, n_classes), PRIOR_FLIPPED / (n_classes - 1))
-        np.fill_diagonal(prior, PRIOR_KEPT)
-        flips = mixture_rows(explained.T @ labels + prior)
+        prior = symmetric_matrix(n_classes, PRIOR_FLIPPED, PRIOR_KEPT)
+        flips = normalised_rows(explained.T @ labels + prior)
     return Turn(smoother.coefficients(centred), classes, flips, explained, np.log(likelihood))

@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import expit
 
+from noisewise._numerics.em import symmetric_matrix
 from noisewise._typing import Floats
 
 START = 0.2  # from no noise the fit never leaves, from 0.01 it seldom does, from 0.4 on it fails
@@ -25,9 +26,7 @@ def prior_counts(n_classes: int) -> Floats:
            [0.25, 4.  , 0.25],
            [0.25, 0.25, 4.  ]])
     """
-    counts = np.full((n_classes, n_classes), FLIPPED / (n_classes - 1))
-    np.fill_diagonal(counts, KEPT)
-    return counts
+    return symmetric_matrix(n_classes, FLIPPED, KEPT)
 
 
 def flips_of(free: Floats, n_classes: int) -> Floats:
@@ -77,9 +76,7 @@ def slope_of(free: Floats, counts: Floats) -> Floats:
 
 def start_free(n_classes: int, rate: float = START) -> Floats:
     """Free numbers to start from: every class flips at this rate, to all others alike."""
-    flips = np.full((n_classes, n_classes), rate / (n_classes - 1))
-    np.fill_diagonal(flips, 1 - rate)
-    return free_of(flips)
+    return free_of(symmetric_matrix(n_classes, rate))
 
 
 def _rates(free: Floats) -> Floats:

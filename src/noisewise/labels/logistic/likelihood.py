@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
 
+from noisewise._numerics.em import joint_counts
 from noisewise._typing import Codes, Floats
 from noisewise.labels.logistic.flip_parameters import flips_of, prior_counts, slope_of
 
@@ -93,8 +94,7 @@ class FlipRows:
 
     def _count(self, mass: Floats) -> Floats:
         """Add up rows by what was observed."""
-        weighed, n_classes = self.weights * mass, mass.shape[1]
-        return np.stack([np.bincount(self.codes, column, minlength=n_classes) for column in weighed.T])
+        return joint_counts(self.weights * mass, self.codes)
 
     def _active(self, columns: Floats) -> Floats:
         return columns[:, -self.n_functions :]

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from noisewise._numerics.em import symmetric_matrix
 from noisewise._typing import Codes, Floats
 from noisewise.labels.logistic.conjugate_gradient import Directions, FirstHessian, step_length
 from noisewise.labels.logistic.flip_parameters import START
@@ -50,8 +51,7 @@ def fit_printed(
     """
     learned = flips is None
     if flips is None:
-        flips = np.full((n_classes, n_classes), START / (n_classes - 1))
-        np.fill_diagonal(flips, 1 - START)
+        flips = symmetric_matrix(n_classes, START)
     n_scores = 1 if n_classes == 2 else n_classes
     w, u = np.zeros((len(codes), n_scores)), np.ones(len(grams))
     ridge, shrink = np.zeros(n_scores), np.zeros(len(grams))  # [zeta, xi]

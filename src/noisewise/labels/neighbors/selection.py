@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from noisewise._numerics.em import symmetric_matrix
 from noisewise._typing import Codes, Floats
 from noisewise.labels.neighbors.votes import choose
 from noisewise.noise import FlipMatrix
@@ -51,8 +52,7 @@ def scaled(matrix: Floats, amount: float) -> Floats:
     """
     n_classes = len(matrix)
     kept = np.trace(matrix) / n_classes
-    even = np.full((n_classes, n_classes), (1 - kept) / (n_classes - 1))
-    np.fill_diagonal(even, kept)
+    even = symmetric_matrix(n_classes, 1 - kept, kept)
     moved = np.maximum(even + amount * (matrix - even), 0)
     return np.asarray(moved / moved.sum(axis=1, keepdims=True))
 

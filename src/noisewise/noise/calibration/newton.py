@@ -8,8 +8,11 @@ from collections.abc import Iterator
 import numpy as np
 import scipy.linalg
 
+from noisewise._numerics.em import responsibilities
 from noisewise._typing import Codes, Floats
 from noisewise.noise.calibration.softmax_map import OFFSET_PENALTY, SLOPE_SPREAD, Curve, Labelled
+
+TINY = 1e-300  # the least evidence of a label: no logarithm of zero
 
 
 def climb(
@@ -37,9 +40,7 @@ def objective(rows: Labelled, log_flips: Floats, curve: Curve) -> tuple[float, F
     """Penalised log-likelihood of the labels, softmax, the same given the observed label, trust in each row."""
     clean = curve.softmax(rows.linked)
     flips = np.exp(log_flips)
-    truth = clean * flips[:, rows.codes].T  # by columns in memory, as the scores: so sums over classes are fast
-    seen = np.maximum(truth.sum(axis=1), 1e-300)
-    truth /= seen[:, None]
+    truth, seen = responsibilities(clean, flips[:, rows.codes].T, TINY)  # column-major, as the scores: fast sums
     seen *= 1 - curve.doubt
     whole = seen + curve.doubt * flips.mean(axis=0)[rows.codes]
     return float(rows.weights @ np.log(whole)) - curve.penalty(rows.n), clean, truth, seen / whole

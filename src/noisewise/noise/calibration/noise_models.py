@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from noisewise._numerics.em import responsibilities
 from noisewise._typing import Codes, Floats
 from noisewise.noise.calibration.newton import climb, log_room
 from noisewise.noise.calibration.softmax_map import Curve, Labelled
@@ -37,9 +38,8 @@ class Account:
 
     def explain(self, scores: NDArray[Any], codes: Codes) -> NDArray[Any]:
         """Probability of each true class, given the observed one too."""
-        truth = self.clean_posterior(scores) * self.matrix.T.astype(scores.dtype)[codes]
-        truth /= np.maximum(truth.sum(axis=1, keepdims=True), np.finfo(scores.dtype).tiny)
-        return np.asarray(truth)
+        flips = self.matrix.T.astype(scores.dtype)
+        return responsibilities(self.clean_posterior(scores), flips[codes], float(np.finfo(scores.dtype).tiny))[0]
 
 
 @dataclass(frozen=True)

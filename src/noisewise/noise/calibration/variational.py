@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import betaln, digamma, gammaln
 
+from noisewise._numerics.em import symmetric_matrix
 from noisewise._typing import Floats
 from noisewise.noise.calibration.newton import climb, log_room, objective
 from noisewise.noise.calibration.softmax_map import Curve, Labelled
@@ -33,7 +34,7 @@ class Start:
     @classmethod
     def at(cls, rows: Labelled, rate: float = START_RATE) -> Start:
         """Symmetric noise of this rate behind a gentle curve."""
-        return cls(Curve.gentle(rows), rate, np.log(symmetric(rate, rows.n_classes)))
+        return cls(Curve.gentle(rows), rate, np.log(symmetric_matrix(rows.n_classes, rate)))
 
     def with_own_slopes(self) -> Start:
         """The same with a slope for each class."""
@@ -49,13 +50,6 @@ class Explanation:
     amount: float
     bound: float
     history: tuple[float, ...] = ()
-
-
-def symmetric(rate: float, n_classes: int) -> Floats:
-    """The flip matrix with one rate for every class."""
-    matrix = np.full((n_classes, n_classes), rate / (n_classes - 1))
-    np.fill_diagonal(matrix, 1 - rate)
-    return matrix
 
 
 def explain_noise(rows: Labelled, free: bool, start: Start) -> Explanation:
@@ -74,7 +68,7 @@ def explain_noise(rows: Labelled, free: bool, start: Start) -> Explanation:
             rate = max((rate, found), key=lambda tried: _rate_bound(tried, weights, log_flips))
             gain = _rate_bound(rate, weights, log_flips)
         else:
-            rate, matrix = found, symmetric(found, n_classes)
+            rate, matrix = found, symmetric_matrix(n_classes, found)
             log_flips, gain = np.log(matrix), _log_prior(rate)
         history.append(objective(rows, log_flips, curve)[0] + gain)
         if len(history) > 1 and history[-1] - history[-2] < 1e-5 * n:
@@ -90,7 +84,7 @@ def _log_room_of_rate(rows: Labelled, rate: float, curve: Curve) -> float:
     """Laplace's factor of the rate of symmetric noise, by differences of the log-likelihood and its prior."""
     step = 0.1 * min(rate, 1 - rate)
     below, here, above = (
-        objective(rows, np.log(symmetric(tried, rows.n_classes)), curve)[0] + _log_prior(tried)
+        objective(rows, np.log(symmetric_matrix(rows.n_classes, tried)), curve)[0] + _log_prior(tried)
         for tried in (rate - step, rate, rate + step)
     )
     bend = max((2 * here - below - above) / step**2, 1.0)
@@ -99,7 +93,7 @@ def _log_room_of_rate(rows: Labelled, rate: float, curve: Curve) -> float:
 
 def prior_counts(rate: float, n_classes: int) -> Floats:
     """Dirichlet weights of the rows of a free flip matrix, before any label is seen."""
-    return PRIOR_WEIGHT * symmetric(rate, n_classes) + PRIOR_FLOOR
+    return PRIOR_WEIGHT * symmetric_matrix(n_classes, rate) + PRIOR_FLOOR
 
 
 def joint_counts(truth: Floats, rows: Labelled) -> Floats:
