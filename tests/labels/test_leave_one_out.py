@@ -6,6 +6,7 @@ from sklearn.linear_model import Ridge
 from sklearn.metrics import roc_auc_score
 
 from noisewise._numerics.nystroem import whitening
+from noisewise._numerics.ridge import leave_copies_out
 from noisewise._numerics.row_hash import row_hashes
 from noisewise.labels import (
     ImportanceReweightedClassifier,
@@ -14,7 +15,7 @@ from noisewise.labels import (
     UnbiasedLogisticRegression,
 )
 from noisewise.labels.ridge import landmarks, pooled_fit
-from noisewise.labels.ridge.leave_one_out import LeftOut, without
+from noisewise.labels.ridge.leave_one_out import LeftOut
 from noisewise.labels.ridge.pooled_fit import Sample, _fit_view, fit_pooled_ridge
 
 SMALLEST, LARGE = 10**-2.5, 30.0
@@ -141,7 +142,7 @@ def test_only_rows_the_fit_has_seen_are_left_out(blobs):
 
 
 def test_where_no_other_row_is_left_there_is_nothing_to_say():
-    scores = without(np.ones((1, 2)), np.zeros(1), np.array([7.0]), np.zeros((1, 2)), 1e-6, total=7.0)
+    scores = leave_copies_out(np.ones((1, 2)), np.zeros(1), np.array([7.0]), np.zeros((1, 2)), 1e-6, total=7.0)
     np.testing.assert_array_equal(scores, 0)
 
 

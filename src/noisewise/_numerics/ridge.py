@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from noisewise._typing import Codes, Floats
 
 MAX_LEVERAGE = 0.95  # 1 / (1 - h) stays below 20 for a row that all but determines its own prediction
+LEAST_REMAINING = 1e-9  # of the weight of all rows: with less, no row is left
 LEAST_MEAN_SQUARE = 1e-12  # of the rows, so that the penalty of rows of zeros is still positive
 
 
@@ -30,14 +31,38 @@ def leverage(X: NDArray[Any], inverse: Floats) -> NDArray[Any]:
     return np.asarray(np.einsum("ij,ij->i", X @ inverse, X))
 
 
-def leave_one_out(predictions: Floats, targets: Any, leverage: Floats) -> Floats:
-    """Predictions of each row by the regression without it: (f_i - h_i y_i) / (1 - h_i).
+def leave_one_out(predictions: Floats, targets: Any, leverage: Floats, most: float = MAX_LEVERAGE) -> Floats:
+    """Predictions of each row by the regression without it: (f_i - h_i y_i) / (1 - h_i), with h_i at most `most`.
 
     >>> leave_one_out(np.array([0.5]), np.array([1.0]), np.array([0.5]))
     array([0.])
     """
-    h = np.minimum(leverage, MAX_LEVERAGE)
+    h = np.minimum(leverage, most)
     return np.asarray((predictions - h * targets) / (1 - h))
+
+
+def leave_copies_out(
+    predictions: Floats, leverage: Floats, counts: Floats, targets: Floats, least: float, total: float = np.inf
+) -> Floats:
+    """Predictions at x of a ridge regression without r copies of x whose targets sum to t: (f - h t) / (1 - r h).
+
+    With r = 1 and t = y this is leave-one-out, with r = 0 the prediction at a row that took no part in the fit.
+
+    Features and targets that are centred on the mean of all rows, of weight n = `total`, would give the copies away:
+    the centred rows sum to zero, so the others determine x, and their targets t. Around the mean of the other rows,
+    x, t and their part of the normal matrix are q = n / (n - r) times as long, and the fit says
+
+        q (f - q h t) / (1 - r q h)
+
+    above the mean target of the others. It is added to the mean of all rows, not of the others, which would reveal t
+    with a minus sign. Without any other row, the result is zero, the mean; 1 - r q h counts as `least` where it is
+    less, because it is rounding then.
+    """
+    remain = 1 - counts / total
+    longer = np.where(remain > LEAST_REMAINING, 1 / np.maximum(remain, LEAST_REMAINING), 0.0)
+    leverage = longer * leverage
+    rest = np.maximum(1 - counts * leverage, least)
+    return np.asarray((longer / rest)[:, None] * (predictions - leverage[:, None] * targets))
 
 
 @dataclass(frozen=True)

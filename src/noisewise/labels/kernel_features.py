@@ -11,11 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from noisewise._numerics.blocks import blocks
-from noisewise._numerics.cholesky import lower_factor
 from noisewise._numerics.nystroem import inverse_root, spectrum
 from noisewise._typing import Codes, Floats
 from noisewise.kernels import Kernel
@@ -119,17 +117,3 @@ def low_rank_features(rows: KernelRows, places: Codes, norm: str) -> tuple[Float
     gram = rows.gram(places)
     projection = inverse_root((gram + gram.T) / 2) if norm == "function" else np.eye(len(places))
     return KernelFeatures(rows.kernel, rows.support(places), projection, np.zeros(1))(rows.rows), projection
-
-
-def even_directions(features: Floats, weights: Floats, penalties: Floats) -> Floats:
-    """Coordinates in which the loss curves nearly alike in all directions.
-
-    The loss curves at most like ``F' W F / 4 + penalties``.
-    """
-    total, n_features = weights.sum(), features.shape[1]
-    curvature = np.zeros((n_features, n_features))
-    for part in blocks(len(features)):
-        curvature += features[part].T @ (features[part] * weights[part, None])
-    curvature = curvature / 4 + np.diag(penalties + 1e-9 * total)
-    root = lower_factor(curvature / total, features, weights / (4 * total), penalties / total)
-    return np.asarray(scipy.linalg.solve_triangular(root, np.eye(n_features), lower=True).T)

@@ -6,21 +6,17 @@ import warnings
 from typing import Any, Self
 
 import numpy as np
-from scipy.linalg import solve_triangular
 from scipy.optimize import minimize
-from scipy.sparse import hstack, issparse
 from scipy.special import logsumexp, softmax
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from noisewise._numerics.cholesky import lower_factor
+from noisewise._numerics.cholesky import logistic_preconditioner, precondition
 from noisewise._typing import Floats
 from noisewise._validation import check_weights
 from noisewise.labels.base import NoisyLabelClassifier
 from noisewise.labels.noise_argument import NoiseArgument, resolve_noise
-
-MANY_COLUMNS = 500  # from here on curvature is evened column by column
 
 
 class UnbiasedLogisticRegression(NoisyLabelClassifier):
@@ -106,7 +102,7 @@ class UnbiasedLogisticRegression(NoisyLabelClassifier):
     def predict_proba(self, X: Any) -> Floats:
         """Posterior of the true label, one column a class."""
         scores = self.decision_function(X)
-        return np.asarray(softmax(_all_scores(scores.reshape(len(scores), -1)), axis=1))
+        return np.asarray(softmax(all_scores(scores.reshape(len(scores), -1)), axis=1))
 
     def _check_settings(self) -> None:
         if not 0 < self.C < np.inf:
@@ -142,7 +138,7 @@ def corrected_loss(
     """
     coef = weights_of_columns[:-1]
     scores = safe_sparse_dot(X, coef, dense_output=True) + weights_of_columns[-1]
-    every = _all_scores(scores)
+    every = all_scores(scores)
     value = weights @ (logsumexp(every, axis=1) - np.einsum("ij,ij->i", targets, scores))
     residual = weights[:, None] * (softmax(every, axis=1)[:, -scores.shape[1] :] - targets)
     gradient = np.vstack([safe_sparse_dot(X.T, residual, dense_output=True) + penalty * coef, residual.sum(axis=0)])
@@ -155,13 +151,13 @@ def minimise(
     """Columns' weights and intercept of the least corrected loss, by L-BFGS in coordinates of equal curvature."""
     total = weights.sum()
     shape = (X.shape[1] + 1, targets.shape[1])
-    change = even_coordinates(X, weights, penalty)
+    change = logistic_preconditioner(X, weights, penalty)
     if not fit_intercept:
         change[-1] = 0
 
     def evened(parameters: Floats) -> tuple[float, Floats]:
-        value, gradient = corrected_loss(_apply(change, parameters.reshape(shape)), X, targets, weights, penalty)
-        return value / total, _apply(change.T, gradient).ravel() / total
+        value, gradient = corrected_loss(precondition(change, parameters.reshape(shape)), X, targets, weights, penalty)
+        return value / total, precondition(change.T, gradient).ravel() / total
 
     options = {"maxiter": max_iter, "maxfun": 5 * max_iter, "maxls": 50, "gtol": tol, "ftol": 1e-16, "maxcor": 20}
     found = minimize(evened, np.zeros(shape).ravel(), jac=True, method="L-BFGS-B", options=options)
@@ -172,30 +168,7 @@ def minimise(
             ConvergenceWarning,
             stacklevel=3,
         )
-    return _apply(change, found.x.reshape(shape)), int(found.nit)
-
-
-def even_coordinates(X: Any, weights: Floats, penalty: float) -> Floats:
-    """A change of coordinates after which the loss curves nearly alike in all directions; its minimum stays.
-
-    The loss curves at most like ``X' W X / 4 + penalty`` (with a column of ones): the inverse of its root, as a matrix
-    for few columns and as a vector, its diagonal, for many.
-    """
-    total, ones = weights.sum(), np.ones((X.shape[0], 1))
-    if X.shape[1] >= MANY_COLUMNS:
-        squares = X.multiply(X).T @ weights if issparse(X) else weights @ (X * X)
-        return np.asarray(1 / np.sqrt(np.append(squares / 4 + penalty, total / 4) / total))
-    rows: Any = hstack([X, ones], format="csr") if issparse(X) else np.hstack([X, ones])
-    weighted = rows.multiply(weights[:, None]).tocsr() if issparse(X) else rows * weights[:, None]
-    curvature = safe_sparse_dot(rows.T, weighted, dense_output=True) / 4
-    penalties = np.append(np.full(X.shape[1], penalty), 0.0)
-    curvature[np.diag_indices(len(curvature))] += np.append(penalties[:-1], 1e-9 * total)
-    root = lower_factor(curvature / total, rows, weights / (4 * total), penalties / total)
-    return np.asarray(solve_triangular(root, np.eye(len(root)), lower=True).T)
-
-
-def _apply(change: Floats, parameters: Floats) -> Floats:
-    return np.asarray(change[:, None] * parameters if change.ndim == 1 else change @ parameters)
+    return precondition(change, found.x.reshape(shape)), int(found.nit)
 
 
 def bounded_targets(targets: Floats, weights: Floats, given: bool = True) -> Floats:
@@ -223,6 +196,6 @@ def bounded_targets(targets: Floats, weights: Floats, given: bool = True) -> Flo
     return np.asarray(targets + raised / raised.sum() - shares)
 
 
-def _all_scores(scores: Floats) -> Floats:
+def all_scores(scores: Floats) -> Floats:
     """Scores of every class: with a single column, the first class has score zero."""
     return np.hstack([np.zeros_like(scores), scores]) if scores.shape[1] == 1 else scores

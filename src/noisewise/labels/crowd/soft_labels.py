@@ -12,8 +12,9 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import has_fit_parameter
 
+from noisewise._numerics.cholesky import logistic_preconditioner, precondition
 from noisewise._typing import Codes, Floats
-from noisewise.labels.corrections.unbiased import even_coordinates
+from noisewise.labels.corrections.unbiased import all_scores
 from noisewise.labels.crowd.em import normalised
 
 
@@ -43,20 +44,20 @@ class SoftLogisticRegression(BaseEstimator):
         n_scores = 1 if posterior.shape[1] == 2 else posterior.shape[1]
         targets, shape = posterior[:, -n_scores:], (X.shape[1] + 1, n_scores)
         if not hasattr(self, "columns_"):
-            self.evened_, self.columns_ = even_coordinates(X, np.ones(X.shape[0]), 1 / self.C), np.zeros(shape)
+            self.evened_, self.columns_ = logistic_preconditioner(X, np.ones(X.shape[0]), 1 / self.C), np.zeros(shape)
         transposed, change = X.T, self.evened_
 
         def mean_loss(parameters: Floats) -> tuple[float, Floats]:
-            columns = _times(change, parameters.reshape(shape))
+            columns = precondition(change, parameters.reshape(shape))
             scores = _scores(X, columns)
-            probabilities, evidence = normalised(_of_all_classes(scores))
+            probabilities, evidence = normalised(all_scores(scores).copy())
             penalised = np.vstack([columns[:-1] / self.C, np.zeros((1, n_scores))])
             residual = probabilities[:, -n_scores:] - targets
             fall = (
                 np.vstack([safe_sparse_dot(transposed, residual, dense_output=True), residual.sum(axis=0)]) + penalised
             )
             value = evidence - np.sum(targets * scores) + np.sum(penalised * columns) / 2
-            return value / len(posterior), _times(change.T, fall).ravel() / len(posterior)
+            return value / len(posterior), precondition(change.T, fall).ravel() / len(posterior)
 
         options = {"maxiter": self.max_iter, "gtol": self.tol, "ftol": 1e-15}
         found = minimize(mean_loss, self.columns_.ravel(), jac=True, method="L-BFGS-B", options=options)
@@ -65,22 +66,12 @@ class SoftLogisticRegression(BaseEstimator):
 
     def predict_proba(self, X: Any) -> Floats:
         """Probability of each class 0, 1, ..."""
-        scores = _scores(X, _times(self.evened_, self.columns_))
-        return normalised(_of_all_classes(scores))[0]
+        scores = _scores(X, precondition(self.evened_, self.columns_))
+        return normalised(all_scores(scores).copy())[0]
 
 
 def _scores(rows: Any, columns: Floats) -> Floats:
     return np.asarray(safe_sparse_dot(rows, columns[:-1], dense_output=True) + columns[-1])
-
-
-def _of_all_classes(scores: Floats) -> Floats:
-    """With a single column, the first class has score zero."""
-    return np.hstack([np.zeros_like(scores), scores]) if scores.shape[1] == 1 else scores.copy()
-
-
-def _times(change: Floats, parameters: Floats) -> Floats:
-    """Parameters in coordinates of equal curvature as weights of columns, or gradients the other way."""
-    return np.asarray(change[:, None] * parameters if change.ndim == 1 else change @ parameters)
 
 
 LEAST_WEIGHT = 1e-6  # below it a row is no example of a class

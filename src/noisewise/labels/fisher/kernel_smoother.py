@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from noisewise._numerics.nystroem import spectrum
+from noisewise._numerics.ridge import leave_one_out
 from noisewise._typing import Codes, Floats
 from noisewise.kernels import Gaussian, Kernel, squared_distances
 from noisewise.labels.kernel_features import KernelFeatures, KernelRows, low_rank_features
@@ -19,7 +20,7 @@ from noisewise.labels.kernel_features import KernelFeatures, KernelRows, low_ran
 WIDTHS = 2.0 ** np.arange(-5, 5)  # squared widths, in units of the median squared distance
 PENALTIES = 10.0 ** np.arange(-3, 2.1, 0.5)
 SMALLEST = 1e-8  # eigenvalues below this share of the largest are rounding
-SMALLEST_REST = 1e-9  # of 1 - leverage: below it a row is all its own doing, and nothing is left to say
+MAX_LEVERAGE = 1 - 1e-9  # a row of more determines its own prediction, and nothing is left without it
 
 
 @dataclass(frozen=True)
@@ -91,8 +92,7 @@ def left_out(fitted: Floats, leverage: Floats, targets: Floats) -> Floats:
 
     A mean without row i would be lower where the target of i is higher, and give it away.
     """
-    h = np.minimum(leverage, 1 - SMALLEST_REST)[:, None]
-    return np.asarray((fitted - h * targets) / (1 - h) + targets / (len(targets) - 1))
+    return leave_one_out(fitted, targets, leverage[:, None], MAX_LEVERAGE) + targets / (len(targets) - 1)
 
 
 def choose_penalty(basis: Basis, targets: Floats) -> tuple[float, float]:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from noisewise._numerics.cholesky import lower_factor
+from noisewise._numerics.cholesky import features_preconditioner, lower_factor
 from noisewise._typing import Codes, Floats
 from noisewise.kernels import Gaussian
-from noisewise.labels.kernel_features import KernelRows, even_directions, exact_features
+from noisewise.labels.kernel_features import KernelRows, exact_features
 from noisewise.labels.logistic.likelihood import FlipFit, FlipProblem, FlipRows
 from noisewise.labels.logistic.solvers import solve
 
@@ -128,5 +128,5 @@ def rough_fit(
     ones = np.ones(len(codes))
     features, ridges = with_intercept(basis, penalty, fit_intercept)
     problem = FlipProblem(features, codes, ones, ridges, n_classes, 1 if n_classes == 2 else n_classes, flips)
-    found = solve(problem, "lbfgs", FEW, ROUGH, even_directions(features, ones, ridges))
+    found = solve(problem, "lbfgs", FEW, ROUGH, features_preconditioner(features, ones, ridges))
     return left_out_loss(problem, found), found

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from noisewise._numerics.cholesky import features_preconditioner
 from noisewise._typing import Codes, Floats
 from noisewise.labels.kernel_features import (
     NORMS,
     KernelFeatures,
     KernelRows,
-    even_directions,
     exact_features,
     low_rank_features,
 )
@@ -106,7 +106,7 @@ class KernelMachine(FlipClassifier):
             n_scores=1 if n_classes == 2 else n_classes,
             flips=None if noise is None else noise.matrix,
         )
-        change = even_directions(features, weights, penalties)
+        change = features_preconditioner(features, weights, penalties)
         found = self._solve(problem, max_iter, self.tol, change, solver)
         self._keep(found, noise, "raise max_iter or the penalty")
         self.support_ = rows.support(places)

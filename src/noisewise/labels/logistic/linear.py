@@ -9,9 +9,9 @@ from scipy.sparse import hstack, issparse
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from noisewise._numerics.cholesky import logistic_preconditioner
 from noisewise._typing import Floats
 from noisewise._validation import check_weights
-from noisewise.labels.corrections.unbiased import even_coordinates
 from noisewise.labels.logistic.base import FlipClassifier, check_iterations, check_positive
 from noisewise.labels.logistic.likelihood import FlipProblem
 from noisewise.labels.noise_argument import NoiseArgument, resolve_noise
@@ -98,7 +98,7 @@ class RobustLogisticRegression(FlipClassifier):
             n_scores=1 if n_classes == 2 else n_classes,
             flips=None if noise is None else noise.matrix,
         )
-        change = even_coordinates(X, weights, 1 / self.C)
+        change = logistic_preconditioner(X, weights, 1 / self.C)
         change = change[: len(penalties)] if change.ndim == 1 else change[: len(penalties), : len(penalties)]
         found = self._solve(problem, self.max_iter, self.tol, change)
         self._keep(found, noise, "scale the columns, raise max_iter, or lower C")

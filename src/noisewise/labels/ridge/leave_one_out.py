@@ -27,13 +27,13 @@ import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
 
 from noisewise._numerics.blocks import map_blocks
+from noisewise._numerics.ridge import leave_copies_out
 from noisewise._numerics.row_hash import row_hashes
 from noisewise._typing import Codes, Floats
 from noisewise.labels.ridge.landmarks import CENTRED, Landmarks, Standardizer
 
 MOST_COPIES = 20  # more equal rows are a cell of a coarse table, each with a label of its own, and no copies
 MOST_CELLS, LEAST_CELL = 30, 5  # so few different rows, so often each, are such a table too: only its cell knows a row
-NOTHING = 1e-9  # of the weight of all rows
 
 
 @dataclass(frozen=True)
@@ -107,24 +107,11 @@ class PooledRidge:
             if codes is not None and len(seen):
                 leverage = np.square(features[seen] @ view.root.astype(dtype)).sum(axis=1, dtype=np.float64)
                 total = self.left_out.counts.sum() if kind in CENTRED else np.inf
-                scores[seen] = without(scores[seen], leverage, counts[seen], targets[seen], least_rest(dtype), total)
+                scores[seen] = leave_copies_out(
+                    scores[seen], leverage, counts[seen], targets[seen], least_rest(dtype), total
+                )
             pooled += weight * scores
         return pooled
-
-
-def without(
-    scores: Floats, leverage: Floats, counts: Floats, targets: Floats, least: float, total: float = np.inf
-) -> Floats:
-    """Scores of a fit without `counts` rows equal to the one scored, whose targets sum to `targets`.
-
-    Features and targets that are centred are so on rows of weight `total`. Where no row is left, or less of the fit
-    than `least`, there is nothing to say: scores go to zero, the mean.
-    """
-    remain = 1 - counts / total
-    longer = np.where(remain > NOTHING, 1 / np.maximum(remain, NOTHING), 0.0)
-    leverage = longer * leverage
-    rest = np.maximum(1 - counts * leverage, least)
-    return np.asarray((longer / rest)[:, None] * (scores - leverage[:, None] * targets))
 
 
 def least_rest(dtype: DTypeLike) -> float:

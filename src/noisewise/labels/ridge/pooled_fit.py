@@ -17,10 +17,11 @@ from numpy.typing import DTypeLike
 
 from noisewise._numerics.blocks import blocks
 from noisewise._numerics.nystroem import whitening
+from noisewise._numerics.ridge import leave_copies_out
 from noisewise._numerics.row_hash import row_hashes
 from noisewise._typing import Codes, Floats
 from noisewise.labels.ridge.landmarks import CENTRED, MOST_COLUMNS, VIEWS, Landmarks, Standardizer
-from noisewise.labels.ridge.leave_one_out import LeftOut, PooledRidge, View, least_rest, without
+from noisewise.labels.ridge.leave_one_out import LeftOut, PooledRidge, View, least_rest
 
 PENALTIES = 10.0 ** np.arange(-2.5, 3.1, 0.5)  # times the mean squared length of rows, which is one in a kernel
 FIT_ROWS = 20_000  # the ridge learns from so many rows, drawn at random; the others need no leaving out
@@ -138,7 +139,7 @@ def _fit_view(landmarks: Landmarks, basis: Floats, sample: Sample) -> tuple[View
     aligned = turned[:CHOICE_ROWS] @ vectors.astype(dtype)
     leverages = np.square(aligned).astype(np.float64) @ (1 / (values[:, None] + penalties))
     guesses = [
-        without(
+        leave_copies_out(
             (aligned @ (moments / (values + penalty)[:, None]).astype(dtype)).astype(np.float64),
             leverage,
             few.counts,
