@@ -1,4 +1,4 @@
-"""What it means that a model has refused something: a sentence, and nothing has changed."""
+"""Refusals: an error with a sentence, and an unchanged model."""
 
 import copy
 
@@ -7,7 +7,7 @@ import pytest
 
 
 def state_of(model):
-    """All that a model keeps, apart from room to work in."""
+    """The state of a model, without its scratch buffers."""
     return copy.deepcopy({name: value for name, value in vars(model).items() if name not in model._not_saved_})
 
 

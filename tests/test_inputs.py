@@ -37,12 +37,12 @@ def test_many_whole_numbers_are_numbered_as_by_sorting(dtype):
     limits = np.iinfo(dtype)
     for low in (limits.min, 0, limits.max - 120):
         labels = (rng.choice([0, 3, 4, 120], size=1000).astype(object) + int(low)).astype(dtype)
-        classes, places = np.unique(labels, return_inverse=True)
+        classes, inverse = np.unique(labels, return_inverse=True)
         found, codes = encode_labels(labels)
         assert found.dtype == dtype
         np.testing.assert_array_equal(found, classes)
-        np.testing.assert_array_equal(codes, places)
-        np.testing.assert_array_equal(find_labels(labels, found[::-1]), len(found) - 1 - places)
+        np.testing.assert_array_equal(codes, inverse)
+        np.testing.assert_array_equal(find_labels(labels, found[::-1]), len(found) - 1 - inverse)
         with pytest.raises(ValueError, match="was not seen"):
             find_labels(np.array([labels[0], int(low) + 1], dtype=dtype), found)
 
@@ -63,22 +63,23 @@ def test_missing_labels_are_refused(labels):
         encode_labels(labels)
 
 
-def test_what_is_no_label_is_refused():
-    with pytest.raises(ValueError, match="must be hashable"):
-        encode_labels(np.array([["a"], {"b": 1}, 3], dtype=object)[1:])
-    with pytest.raises(ValueError, match="Unknown label type"):
-        encode_labels(np.linspace(0, 1, 7))
-    with pytest.raises(ValueError, match="'c' was not seen"):
-        find_labels(["c"], np.array(["a", "b"]))
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda: encode_labels(np.array([["a"], {"b": 1}, 3], dtype=object)[1:]), "must be hashable"),
+        (lambda: encode_labels(np.linspace(0, 1, 7)), "Unknown label type"),
+        (lambda: encode_labels("y"), "y is 'y'; the labels themselves are needed"),
+        (lambda: find_labels(["c"], np.array(["a", "b"])), "'c' was not seen"),
+        (lambda: generator("x"), "'x' is no random state; a whole number from 0 on"),
+    ],
+)
+def test_what_is_no_label_or_random_state_is_refused(call, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        call()
 
 
-def test_seeds_generators_and_old_states_are_sources_of_chance():
+def test_seeds_generators_and_old_states_are_random_states():
     assert generator(5).random() == np.random.default_rng(5).random()
     own = np.random.default_rng(0)
     assert generator(own) is own
     assert generator(np.random.RandomState(1)).random() == generator(np.random.RandomState(1)).random()
-
-
-def test_the_name_of_a_column_is_no_labels():
-    with pytest.raises(ValueError, match="y is 'y'; the labels themselves are needed"):
-        encode_labels("y")

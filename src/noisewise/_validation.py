@@ -1,4 +1,4 @@
-"""What users hand in, checked and made into arrays: labels of any kind, actions by name, numbers, random states."""
+"""Validation of arguments: labels of any kind, actions by name, numbers, random states."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ def generator(rng: RandomState = None) -> np.random.Generator:
     try:
         return np.random.default_rng(rng)
     except (TypeError, ValueError):
-        sentence = f"{rng!r:.60} is no source of chance; a whole number from 0 on, a numpy generator or None is"
+        sentence = f"{rng!r:.60} is no random state; a whole number from 0 on, a numpy generator or None is"
         raise ValueError(sentence) from None
 
 
 def check_number(name: str, value: Any, fits: Callable[[Any], bool], wanted: str) -> None:
     """Refuse a parameter that is no number, or not one that fits.
 
-    >>> check_number("gamma", 2, lambda share: 0 <= share <= 1, "it is a share, between 0 and 1")
+    >>> check_number("gamma", 2, lambda rate: 0 <= rate <= 1, "it is a rate, between 0 and 1")
     Traceback (most recent call last):
-    ValueError: gamma is 2; it is a share, between 0 and 1
+    ValueError: gamma is 2; it is a rate, between 0 and 1
     """
     if not isinstance(value, Real) or not fits(value):
         raise ValueError(f"{name} is {value if isinstance(value, Real) else repr(value)}; {wanted}")
@@ -56,7 +56,7 @@ def check_weights(sample_weight: Any, X: Any) -> Floats:
 
 
 def encode_labels(y: Any) -> tuple[NDArray[Any], Codes]:
-    """Classes in order, and each label as its place among them; labels may be any hashables.
+    """Sorted classes, and each label's code (its index among them); labels may be any hashables.
 
     >>> encode_labels(["b", "a", "b"])
     (array(['a', 'b'], dtype='<U1'), array([1, 0, 1]))
@@ -76,7 +76,7 @@ def encode_labels(y: Any) -> tuple[NDArray[Any], Codes]:
 
 
 def find_labels(y: Any, classes: NDArray[Any]) -> Codes:
-    """Each label's place among known classes; a label that is not among them is an error."""
+    """Each label's code, its index among known classes; a label that is not among them is an error."""
     labels = one_column(y)
     if (bounds := _bounds(labels)) and (known := _bounds(classes)) and known[0] <= bounds[0] <= bounds[1] <= known[1]:
         by_number = np.full(known[1] - known[0] + 1, -1, dtype=np.intp)
@@ -88,9 +88,9 @@ def find_labels(y: Any, classes: NDArray[Any]) -> Codes:
         if codes.min() >= 0:
             return codes
     _refuse_missing(labels)
-    places = {label: code for code, label in enumerate(classes.tolist())}
+    codes_of = {label: code for code, label in enumerate(classes.tolist())}
     try:
-        return np.array([places[label] for label in labels.tolist()], dtype=np.intp)
+        return np.array([codes_of[label] for label in labels.tolist()], dtype=np.intp)
     except (KeyError, TypeError) as error:
         raise ValueError(f"label {error.args[0]!r} was not seen in fit; known are {_some(classes)}") from None
 
@@ -104,7 +104,7 @@ def check_binary_or_more(classes: NDArray[Any]) -> None:
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a value says that there is none: None, NaN, NaT, or pandas' NA, which won't say if it equals itself.
+    """Whether a value is missing: None, NaN, NaT, or pandas' NA, whose comparison with itself has no truth value.
 
     >>> is_missing(None), is_missing(float("nan")), is_missing(0)
     (True, True, False)
@@ -116,7 +116,7 @@ def is_missing(value: Any) -> bool:
 
 
 def _bounds(labels: NDArray[Any]) -> tuple[int, int] | None:
-    """The least and the largest of whole numbers so close together that counting is quicker than sorting; else None."""
+    """Minimum and maximum of integers in a range small enough for counting instead of sorting; else None."""
     if labels.dtype.kind not in "iu" or not labels.size:
         return None
     low, high = int(labels.min()), int(labels.max())
@@ -150,7 +150,7 @@ def one_column(y: Any) -> NDArray[Any]:
         and labels.dtype.kind in "US"
         and not all(isinstance(label, str | bytes) for label in y)
     ):
-        labels = np.array(y, dtype=object)  # numpy would turn [1, "a"] into strings
+        labels = np.array(y, dtype=object)  # numpy would make strings of [1, "a"]
     return labels if labels.ndim == 1 else np.asarray(column_or_1d(labels, warn=True))
 
 
@@ -234,7 +234,7 @@ def check_label(label: Any, name: str, given: Any) -> None:
 
 
 def find_actions(given: Any, classes: NDArray[Any], what: str = "action") -> Codes:
-    """Each action's place among the classes; one that does not exist is refused by its name.
+    """Each action's index among the classes; one that does not exist is refused by its name.
 
     >>> find_actions(["b", "b"], np.array(["a", "b"]))
     array([1, 1])

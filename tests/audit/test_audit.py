@@ -181,15 +181,15 @@ def test_classes_add_up(audited, digits):
 def test_a_careless_annotator_comes_first():
     X, truth = load_digits(return_X_y=True)
     rng = np.random.default_rng(1)
-    people = rng.choice(["ann", "bob", "cid"], len(truth))
-    careless = (people == "bob") & (rng.random(len(truth)) < 0.3)
+    annotators = rng.choice(["ann", "bob", "cid"], len(truth))
+    careless = (annotators == "bob") & (rng.random(len(truth)) < 0.3)
     y = np.where(careless, (truth + 1) % 10, truth)
-    frame = audit_labels(X, y, annotators=people).by_annotator()
+    frame = audit_labels(X, y, annotators=annotators).by_annotator()
     assert frame["annotator"][0] == "bob"
     assert frame["low"][0] > frame["high"][1]
     assert abs(frame["share"][0] - 0.3) < 0.06
     with pytest.raises(ValueError, match="one name for each"):
-        audit_labels(X, y, annotators=people[:5])
+        audit_labels(X, y, annotators=annotators[:5])
 
 
 def test_without_annotators_nobody_is_told_apart(audited):
@@ -275,6 +275,6 @@ def test_rows_and_labels_with_one_index_in_two_orders_are_noted():
     X, y = load_digits(n_class=2, return_X_y=True, as_frame=True)
     shuffled = X.sample(frac=1, random_state=0)
     note = "X and y have the same index in another order"
-    assert any(note in said for said in audit_labels(shuffled, y).notes)
+    assert any(note in one for one in audit_labels(shuffled, y).notes)
     for labels in (y.loc[shuffled.index], y.to_numpy(), y.set_axis(y.index + len(y))):
-        assert not any(note in said for said in audit_labels(shuffled, labels).notes)
+        assert not any(note in one for one in audit_labels(shuffled, labels).notes)

@@ -1,3 +1,5 @@
+"""Posteriors of the true labels: leave-one-out, out of fold, and with small classes excluded."""
+
 import numpy as np
 import polars as pl
 import pytest
@@ -17,38 +19,38 @@ def overlapping(n=300, seed=0):
     return rng.normal(size=(n, 2)) + truth[:, None], FlipMatrix.symmetric(0.2, 2).corrupt(truth, rng)
 
 
-def told_about_two_classes(audit):
-    return any("flipped as often both ways look like classes that overlap" in note for note in audit.notes)
+def has_identifiability_note(audit):
+    return any("symmetric noise can't be told from classes that overlap" in note for note in audit.notes)
 
 
-def test_what_two_classes_leave_open_is_said():
+def test_two_classes_do_not_identify_symmetric_noise():
     X, observed = overlapping()
     audit = audit_labels(X, observed)
-    assert told_about_two_classes(audit)
+    assert has_identifiability_note(audit)
     low, high = audit.expected_errors.interval
     assert low == 0
     assert high > 0.2 * len(observed)
 
 
-def test_a_known_noise_leaves_nothing_open():
+def test_a_known_noise_needs_no_identification():
     X, observed = overlapping()
-    assert not told_about_two_classes(audit_labels(X, observed, noise=FlipMatrix.symmetric(0.2, 2)))
+    assert not has_identifiability_note(audit_labels(X, observed, noise=FlipMatrix.symmetric(0.2, 2)))
 
 
 def test_many_classes_show_symmetric_noise():
     X, y = (part[:600] for part in load_digits(return_X_y=True))
     audit = audit_labels(X, FlipMatrix.symmetric(0.2, 10).corrupt(y, 0))
-    assert not told_about_two_classes(audit)
+    assert not has_identifiability_note(audit)
     assert audit.expected_errors.low > 0
 
 
-def test_any_classifier_judges_rows_it_has_not_seen():
+def test_any_classifier_scores_rows_out_of_fold():
     X, y = (part[:500] for part in load_digits(return_X_y=True))
     observed = FlipMatrix.symmetric(0.2, 10).corrupt(y, 0)
     judged = judge_rows(X / 16, observed, 10, LogisticRegression())
-    doubted = judged.posterior[np.arange(500), observed] < 0.5
-    assert (observed != y)[doubted].mean() > 0.9
-    assert doubted[observed != y].mean() > 0.6
+    suspicious = judged.posterior[np.arange(500), observed] < 0.5
+    assert (observed != y)[suspicious].mean() > 0.9
+    assert suspicious[observed != y].mean() > 0.6
 
 
 def test_classes_of_one_row_have_no_folds():
@@ -74,16 +76,16 @@ def test_a_small_class_hides_no_noise_in_the_others(n_odd, model):
     without = audit_labels(X[rest], observed[rest], model=model)
     assert without.expected_errors.low > 0
     scale = len(X) / len(rest)
-    ends = [float(audit.expected_errors), *audit.expected_errors.interval]
-    wanted = [scale * end for end in (float(without.expected_errors), *without.expected_errors.interval)]
-    np.testing.assert_allclose(ends, wanted, rtol=0.15)  # standardised with the odd rows, or without
+    bounds = [float(audit.expected_errors), *audit.expected_errors.interval]
+    wanted = [scale * bound for bound in (float(without.expected_errors), *without.expected_errors.interval)]
+    np.testing.assert_allclose(bounds, wanted, rtol=0.15)  # standardised with the odd rows, or without
     np.testing.assert_allclose(audit.posterior.sum(axis=1), 1, atol=1e-5)
     np.testing.assert_allclose(1 - audit.probability[odd], float(audit.expected_errors) / len(X), rtol=1e-4)
-    assert f"{n_odd} rows of such classes are taken to be wrong as often as the others" in audit.notes
+    assert f"{n_odd} rows of such classes are assumed to be wrong at the error rate of the others" in audit.notes
     assert np.array_equal(audit.noise.matrix[3], [0, 0, 0, 1])
 
 
-def test_streamed_rows_of_small_classes_are_set_aside_too():
+def test_streamed_rows_of_small_classes_are_excluded_too():
     X, observed, _ = wine_with_odd_rows(2)
     frame = pl.DataFrame(X, schema=[f"x{j}" for j in range(X.shape[1])])
     streamed, held = audit_labels(frame.lazy(), observed), audit_labels(frame, observed)

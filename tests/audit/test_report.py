@@ -20,8 +20,8 @@ from noisewise.stress import StressResult
 def audited():
     X, truth = load_digits(n_class=4, return_X_y=True)
     observed = FlipMatrix.symmetric(0.2, 4).corrupt(truth, 0)
-    people = np.array(["ann", "<b>bob</b>"])[np.arange(len(truth)) % 2]
-    return audit_labels(X, np.array(["zero", "one", "two", "<three>"])[observed], annotators=people)
+    names = np.array(["ann", "<b>bob</b>"])[np.arange(len(truth)) % 2]
+    return audit_labels(X, np.array(["zero", "one", "two", "<three>"])[observed], annotators=names)
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def test_the_page_needs_no_network_and_escapes_names(page):
     assert "&lt;three&gt;" in text
     assert "<three>" not in text
     assert "&lt;b&gt;bob" in text
-    assert "Doubt by annotator" in text
+    assert "Error rate by annotator" in text
 
 
 def test_where_noise_is_not_proven_the_page_says_so(tmp_path):
@@ -86,10 +86,10 @@ def test_drawings_count_every_row():
     assert "30.0%" in class_bars(["a", "b"], np.array([0.1, 0.3]))
 
 
-def test_bars_of_doubt_are_as_long_as_the_doubt():
-    def widths(*shares):
-        drawn = class_bars(list("abcd")[: len(shares)], np.array(shares))
-        return [float(width) for width in re.findall(r'class="doubt" .*? width="([0-9.]+)"', drawn)]
+def test_bars_are_as_long_as_the_error_rates():
+    def widths(*rates):
+        drawn = class_bars(list("abcd")[: len(rates)], np.array(rates))
+        return [float(width) for width in re.findall(r'class="wrong" .*? width="([0-9.]+)"', drawn)]
 
     assert widths(0.0, 0.0002) == [0.4, 0.0]  # of 180; the largest is not the measure
     assert widths(0.4, 0.1) == [180, 45]
@@ -106,13 +106,13 @@ def test_classes_too_small_to_judge_are_marked_and_get_no_numbers(n_class, tmp_p
     audit = audit_labels(4 * np.eye(n_class + 1)[y] + rng.normal(size=(len(y), n_class + 1)), names)
     audit.to_html(tmp_path / "audit.html")
     text = (tmp_path / "audit.html").read_text()
-    table = text[text.index("What was seen as what") : text.index("How sure each label is")]
+    table = text[text.index("Noise transition matrix") : text.index("Confidence in the labels")]
     assert "true a rare" not in table
     assert "<td>a rare</td><td>c" not in table
     if n_class == 4:
         assert '<th>a rare</th><td class="small" colspan="5">too few rows to judge</td>' in table
         assert re.findall(r"<th>(?!true)(.*?)</th>", table) == 2 * ["c00", "c01", "c02", "c03", "a rare"]  # last
-        bars = text[text.index("Doubt by class") : text.index("How far to trust")]
+        bars = text[text.index("Error rate by class") : text.index("Calibration of the probabilities")]
         assert re.search(r">a rare</text><text [^>]*>too few rows to judge<", bars)
 
 

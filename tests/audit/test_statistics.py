@@ -60,7 +60,7 @@ def test_the_interval_holds_the_number_of_wrong_labels(runs):
 
 def test_rows_stated_as_wrong_are_wrong(runs):
     for part in runs.values():
-        stated = np.concatenate([wrong[chance >= 0.8] for chance, wrong, _ in part])
+        stated = np.concatenate([wrong[probability >= 0.8] for probability, wrong, _ in part])
         assert len(stated) > 50
         assert stated.mean() >= 0.7
 

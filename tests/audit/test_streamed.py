@@ -64,8 +64,8 @@ def test_rows_come_in_the_blocks_of_rows_in_memory(small_partitions, text):
     for own, other in zip(map_blocks(streamed, _pair, y), map_blocks(rows, _pair, y), strict=True):
         np.testing.assert_array_equal(dense(own[0]), dense(other[0]))
         np.testing.assert_array_equal(own[1], other[1])
-    places = np.array([BLOCK + 3, 0, BLOCK - 1, 17])
-    np.testing.assert_array_equal(dense(streamed[places]), dense(rows[places]))
+    indices = np.array([BLOCK + 3, 0, BLOCK - 1, 17])
+    np.testing.assert_array_equal(dense(streamed[indices]), dense(rows[indices]))
 
 
 def dense(rows):
@@ -92,15 +92,15 @@ def test_what_needs_all_rows_says_so():
 def test_progress_counts_columns_and_partitions(small_partitions):
     frame, _ = table(BLOCK + 70)
     told = []
-    run = streaming.counted(map, frame.lazy(), lambda done, total: told.append((done, total)))
+    run = streaming.with_progress(map, frame.lazy(), lambda done, total: told.append((done, total)))
     list(run(_pair, [1, 2], [3, 4]))
     assert [done for done, _ in told] == [1, 2]
-    assert streaming.counted(map, frame, told.append) is map
+    assert streaming.with_progress(map, frame, told.append) is map
 
 
 def test_nobody_at_the_address_gets_a_sentence():
     pytest.importorskip("dask.distributed", reason="dask is an extra")
-    with pytest.raises(ValueError, match="no Dask scheduler answers"), dask_client("nonsense://here"):
+    with pytest.raises(ValueError, match="no Dask scheduler responds"), dask_client("nonsense://here"):
         pass
 
 
@@ -130,7 +130,7 @@ def test_the_audit_on_a_local_cluster_is_the_same(tmp_path):
         whole = audit_labels(frame, y)
         assert len(client.scheduler_info()["workers"]) == 2
         with dask_client(client.scheduler.address) as second:
-            spread = audit_labels(lazy, y, client=second)
-    np.testing.assert_allclose(spread.posterior, whole.posterior, rtol=0, atol=1e-6)
-    assert spread.expected_errors.interval == pytest.approx(whole.expected_errors.interval)
-    assert spread.notes == whole.notes
+            distributed = audit_labels(lazy, y, client=second)
+    np.testing.assert_allclose(distributed.posterior, whole.posterior, rtol=0, atol=1e-6)
+    assert distributed.expected_errors.interval == pytest.approx(whole.expected_errors.interval)
+    assert distributed.notes == whole.notes

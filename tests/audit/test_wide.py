@@ -39,8 +39,8 @@ def test_wrong_labels_of_few_texts_are_counted_and_found():
     words = np.array([f"word{i}" for i in range(1500)])
     truth = rng.integers(0, 3, 300)
     usual = np.arange(1, 1501) ** -0.7
-    chances = [np.where(np.arange(1500) // 50 == c, 5 * usual, usual) for c in range(3)]
-    texts = [" ".join(rng.choice(words, 30, p=chances[c] / chances[c].sum())) for c in truth]
+    probabilities = [np.where(np.arange(1500) // 50 == c, 5 * usual, usual) for c in range(3)]
+    texts = [" ".join(rng.choice(words, 30, p=probabilities[c] / probabilities[c].sum())) for c in truth]
     y = np.where(rng.random(300) < 0.15, (truth + 1) % 3, truth)
     audit = audit_labels(pl.DataFrame({"text": texts, "length": rng.normal(size=300)}), y)
     wrong = y != truth

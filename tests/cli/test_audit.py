@@ -85,10 +85,10 @@ def test_a_precision_cuts_the_rows_everywhere(run, iris):
 
 def test_annotators_are_told_apart_and_are_no_feature(run, iris):
     done = run("audit", "iris.parquet", "-l", "species", "--annotator", "grower", "--json", cwd=iris)
-    people = json.loads(done.stdout)["annotators"]
-    assert {person["annotator"]: person["labels"] for person in people} == {"a": 50, "b": 50, "(nobody)": 50}
+    annotators = json.loads(done.stdout)["annotators"]
+    assert {one["annotator"]: one["labels"] for one in annotators} == {"a": 50, "b": 50, "(nobody)": 50}
     assert "grower" not in done.stderr
-    assert "Doubt by annotator" in (iris / "audit.html").read_text()
+    assert "Error rate by annotator" in (iris / "audit.html").read_text()
 
 
 @pytest.mark.parametrize("model", ["logistic", "RobustKNeighborsClassifier", "svc"])

@@ -1,4 +1,4 @@
-"""The program as a whole: it answers, quickly, with one sentence where it can't."""
+"""The program as a whole: quick to start, and one sentence for bad input."""
 
 import subprocess
 import sys

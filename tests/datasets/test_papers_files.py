@@ -51,8 +51,8 @@ def test_generators_have_the_moments_of_the_files(name, make):
 
 
 def _assert_same_mean(one, two):
-    spread = np.sqrt(one.var(axis=0) / len(one) + two.var(axis=0) / len(two))
-    assert np.max(np.abs(one.mean(axis=0) - two.mean(axis=0)) / spread) < 5
+    standard_error = np.sqrt(one.var(axis=0) / len(one) + two.var(axis=0) / len(two))
+    assert np.max(np.abs(one.mean(axis=0) - two.mean(axis=0)) / standard_error) < 5
 
 
 def test_the_crowd_agrees_with_the_truth_as_often_as_published():

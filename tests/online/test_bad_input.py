@@ -292,13 +292,13 @@ def test_a_learner_that_begins_with_a_row_of_a_frame_knows_its_names(first):
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (lambda: recipes.banditron(3, gamma="a"), "gamma is 'a'; it is a share"),
-        (lambda: recipes.soba(3, gamma=None), "gamma is None; it is a share"),
+        (lambda: recipes.banditron(3, gamma="a"), "gamma is 'a'; it is a fraction of the rounds"),
+        (lambda: recipes.soba(3, gamma=None), "gamma is None; it is a fraction of the rounds"),
         (lambda: recipes.ucwl(3, C="x"), "C is 'x'; it must be positive"),
         (lambda: recipes.ucwl(3, width_in_std=[1]), r"width_in_std is \[1\]; it is a number"),
         (lambda: recipes.ucwl(3, confidence=None), "confidence is None; it is a probability"),
         (lambda: recipes.linucb(3, ridge="x"), "ridge is 'x'; it must be positive"),
-        (lambda: recipes.ucwl(3, random_state="x").decide([1.0, 2.0]), "'x' is no source of chance"),
+        (lambda: recipes.ucwl(3, random_state="x").decide([1.0, 2.0]), "'x' is no random state"),
         (lambda: recipes.ucwl(3, random_state=-1).decide([1.0, 2.0]), "random_state is -1; a seed is a whole number"),
     ],
 )

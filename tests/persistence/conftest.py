@@ -1,4 +1,4 @@
-"""What these tests share."""
+"""Fixtures."""
 
 import pytest
 

@@ -39,12 +39,12 @@ def load_or_refuse(path):
 def test_every_flipped_byte_is_noticed(path, tmp_path):
     good = path.read_bytes()
     loaded = []
-    for place in range(len(good)):
+    for position in range(len(good)):
         damaged = bytearray(good)
-        damaged[place] ^= 1
+        damaged[position] ^= 1
         (tmp_path / "damaged.model").write_bytes(damaged)
         if load_or_refuse(tmp_path / "damaged.model"):
-            loaded.append(place)
+            loaded.append(position)
     assert len(loaded) < 8  # the blanks that pad the header at most
 
 
@@ -120,12 +120,12 @@ SPARSE = {
     "indptr": {**INTEGERS, "name": "p"},
 }
 GENERATOR = {"kind": "bit generator", "type": "MT19937", "seeds": None}
-PLACE = {"kind": "dict", "items": [["pos", 10**6]]}
+POSITION = {"kind": "dict", "items": [["pos", 10**6]]}
 MADE_UP = [
     ({"kind": "array", "name": "b", "dtype": "<f8", "shape": [3]}, "array 'b' is missing"),
     ({**ARRAY, "shape": [4]}, "type and shape"),
     ({**ARRAY, "dtype": "<i8"}, "type and shape"),
-    ({**ARRAY, "dtype": "|O"}, "objects"),
+    ({**ARRAY, "dtype": "|O"}, "object dtype"),
     ({**ARRAY, "dtype": "|S24", "shape": [2]}, "type and shape"),
     ({**ARRAY, "strides": [10**12]}, "strides"),
     ({**ARRAY, "strides": [8, 8]}, "can't be made"),
@@ -151,7 +151,7 @@ MADE_UP = [
     ({**SPARSE, "type": "load_npz"}, "unknown sparse type"),
     ({**GENERATOR, "state": 3}, "can't be made"),
     (
-        {**GENERATOR, "state": {"kind": "dict", "items": [["bit_generator", "MT19937"], ["state", PLACE]]}},
+        {**GENERATOR, "state": {"kind": "dict", "items": [["bit_generator", "MT19937"], ["state", POSITION]]}},
         "word 1000000 of 624",
     ),
 ]

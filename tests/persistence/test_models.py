@@ -17,7 +17,7 @@ from noisewise.persistence import describe, load, save
 
 
 class Walker(BaseEstimator):
-    """Learns by steps and by chance; its neighbour index is made anew on demand."""
+    """Learns by random steps; its neighbour index is rebuilt on demand."""
 
     _not_saved_ = ("_index",)
 
@@ -112,7 +112,7 @@ def test_save_load_and_go_on_gives_the_same_bits(through_own):
     back = through_own(model)
     assert model.partial_fit(X[100:]).mean_.tobytes() == back.partial_fit(X[100:]).mean_.tobytes()
     assert back.mean_.strides == model.mean_.strides
-    assert back.rng is back._rng  # one source of chance stays one
+    assert back.rng is back._rng  # one generator stays one
     assert back.noise_ is back.noise
 
 

@@ -1,4 +1,4 @@
-"""The scikit-learn classes a model file may hold answer with the same bits; others are refused."""
+"""The scikit-learn classes a model file may hold predict bit for bit as before; others are refused."""
 
 import numpy as np
 import pytest
@@ -62,21 +62,21 @@ SCIKIT_LEARN = [
 ]
 
 
-def answers(model, X):
+def predictions(model, X):
     """What a fitted model says, as dense arrays."""
     for method in ("predict_proba", "decision_function", "predict", "transform"):
         if hasattr(model, method):
-            answer = getattr(model, method)(X)
-            yield np.asarray(answer.toarray() if hasattr(answer, "toarray") else answer)
+            prediction = getattr(model, method)(X)
+            yield np.asarray(prediction.toarray() if hasattr(prediction, "toarray") else prediction)
 
 
 @pytest.mark.parametrize("model", SCIKIT_LEARN, ids=lambda model: type(model).__name__)
 def test_scikit_learn_models_answer_with_the_same_bits(model, through):
     back = through(model.fit(X, Y))
     new = X[::-1].copy()  # numpy multiplies an array by itself, and by its copy, to other bits
-    said = list(answers(model, new))
-    assert said
-    for ours, theirs in zip(answers(back, new), said, strict=True):
+    before = list(predictions(model, new))
+    assert before
+    for ours, theirs in zip(predictions(back, new), before, strict=True):
         assert ours.dtype == theirs.dtype
         assert ours.tobytes() == theirs.tobytes()
     assert through(model.__class__(**model.get_params(deep=False))).get_params().keys() == model.get_params().keys()

@@ -1,4 +1,4 @@
-"""Values of every kind come back as they were: type, bits, order, and who shares what."""
+"""Values of every kind come back as they were: type, bits, order, and shared references."""
 
 import math
 import struct

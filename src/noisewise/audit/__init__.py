@@ -1,4 +1,4 @@
-"""Which rows have wrong labels."""
+"""Label audits: which rows of a table have wrong labels."""
 
 from __future__ import annotations
 
@@ -7,15 +7,25 @@ from importlib import import_module
 from typing import Any
 
 from noisewise.audit.audit import audit_labels
+from noisewise.audit.audit import run_audit as run_audit
+from noisewise.audit.cluster import OnCluster as OnCluster
+from noisewise.audit.cluster import dask_client as dask_client
+from noisewise.audit.export import patch_text as patch_text
+from noisewise.audit.report import page as page
+from noisewise.audit.report import report_page as report_page
+from noisewise.audit.report import svg as svg
 from noisewise.audit.result import LabelAudit
+from noisewise.audit.streaming import with_progress as with_progress
 
 __all__ = ["LabelAudit", "audit_labels"]
+__shared__ = ["OnCluster", "dask_client", "page", "patch_text", "report_page", "run_audit", "svg", "with_progress"]
 
-_MOVED = ("Spoilt", "StressResult", "stress_test")
+_MOVED = {"Spoilt": "Corrupted", "StressResult": "StressResult", "stress_test": "stress_test"}
 
 
 def __getattr__(name: str) -> Any:
     if name in _MOVED:
-        warnings.warn(f"noisewise.audit.{name} is now noisewise.stress.{name}", DeprecationWarning, stacklevel=2)
-        return getattr(import_module("noisewise.stress"), name)
+        now = _MOVED[name]
+        warnings.warn(f"noisewise.audit.{name} is now noisewise.stress.{now}", DeprecationWarning, stacklevel=2)
+        return getattr(import_module("noisewise.stress"), now)
     raise AttributeError(f"module 'noisewise.audit' has no attribute {name!r}")

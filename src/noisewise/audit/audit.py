@@ -1,4 +1,4 @@
-"""Which labels are wrong: the audit."""
+"""`audit_labels`: rows whose labels are probably wrong."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from noisewise.audit.posterior import judge_rows
 from noisewise.audit.result import LabelAudit
 from noisewise.audit.streaming import Runner, StreamedRows, n_rows_of
 from noisewise.audit.summaries import alike_classes, small_classes
-from noisewise.datasets import TableEncoder
 from noisewise.labels import RobustRidgeClassifier
 from noisewise.noise import FlipMatrix
+from noisewise.tables import TableEncoder
 
 
 def audit_labels(
@@ -31,30 +31,37 @@ def audit_labels(
 ) -> LabelAudit:
     """Find the rows whose labels are probably wrong.
 
-    Every row is judged by a model that has not seen its label; what the model says is corrected for the noise
-    in the labels it learnt from.
+    Every row is scored by a model that was fitted without its label (leave-one-out, or out of fold). The scores are
+    calibrated and corrected for the noise in the labels the model was fitted to, which gives the posterior of the
+    true label, P(true = k | x, observed = j) proportional to P(true = k | x) T[k, j], with T the noise transition
+    matrix. Confident learning [1]_ thresholds the out-of-fold scores instead.
 
     Parameters
     ----------
     X : array, SciPy sparse, pandas or polars frame of shape (n, d)
-        Mixed frames are welcome: categories, dates and text are encoded, gaps filled; the result says how.
-        A lazy polars frame (`polars.scan_parquet`) is never held as a whole; the answer is the same.
+        Mixed frames too: categories, dates and text are encoded, missing values filled in; `notes` says how.
+        A lazy polars frame (`polars.scan_parquet`) is read in partitions, never as a whole; the result is the same.
     y : array of shape (n,)
         Observed labels, of any kind; strings, numbers, ...
     model : scikit-learn classifier, optional
-        Gives out-of-fold probabilities. By default a robust model that needs no folds.
+        Gives out-of-fold probabilities. By default `RobustRidgeClassifier`, which scores rows leave-one-out.
     noise : FlipMatrix, optional
-        The flip matrix, if known (classes in sorted order). By default it is estimated.
+        The noise transition matrix T, if known (classes in sorted order). By default it is estimated.
     annotators : array of shape (n,), optional
-        Who gave each label; the result then tells people apart (`by_annotator`).
+        Who gave each label; `by_annotator` then gives error rates by annotator.
     random_state : int, RandomState, Generator or None
-        Of the robust model, which draws landmarks; None gives the same draw every time.
+        For the landmarks of the default model; None gives the same landmarks every time.
     client : dask.distributed.Client, optional
-        Its workers read and score a lazy frame, partition by partition; they must see its file.
+        Its workers read and score a lazy frame, partition by partition; they need access to its file.
 
     Returns
     -------
     LabelAudit
+
+    References
+    ----------
+    .. [1] Northcutt, C., Jiang, L., Chuang, I. (2021). Confident learning: estimating uncertainty in dataset labels.
+       Journal of Artificial Intelligence Research 70.
 
     Examples
     --------
@@ -73,7 +80,7 @@ def audit_labels(
 def run_audit(
     X: Any, y: Any, model: Any, noise: FlipMatrix | None, annotators: Any, random_state: RandomState, run: Runner
 ) -> LabelAudit:
-    """The audit, its partitions mapped over by `run` where X is a lazy frame."""
+    """The audit; where X is a lazy frame, `run` maps over its partitions."""
     classes, observed = encode_labels(y)
     check_binary_or_more(classes)
     if len(classes) > max(2, len(observed) / 3):
@@ -81,10 +88,10 @@ def run_audit(
             f"y has {len(classes)} distinct labels in {len(observed)} rows; classes with three rows or more on average "
             "can be audited"
         )
-    people = None if annotators is None else np.asarray(annotators)
-    if people is not None and people.shape != observed.shape:
+    names = None if annotators is None else np.asarray(annotators)
+    if names is not None and names.shape != observed.shape:
         raise ValueError(
-            f"annotators has shape {people.shape}; one name for each of the {len(observed)} labels is needed"
+            f"annotators has shape {names.shape}; one name for each of the {len(observed)} labels is needed"
         )
     robust = model is None or isinstance(model, RobustRidgeClassifier)
     encoder, rows = _encoded(X, robust, run)
@@ -100,12 +107,12 @@ def run_audit(
         *judged.notes,
     )
     return LabelAudit(
-        X, classes, observed, judged.posterior, judged.noise, judged.noise_spread, judged.expected_errors, notes, people
+        X, classes, observed, judged.posterior, judged.noise, judged.noise_spread, judged.expected_errors, notes, names
     )
 
 
 def _encoded(X: Any, robust: bool, run: Runner) -> tuple[TableEncoder, Any]:
-    """Rows as numbers: all of them, or those of a lazy frame as they are needed."""
+    """The encoded rows: an array, or `StreamedRows` for a lazy frame."""
     _check_names(X)
     frame = nw.from_native(X, pass_through=True)
     if not isinstance(frame, nw.LazyFrame):
@@ -127,14 +134,16 @@ def _encoded(X: Any, robust: bool, run: Runner) -> tuple[TableEncoder, Any]:
 
 
 def _pairing(X: Any, y: Any) -> tuple[str, ...]:
-    """A plain word about pandas rows and labels whose indices say that they belong together in another order."""
+    """A note on a pandas X and y whose indices are the same in another order."""
     rows: Any = getattr(X, "index", None)
     labels: Any = getattr(y, "index", None)
     if not (hasattr(rows, "equals") and hasattr(labels, "equals")):  # a list has an index of another kind
         return ()
     if rows.equals(labels) or len(rows.symmetric_difference(labels)):
         return ()
-    return ("X and y have the same index in another order: rows go by their place; y.loc[X.index] puts them in order",)
+    return (
+        "X and y have the same index in another order: they are matched by position; y.loc[X.index] puts them in order",
+    )
 
 
 def _check_names(X: Any) -> None:

@@ -1,4 +1,4 @@
-"""A Dask cluster as something that maps: one given by its address, or one started here and stopped again."""
+"""A Dask cluster as a replacement for `map`: one at a given address, or a local one."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def dask_client(scheduler: str | None = None, n_workers: int | None = None) -> I
         client = distributed.Client(scheduler, timeout="10s")
     except (OSError, ValueError) as error:
         raise ValueError(
-            f"no Dask scheduler answers at {scheduler!r} ({error}); start one, or leave the address out"
+            f"no Dask scheduler responds at {scheduler!r} ({error}); start one, or leave the address out"
         ) from None
     with client:
         yield client
 
 
 class OnCluster:
-    """Like `map`, by the workers of a Dask client: results come in order, each as soon as it can."""
+    """Like `map`, on the workers of a Dask client: results are yielded in order, as they arrive."""
 
     def __init__(self, client: Any) -> None:
         self._client = client

@@ -1,4 +1,4 @@
-"""Doubtful rows written out for people to review."""
+"""Rows with probable label errors, exported for review: CSV, JSON, Label Studio."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from noisewise._files import write_whole
 from noisewise._typing import Codes
-from noisewise.audit.report.shown_features import features_of
+from noisewise.audit.report.features import features_of
 from noisewise.audit.summaries import columns_of_rows
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def patch_text(audit: LabelAudit, rows: Codes, as_json: bool = False) -> str:
-    """The rows with an empty column in which a person writes the right label, as CSV or JSON."""
+    """The rows as CSV or JSON, with an empty column `decision` for the reviewer's label."""
     columns = columns_of_rows(audit, rows) | {"suggested_probability": audit.suggested_probability[rows]}
     entries = [dict(zip(columns, values, strict=True)) | {"decision": ""} for values in _plain_rows(columns)]
     if as_json:
@@ -35,10 +35,10 @@ def write_label_studio(audit: LabelAudit, path: Any, rows: Codes) -> None:
     """Tasks with the row's features as data and the suggested label as a prediction to accept or change."""
     features = features_of(audit.X, rows)
     tasks = []
-    for place, row in enumerate(rows.tolist()):
+    for i, row in enumerate(rows.tolist()):
         suggested, probability = str(audit.suggested[row]), float(audit.suggested_probability[row])
         choice = {"from_name": "label", "to_name": "row", "type": "choices", "value": {"choices": [suggested]}}
-        data = {name: values[place] for name, values in features.items()}
+        data = {name: values[i] for name, values in features.items()}
         data |= {"row": row, "observed": str(audit.classes[audit.observed[row]])}
         prediction = {"model_version": "noisewise", "score": probability, "result": [choice]}
         tasks.append({"data": data, "predictions": [prediction]})

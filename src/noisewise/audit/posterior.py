@@ -1,4 +1,4 @@
-"""Judging every row by a model that has not seen its label."""
+"""Posterior of the true label of every row, from leave-one-out or out-of-fold scores."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from noisewise.noise.calibration.noise_models import Calibration
 from noisewise.noise.calibration.read_noise import read_noise
 from noisewise.noise.estimate import Estimate
 
-MOST_ASIDE = 0.05  # of the rows; where more are in small classes, they are what the table is about
+MOST_EXCLUDED = 0.05  # of the rows; a table with more rows in small classes is about small classes
 
 
 @dataclass(frozen=True)
 class Judged:
-    """Posterior of the true label given the row and its observed label, the noise, and how many labels are wrong."""
+    """Posterior of the true label given the row and its observed label, the noise, and the number of label errors."""
 
     posterior: NDArray[np.floating[Any]]
     noise: FlipMatrix
@@ -35,74 +35,78 @@ class Judged:
 def judge_rows(
     rows: Any, observed: Codes, n_classes: int, model: Any = None, noise: FlipMatrix | None = None
 ) -> Judged:
-    """Judge each row without its own label: by the robust ridge, or out of fold by any classifier.
+    """Posteriors of the true labels: leave-one-out by the robust ridge, or out of fold by any classifier.
 
-    A few rows of classes too small to judge take no part: one such row can hide the noise in all others.
+    A few rows of classes too small to judge are excluded from the fit: one such row can hide the noise in all others.
     """
     if model is None:
         model = RobustRidgeClassifier(noise=noise)
     small = is_small(observed, n_classes)
-    aside = small[observed]
+    excluded = small[observed]
     given = noise if noise is not None else getattr(model, "noise", None)
-    if given is None and 0 < aside.mean() <= MOST_ASIDE and np.sum(~small) >= 2:
+    if given is None and 0 < excluded.mean() <= MOST_EXCLUDED and np.sum(~small) >= 2:
         large = np.flatnonzero(~small)
-        codes = np.searchsorted(large, np.where(aside, large[0], observed))  # those aside count nothing
-        return _with_small(_judge(rows, codes, len(large), model, None, ~aside), observed, large, n_classes)
-    return _judge(rows, observed, n_classes, model, noise, np.ones(len(observed), dtype=bool))
+        codes = np.searchsorted(large, np.where(excluded, large[0], observed))  # the excluded have weight 0
+        return _with_small(_judge_included(rows, codes, len(large), model, None, ~excluded), observed, large, n_classes)
+    return _judge_included(rows, observed, n_classes, model, noise, np.ones(len(observed), dtype=bool))
 
 
-def _judge(
-    rows: Any, codes: Codes, n_classes: int, model: Any, noise: FlipMatrix | None, counted: NDArray[np.bool_]
+def _judge_included(
+    rows: Any, codes: Codes, n_classes: int, model: Any, noise: FlipMatrix | None, included: NDArray[np.bool_]
 ) -> Judged:
-    """Judge the rows that are counted; of the others, the posterior is what their features alone say."""
+    """Fit to the rows of the mask `included`; the others get their clean posterior, P(true | x)."""
     if isinstance(model, RobustRidgeClassifier):
-        fitted = clone(model).fit(rows, codes, sample_weight=None if counted.all() else counted.astype(np.float64))
-        posterior, calibration, scores = fitted.true_label_posterior_, fitted.calibration_, fitted.scores_[~counted]
+        fitted = clone(model).fit(rows, codes, sample_weight=None if included.all() else included.astype(np.float64))
+        posterior, calibration, scores = fitted.true_label_posterior_, fitted.calibration_, fitted.scores_[~included]
         expected = Estimate(fitted.n_wrong_, *fitted.n_wrong_interval_)
     else:
-        known = rows if counted.all() else rows[counted]
-        reading = read_noise(out_of_fold(model, known, codes[counted], n_classes), codes[counted], noise)
+        known = rows if included.all() else rows[included]
+        reading = read_noise(out_of_fold(model, known, codes[included], n_classes), codes[included], noise)
         posterior = np.empty((len(codes), n_classes), dtype=reading.posterior.dtype)
-        posterior[counted], calibration = reading.posterior, reading.calibration
+        posterior[included], calibration = reading.posterior, reading.calibration
         scores = np.empty((0, n_classes))
-        if not counted.all():
-            scores = clone(model).fit(known, codes[counted]).predict_proba(rows[~counted])
+        if not included.all():
+            scores = clone(model).fit(known, codes[included]).predict_proba(rows[~included])
         expected = Estimate(reading.n_wrong, *reading.interval)
     if len(scores):
-        posterior[~counted] = calibration.clean_posterior(scores)
-    spread = flip_spread(calibration, posterior[counted], noise)
-    return Judged(posterior, calibration.noise, spread, expected, left_open(calibration))
+        posterior[~included] = calibration.clean_posterior(scores)
+    std = flip_rate_std(calibration, posterior[included], noise)
+    return Judged(posterior, calibration.noise, std, expected, identifiability_note(calibration))
 
 
 def _with_small(judged: Judged, observed: Codes, large: Codes, n_classes: int) -> Judged:
-    """The judgement with the small classes put back: their labels are taken to be wrong as often as the others."""
+    """The result with the small classes put back, their labels assumed to be wrong at the overall error rate."""
     n = len(observed)
-    aside = ~np.isin(observed, large)
-    share = float(judged.expected_errors) / (n - aside.sum())
+    excluded = ~np.isin(observed, large)
+    error_rate = float(judged.expected_errors) / (n - excluded.sum())
     posterior = np.zeros((n, n_classes), dtype=judged.posterior.dtype)
-    posterior[:, large] = np.where(aside[:, None], share, 1.0) * judged.posterior
-    posterior[aside, observed[aside]] = 1 - share
-    matrix, spread = np.eye(n_classes), np.zeros((n_classes, n_classes))
-    matrix[np.ix_(large, large)], spread[np.ix_(large, large)] = judged.noise.matrix, judged.noise_spread
+    posterior[:, large] = np.where(excluded[:, None], error_rate, 1.0) * judged.posterior
+    posterior[excluded, observed[excluded]] = 1 - error_rate
+    matrix, std = np.eye(n_classes), np.zeros((n_classes, n_classes))
+    matrix[np.ix_(large, large)], std[np.ix_(large, large)] = judged.noise.matrix, judged.noise_spread
     low, high = judged.expected_errors.interval
-    scale = n / (n - aside.sum())
+    scale = n / (n - excluded.sum())
     expected = Estimate(scale * float(judged.expected_errors), scale * low, scale * high)
-    told = f"{aside.sum()} rows of such classes are taken to be wrong as often as the others"
-    return Judged(posterior, FlipMatrix(matrix), spread, expected, (told, *judged.notes))
+    note = f"{excluded.sum()} rows of such classes are assumed to be wrong at the error rate of the others"
+    return Judged(posterior, FlipMatrix(matrix), std, expected, (note, *judged.notes))
 
 
-def left_open(calibration: Calibration) -> tuple[str, ...]:
-    """A plain word about what no method can tell from two classes alone."""
+def identifiability_note(calibration: Calibration) -> tuple[str, ...]:
+    """A note on two classes, where symmetric noise and class overlap can't be told apart (not identifiable)."""
     if calibration.proven or calibration.noise.n_classes > 2:
         return ()
     return (
-        "with two classes, labels flipped as often both ways look like classes that overlap: "
-        "how many are wrong is known no better than the interval says",
+        "with two classes, symmetric noise can't be told from classes that overlap: "
+        "how many labels are wrong is known no better than the interval says",
     )
 
 
-def flip_spread(calibration: Calibration, posterior: NDArray[Any], given: FlipMatrix | None) -> Floats:
-    """Standard deviation of each flip rate: between the accounts of the noise, and within each by chance."""
+def flip_rate_std(calibration: Calibration, posterior: NDArray[Any], given: FlipMatrix | None) -> Floats:
+    """Standard deviation of each flip rate.
+
+    Its variance is that between the candidate noise models of the average, plus the sampling variance
+    T (1 - T) / (n + 1) of a rate estimated from n rows of a true class.
+    """
     mean = calibration.noise.matrix
     if given is not None:
         return np.zeros_like(mean)
@@ -111,7 +115,7 @@ def flip_spread(calibration: Calibration, posterior: NDArray[Any], given: FlipMa
 
 
 def out_of_fold(model: Any, rows: Any, observed: Codes, n_classes: int, folds: int = 5) -> Floats:
-    """Probabilities of the observed label from models that were fitted without the row."""
+    """Out-of-fold probabilities: stratified cross-validation."""
     if not hasattr(model, "predict_proba"):
         raise ValueError(f"{type(model).__name__} has no predict_proba; the audit needs probabilities")
     smallest = int(np.bincount(observed, minlength=n_classes).min())

@@ -1,4 +1,4 @@
-"""What an audit found."""
+"""`LabelAudit`: the result of an audit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from noisewise._frames import frame_like
 from noisewise._typing import Codes, Floats
 from noisewise._validation import find_labels
 from noisewise.audit.export import patch_text, write_label_studio
-from noisewise.audit.summaries import columns_by_annotator, columns_by_class, columns_of_rows
+from noisewise.audit.summaries import NORMAL_95, columns_by_annotator, columns_by_class, columns_of_rows
 from noisewise.noise import FlipMatrix
 from noisewise.noise.calibration.read_noise import likely_wrong
 from noisewise.noise.estimate import Estimate
@@ -24,17 +24,17 @@ from noisewise.noise.estimate import Estimate
 
 @dataclass(frozen=True, eq=False)
 class LabelAudit:
-    """What an audit found: for each row, how probable it is that its label is right, and what else it may be.
+    """Result of a label audit: the posterior of every row's true label, and the noise in the labels.
 
     Attributes
     ----------
     classes : array of shape (n_classes,)
     observed : array of shape (n,)
-        Observed labels, as places in `classes`.
+        Observed labels, as indices into `classes`.
     posterior : array of shape (n, n_classes)
-        P(true label | row, observed label).
+        P(true label | row, observed label) [EM responsibilities].
     noise : FlipMatrix
-        How labels were changed, given or estimated.
+        Noise transition matrix T, given or estimated.
     noise_spread : array of shape (n_classes, n_classes)
         Standard deviation of each flip rate; zero for a given noise.
     expected_errors : Estimate
@@ -72,21 +72,21 @@ class LabelAudit:
 
     @cached_property
     def order(self) -> Codes:
-        """Rows from the most to the least doubtful."""
+        """Rows by ascending probability that their label is right."""
         return np.argsort(self.probability, kind="stable")
 
     @cached_property
     def picked(self) -> Codes:
-        """Rows worth a look, worst first: as many as promise the best balance of precision and recall.
+        """Rows worth a look, worst first: the number of rows with the highest expected F1 score.
 
-        Empty where the interval of the number of wrong labels reaches down to zero: noise is not proven then.
+        Empty where the confidence interval of the number of wrong labels includes zero: noise is not proven then.
         """
         if self.expected_errors.low <= 0:
             return self.order[:0]
         return likely_wrong(1 - self.probability)
 
     def rows(self, precision: float = 0.8) -> Codes:
-        """The most rows, worst first, of which a share of at least `precision` is expected to be wrong."""
+        """The most rows, worst first, of which a fraction of at least `precision` is expected to be wrong."""
         if not 0 < precision <= 1:
             raise ValueError(f"precision is {precision}; it must lie above 0 and at most at 1")
         expected = np.cumsum(1 - self.probability[self.order]) / np.arange(1, len(self.order) + 1)
@@ -94,12 +94,12 @@ class LabelAudit:
 
     @property
     def noise_interval(self) -> tuple[Floats, Floats]:
-        """Lower and upper ends of a 90 % interval for each flip rate."""
-        reach = 1.645 * self.noise_spread
-        return np.clip(self.noise.matrix - reach, 0, 1), np.clip(self.noise.matrix + reach, 0, 1)
+        """Lower and upper bounds of the 90 % credible interval of each flip rate."""
+        half_width = NORMAL_95 * self.noise_spread
+        return np.clip(self.noise.matrix - half_width, 0, 1), np.clip(self.noise.matrix + half_width, 0, 1)
 
     def apply(self, rows: Any = None) -> NDArray[Any]:
-        """The labels with the suggestions put in, for `rows` (by default those worth a look)."""
+        """The labels, replaced by the suggestions in `rows` (by default those worth a look)."""
         chosen = self.picked if rows is None else np.asarray(rows)
         labels = self.classes[self.observed]
         labels[chosen] = self.suggested[chosen]
@@ -113,41 +113,42 @@ class LabelAudit:
         return self._frame(columns_of_rows(self, self.order), backend)
 
     def by_class(self, backend: str | None = None) -> Any:
-        """For each label: rows that carry it, expected wrong ones with their share, and what they most often are."""
+        """By label: rows that carry it, expected wrong ones, their fraction and their most frequent true label."""
         return self._frame(columns_by_class(self), backend)
 
     def by_annotator(self, backend: str | None = None) -> Any:
-        """For each annotator, the worst first: labels given, expected wrong ones, their share and its 90 % interval."""
+        """For each annotator, worst first: labels given, expected wrong ones, their fraction and its 90 % interval."""
         if self.annotators is None:
-            raise ValueError("nobody knows who gave the labels; pass annotators= to audit_labels")
+            raise ValueError("the annotators are not known; pass annotators= to audit_labels")
         return self._frame(columns_by_annotator(self), backend)
 
     def _frame(self, columns: dict[str, Any], backend: str | None) -> Any:
         return frame_like(columns, nw.from_native(self.X, pass_through=True), backend)
 
     def patch(self, path: Any, rows: Any = None) -> None:
-        """Write the doubtful rows for review: CSV, or JSON if the path ends so, with an empty column to decide in."""
+        """Write the rows worth a look for review, with an empty column `decision`: CSV, or JSON if the path ends so."""
         chosen = self.picked if rows is None else np.asarray(rows)
         write_whole(patch_text(self, chosen, as_json=Path(path).suffix.lower() == ".json"), path)
 
     def to_label_studio(self, path: Any, rows: Any = None) -> None:
-        """Write the doubtful rows as Label Studio tasks, the suggestion as a prediction."""
+        """Write the rows worth a look as Label Studio tasks, the suggestions as predictions."""
         write_label_studio(self, path, self.picked if rows is None else np.asarray(rows))
 
     def to_html(self, path: Any, title: str = "Label audit", truth: Any = None, precision: float | None = None) -> None:
         """Write a report: one file that opens in any browser, without a network.
 
-        `truth` (true labels, where they are known, as in a demonstration) adds how many wrong rows were found;
-        `precision` cuts the rows worth a look as `rows(precision)` does.
+        `truth` (true labels, where they are known, as in a demonstration) adds precision and recall;
+        `precision` selects the rows worth a look by `rows(precision)`.
         """
-        from noisewise.audit.report.report import report_page
+        from noisewise.audit.report import report_page
 
         write_whole(report_page(self, title, truth, precision), path)
 
     def found(self, truth: Any, rows: Any = None) -> dict[str, int]:
         """Against known true labels: how many labels are wrong, and how many of these rows the audit found.
 
-        "found" are among as many most doubtful rows, "right" among `rows` (by default those worth a look).
+        With n wrong labels, "found" are among the n least probable labels, "right" among `rows` (by default those worth
+        a look).
         """
         wrong = find_labels(truth, self.classes) != self.observed
         n_wrong = int(wrong.sum())

@@ -1,6 +1,6 @@
-"""Rows that stay in their file: encoded partition by partition, here or on the workers of a cluster.
+"""Out-of-core rows: read and encoded partition by partition, here or on the workers of a cluster.
 
-To the ridge fit they are rows like any others, in the same blocks, so that it gives the same answer.
+The ridge fit goes over them in the same blocks as over rows in memory, so that results are bit-equal.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisewise._numerics.blocks import BLOCK, blocks
-from noisewise.datasets import TableEncoder
+from noisewise.tables import TableEncoder
 
 PARTITION = 32 * BLOCK  # rows; a whole number of blocks, so that blocks are those of rows in memory
 
-PASSES = 4  # means, deviations, the rows to fit to, scores
+PASSES = 4  # over the rows: means, standard deviations, the rows to fit to, scores
 
 Runner = Callable[..., Iterable[Any]]  # like map: function, then one iterable for each argument
 
 
 class StreamedRows:
-    """The encoded rows of a lazy frame; what is asked of them is done to one partition at a time.
+    """The encoded rows of a lazy frame, of which one partition at a time is in memory.
 
     Parameters
     ----------
@@ -50,10 +50,10 @@ class StreamedRows:
         for results in self._run(partial(_work, self._read, function), self._partitions, parts):
             yield from results
 
-    def __getitem__(self, places: NDArray[np.intp]) -> Any:
-        """The rows at these places, in their order."""
-        order = np.argsort(places, kind="stable")
-        ordered = places[order]
+    def __getitem__(self, indices: NDArray[np.intp]) -> Any:
+        """The rows of these indices, in their order."""
+        order = np.argsort(indices, kind="stable")
+        ordered = indices[order]
         cuts = np.searchsorted(ordered, [where.start for where in self._partitions[1:]])
         wanted = zip(self._partitions, np.split(ordered, cuts), strict=True)
         pairs = [(where, inside - where.start) for where, inside in wanted if len(inside)]
@@ -61,8 +61,8 @@ class StreamedRows:
         return _stacked(found)[np.argsort(order, kind="stable")]
 
 
-def counted(run: Runner, frame: Any, tell: Callable[[int, int], None]) -> Runner:
-    """The same runner, which tells how much of an audit of the lazy frame is done."""
+def with_progress(run: Runner, frame: Any, report: Callable[[int, int], None]) -> Runner:
+    """The same runner, which reports the progress of an audit of the lazy frame."""
     if not isinstance(nw.from_native(frame, pass_through=True), nw.LazyFrame):
         return run
     n_columns = len(frame.collect_schema())
@@ -73,7 +73,7 @@ def counted(run: Runner, frame: Any, tell: Callable[[int, int], None]) -> Runner
         nonlocal done
         for result in run(function, *arguments):
             done += 1
-            tell(done, max(done, total))
+            report(done, max(done, total))
             yield result
 
     return counting
@@ -95,8 +95,8 @@ def _work(
     return [function(rows[part], *(array[part] for array in arrays)) for part in blocks(rows.shape[0])]
 
 
-def _take(read: Callable[[slice], Any], where: slice, places: NDArray[np.intp]) -> Any:
-    return read(where)[places]
+def _take(read: Callable[[slice], Any], where: slice, indices: NDArray[np.intp]) -> Any:
+    return read(where)[indices]
 
 
 def _stacked(parts: list[Any]) -> Any:

@@ -1,4 +1,4 @@
-"""The audit told by row, by class and by annotator."""
+"""Tables of an audit: by row, by class and by annotator."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from noisewise._typing import Codes
 if TYPE_CHECKING:
     from noisewise.audit.result import LabelAudit
 
-SMALL_CLASS = 5
-NINETY_PERCENT = 1.645
+SMALL_CLASS = 5  # rows; the flip rates of fewer can't be estimated
+NORMAL_95 = 1.645  # quantile of the standard normal distribution, for two-sided 90 % intervals
+PRIOR_WRONG, PRIOR_LABELS = 1, 10  # beta prior of an annotator's error rate: one wrong label of ten
 
 
 def columns_of_rows(audit: LabelAudit, rows: Codes) -> dict[str, NDArray[Any]]:
@@ -27,7 +28,7 @@ def columns_of_rows(audit: LabelAudit, rows: Codes) -> dict[str, NDArray[Any]]:
 
 
 def columns_by_class(audit: LabelAudit) -> dict[str, NDArray[Any]]:
-    """One entry a class: how many rows carry it, how many of them are wrong, and what these most often are."""
+    """By class: rows that carry the label, expected wrong ones, their fraction, their most frequent true label."""
     k = len(audit.classes)
     carriers = np.bincount(audit.observed, minlength=k)
     truth = np.zeros((k, k))
@@ -44,23 +45,24 @@ def columns_by_class(audit: LabelAudit) -> dict[str, NDArray[Any]]:
 
 
 def columns_by_annotator(audit: LabelAudit) -> dict[str, NDArray[Any]]:
-    """One entry an annotator, the worst first; a few labels say little, which the interval shows."""
-    people, of_row = np.unique(np.asarray(audit.annotators), return_inverse=True)
+    """By annotator, worst first: expected error rate and its 90 % credible interval."""
+    names, of_row = np.unique(np.asarray(audit.annotators), return_inverse=True)
     wrong = 1 - audit.probability
     labels = np.bincount(of_row)
     expected = np.bincount(of_row, wrong)
-    share = expected / labels
-    # a beta posterior under one doubtful and nine good labels of a stranger, widened by what the rows leave open
-    mean = (expected + 1) / (labels + 10)
-    spread = np.sqrt(mean * (1 - mean) / (labels + 11) + np.bincount(of_row, wrong * (1 - wrong)) / labels**2)
+    # mean and variance of the beta posterior, plus the variance of the expected number of wrong labels
+    mean = (expected + PRIOR_WRONG) / (labels + PRIOR_LABELS)
+    std = np.sqrt(
+        mean * (1 - mean) / (labels + PRIOR_LABELS + 1) + np.bincount(of_row, wrong * (1 - wrong)) / labels**2
+    )
     order = np.argsort(-mean, kind="stable")
     columns = {
-        "annotator": people,
+        "annotator": names,
         "labels": labels,
         "expected_wrong": expected,
-        "share": share,
-        "low": np.clip(mean - NINETY_PERCENT * spread, 0, 1),
-        "high": np.clip(mean + NINETY_PERCENT * spread, 0, 1),
+        "share": expected / labels,
+        "low": np.clip(mean - NORMAL_95 * std, 0, 1),
+        "high": np.clip(mean + NORMAL_95 * std, 0, 1),
     }
     return {name: values[order] for name, values in columns.items()}
 
@@ -71,7 +73,7 @@ def is_small(observed: Codes, n_classes: int) -> NDArray[np.bool_]:
 
 
 def small_classes(classes: NDArray[Any], observed: Codes) -> tuple[str, ...]:
-    """A plain word about classes with too few rows to judge."""
+    """A note on classes with too few rows to judge."""
     counts = np.bincount(observed, minlength=len(classes))
     small = [f"{classes[k]!s} ({counts[k]})" for k in np.flatnonzero(is_small(observed, len(classes)))]
     if not small:
@@ -80,7 +82,7 @@ def small_classes(classes: NDArray[Any], observed: Codes) -> tuple[str, ...]:
 
 
 def alike_classes(classes: NDArray[Any]) -> tuple[str, ...]:
-    """A plain word about classes whose names differ in case or spaces only.
+    """A note on classes whose names differ in case or spaces only.
 
     >>> alike_classes(np.array(["bug", "Bug ", "feature"]))
     ("labels 'bug' and 'Bug ' differ in case or spaces only: one class, perhaps?",)

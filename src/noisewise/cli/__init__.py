@@ -1,4 +1,4 @@
-"""The command line: data on stdout, talk on stderr, exit code 2 and one clear sentence for bad input."""
+"""The command line: data on stdout, messages on stderr, exit code 2 and one clear sentence for bad input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`noisewise audit`: which rows of a table have wrong labels."""
+"""`noisewise audit`: rows of a table whose labels are probably wrong."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from noisewise.cli.talk import Progress, say, working
 
 if TYPE_CHECKING:
     from noisewise.audit import LabelAudit
-    from noisewise.tables.labelled import LabelledTable
+    from noisewise.tables import LabelledTable
 
 FILES = "audit.csv, patch.csv and audit.html"
 
@@ -41,19 +41,19 @@ def audit(
         typer.Option(
             "--model",
             "-m",
-            help="Judge by another classifier, out of fold: one of `fit -e`, of scikit-learn, or svc, knn, forest ...",
+            help="Score rows out of fold by another classifier: of `fit -e`, of scikit-learn, or svc, knn, forest ...",
             autocompletion=completion.estimators,
         ),
     ] = None,
     precision: Annotated[
         float | None,
-        typer.Option("--precision", "-p", help="Pick as many rows as keep this share of wrong ones among them."),
+        typer.Option("--precision", "-p", help="Pick the most rows of which this fraction is expected to be wrong."),
     ] = None,
     annotator: Annotated[
         str | None,
         typer.Option("--annotator", "-a", help="Column that says who labelled.", autocompletion=completion.columns),
     ] = None,
-    seed: Annotated[int | None, typer.Option("--seed", help="Seed of what is drawn by chance.")] = None,
+    seed: Annotated[int | None, typer.Option("--seed", help="Random seed.")] = None,
     out: Annotated[Path, typer.Option("--out", "-o", help=f"Folder for {FILES}.")] = Path(),
     as_json: Annotated[bool, typer.Option("--json", help="Print numbers, picked rows and files as JSON.")] = False,
     engine: Annotated[Engine, typer.Option("--engine", help="dask reads Parquet on a cluster.")] = Engine.local,
@@ -67,7 +67,7 @@ def audit(
     """Find the rows of a table whose labels are probably wrong.
 
     Prints the worst rows. Writes all rows, worst first, to audit.csv, those worth a look to patch.csv (with an empty
-    column to decide in) and a report to audit.html. Parquet is never held as a whole.
+    column for the decision) and a report to audit.html. Parquet files may be larger than memory.
     """
     from noisewise._files import check_folder, write_all
     from noisewise.cli.estimators import estimator_named
@@ -98,8 +98,7 @@ def audit(
 def _table(
     data: str | None, label: str | None, annotator: str | None, engine: Engine, in_memory: bool
 ) -> tuple[LabelledTable, Any]:
-    from noisewise.tables.labelled import LabelledTable, read_labelled
-    from noisewise.tables.read import is_parquet
+    from noisewise.tables import LabelledTable, is_parquet, read_labelled
 
     if engine is Engine.dask and (data is None or in_memory or not is_parquet(data)):
         raise ValueError("--engine dask audits a Parquet file, or a folder of them, with the default model")
@@ -108,23 +107,27 @@ def _table(
     if annotator is not None:
         raise ValueError("--annotator names a column of a data file; the demonstration has none")
     X, y, truth = _demonstration()
-    say("scikit-learn's 1,797 handwritten digits, 20 % of the labels changed by chance")
+    say("scikit-learn's 1,797 handwritten digits, 20 % of the labels changed at random")
     return LabelledTable(X, y), truth
 
 
 def _run(
     table: LabelledTable, model: Any, seed: int | None, engine: Engine, scheduler: str | None, progress: Progress
 ) -> LabelAudit:
-    from noisewise.audit.audit import run_audit
-    from noisewise.audit.cluster import OnCluster, dask_client
-    from noisewise.audit.streaming import counted
+    from noisewise.audit import OnCluster, dask_client, run_audit, with_progress
 
     with ExitStack() as stack:
         run: Any = map
         if engine is Engine.dask:
             run = OnCluster(stack.enter_context(dask_client(scheduler)))
         return run_audit(
-            table.features, table.labels, model, None, table.annotators, seed, counted(run, table.features, progress)
+            table.features,
+            table.labels,
+            model,
+            None,
+            table.annotators,
+            seed,
+            with_progress(run, table.features, progress),
         )
 
 
@@ -142,8 +145,7 @@ def _demonstration() -> tuple[Any, Any, Any]:
 
 
 def _texts(result: LabelAudit, out: Path, title: str, truth: Any, precision: float | None) -> dict[Path, str]:
-    from noisewise.audit.export import patch_text
-    from noisewise.audit.report.report import report_page
+    from noisewise.audit import patch_text, report_page
 
     return {
         out / "audit.csv": result.to_frame("polars").write_csv(),
@@ -174,7 +176,7 @@ def _print_worst(result: LabelAudit, truth: Any, precision: float | None) -> Non
         say(f"about {wrong:,.0f} labels look wrong ({wrong.low:,.0f} to {wrong.high:,.0f})")
         say(f"{len(picked):,} rows are worth a look; the worst are")
     else:
-        say(f"label noise is not proven: between 0 and {wrong.high:,.0f} labels may be wrong; the most doubtful are")
+        say(f"label noise is not proven: between 0 and {wrong.high:,.0f} labels may be wrong; the most suspicious are")
     lines = [("row", "observed", "suggested", "P(label is right)")]
     for row in result.order[:10]:
         observed, suggested = result.classes[result.observed[row]], result.suggested[row]

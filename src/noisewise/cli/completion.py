@@ -1,4 +1,4 @@
-"""What the shell offers when Tab is pressed."""
+"""Shell completion."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ def columns(context: typer.Context, incomplete: str) -> list[str]:
     if data is None:
         return []
     try:
-        from noisewise.tables.read import column_names
+        from noisewise.tables import column_names
 
         return [name for name in column_names(data) if name.startswith(incomplete)]
     except (ValueError, ImportError, OSError):
-        return []  # a shell wants no sentence
+        return []  # the shell shows no errors
 
 
 def estimators(incomplete: str) -> list[str]:

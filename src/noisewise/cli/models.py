@@ -27,18 +27,17 @@ def fit(
             autocompletion=completion.estimators,
         ),
     ] = "RobustRidgeClassifier",
-    seed: Annotated[int | None, typer.Option("--seed", help="Seed of what is drawn by chance.")] = None,
+    seed: Annotated[int | None, typer.Option("--seed", help="Random seed.")] = None,
     out: Annotated[Path, typer.Option("--out", "-o", help="Model file to write.")] = Path("model.nw"),
     as_json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")] = False,
 ) -> None:
-    """Fit a classifier through noisy labels and keep it in a model file."""
+    """Fit a noise-robust classifier to noisy labels and save it to a model file."""
     from sklearn.pipeline import make_pipeline
 
     from noisewise._files import check_folder
     from noisewise.cli.estimators import estimator_named
-    from noisewise.datasets import TableEncoder
     from noisewise.persistence import save
-    from noisewise.tables.labelled import read_labelled
+    from noisewise.tables import TableEncoder, read_labelled
 
     if out.is_dir():
         raise ValueError(f"{out} is a folder; name a file for the model, such as {out / 'model.nw'}")
@@ -87,7 +86,7 @@ def predict(
     import numpy as np
 
     from noisewise.persistence import load
-    from noisewise.tables.read import read_table
+    from noisewise.tables import read_table
 
     fitted = load(model)
     frame = read_table(data, say)

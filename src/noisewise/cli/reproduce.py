@@ -24,7 +24,7 @@ def reproduce(
     quick: Annotated[
         bool, typer.Option("--quick/--full", help="Fewer seeds and sets (minutes), or the paper's protocol.")
     ] = True,
-    engine: Annotated[str, typer.Option("--engine", help="Who runs the cells: local, dask or ray.")] = "local",
+    engine: Annotated[str, typer.Option("--engine", help="Where the cells run: local, dask or ray.")] = "local",
     scheduler: Annotated[
         str | None, typer.Option("--scheduler", "--address", help="Address of a running Dask or Ray cluster.")
     ] = None,

@@ -45,7 +45,7 @@ def serve(
 ) -> None:
     """Serve decisions that learn from right/wrong feedback, and lose nothing.
 
-    Every decision and answer is on disk before it is acknowledged. With --role api and --role learner several machines
+    Decisions and feedback are on disk before they are acknowledged. With --role api and --role learner several machines
     share a PostgreSQL store.
     """
     from noisewise.serve import Settings, check_store, new_key_in, read_keys
@@ -61,10 +61,10 @@ def serve(
     if host not in LOCAL and keys is None and not anybody:
         raise ValueError(f"--host {host} can be reached by others: give --keys FILE, or --anybody if that is meant")
     with TemporaryDirectory(prefix="noisewise-") as folder:
-        place = store or (f"sqlite:///{folder}/demo.db" if demo else "sqlite:///noisewise.db")
-        check_store(place)
+        database = store or (f"sqlite:///{folder}/demo.db" if demo else "sqlite:///noisewise.db")
+        check_store(database)
         settings = Settings(
-            place,
+            database,
             role,  # type: ignore[arg-type]
             read_keys(keys) if keys else {},
             limit,
@@ -72,7 +72,7 @@ def serve(
             demo=demo,
         )
         if as_json:
-            typer.echo(json.dumps({"url": f"http://{host}:{port}", "store": place, "role": role}))
+            typer.echo(json.dumps({"url": f"http://{host}:{port}", "store": database, "role": role}))
         _run(settings, host, port, log_level, store is None and demo)
 
 

@@ -1,4 +1,4 @@
-"""`noisewise stress`: which methods stand noise, on one's own data."""
+"""`noisewise stress`: which methods withstand noise, on a table of one's own."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Kind(StrEnum):
-    """What is spoilt."""
+    """What is corrupted."""
 
     labels = "labels"
     features = "features"
@@ -25,7 +25,7 @@ class Kind(StrEnum):
 
 
 class Flips(StrEnum):
-    """How labels go wrong."""
+    """Which label noise."""
 
     symmetric = "symmetric"
     pair = "pair"
@@ -39,32 +39,32 @@ def stress(
     ] = None,
     kind: Annotated[Kind, typer.Option("--kind", "-k", help="What the noise is put into.")] = Kind.labels,
     flips: Annotated[
-        Flips, typer.Option("--flips", help="Labels go to any other class, or always to the next.")
+        Flips, typer.Option("--flips", help="Labels change to any other class, or always to the next.")
     ] = Flips.symmetric,
-    rates: Annotated[str | None, typer.Option("--rates", help="Amounts of noise, such as 0,0.1,0.3.")] = None,
-    seeds: Annotated[int, typer.Option("--seeds", help="Repetitions; they give the intervals.")] = 5,
-    rows: Annotated[int, typer.Option("--rows", help="Draw at most so many rows.")] = 2000,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of what is drawn by chance.")] = 0,
+    rates: Annotated[str | None, typer.Option("--rates", help="Rates of noise, such as 0,0.1,0.3.")] = None,
+    seeds: Annotated[int, typer.Option("--seeds", help="Repetitions, from which the intervals come.")] = 5,
+    rows: Annotated[int, typer.Option("--rows", help="Most rows to use, sampled at random.")] = 2000,
+    seed: Annotated[int, typer.Option("--seed", help="Random seed.")] = 0,
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for stress.html.")] = Path(),
     as_json: Annotated[bool, typer.Option("--json", help="Print the table as JSON.")] = False,
 ) -> None:
-    """Put more and more noise into your own data and see which methods stand it.
+    """Put more and more noise into the training rows and see which methods withstand it.
 
-    Prints accuracies on untouched test rows, with 90 % intervals, and draws them in stress.html.
+    Prints accuracies on clean test rows, with 90 % confidence intervals, and plots them in stress.html.
     """
     from noisewise._files import check_folder
     from noisewise.stress import stress_test
-    from noisewise.tables.labelled import read_labelled
+    from noisewise.tables import read_labelled
 
     check_folder(out, "stress.html")
-    amounts = None if rates is None else _numbers(rates)
+    levels = None if rates is None else _numbers(rates)
     table = read_labelled(data, label, say=say)
     with working(f"stressing {kind.value} of {min(rows, len(table.labels)):,} rows") as progress:
         result = stress_test(
             table.features,
             table.labels,
             kind.value,
-            amounts,
+            levels,
             flips=flips.value,
             n_seeds=seeds,
             max_rows=rows,

@@ -1,4 +1,4 @@
-"""Talk goes to stderr; stdout is for data."""
+"""Messages and progress on stderr; stdout is for data."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ Progress = Callable[[int, int], None]  # steps done, of so many
 
 
 def say(sentence: str) -> None:
-    """Talk to the person, not to the pipe."""
+    """Print a sentence to stderr."""
     typer.echo(sentence, err=True)
 
 
 @contextmanager
 def working(what: str) -> Iterator[Progress]:
-    """Say what is being done and, on a terminal, how far it is; the caller tells the steps."""
+    """Say what is being done and, on a terminal, show a progress bar, which the caller updates."""
     if not sys.stderr.isatty():
         say(f"{what} ...")
         yield lambda done, total: None
@@ -29,7 +29,7 @@ def working(what: str) -> Iterator[Progress]:
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:  # rich minds NO_COLOR
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:  # rich respects NO_COLOR
         task = progress.add_task(what, total=None)
         yield lambda done, total: progress.update(task, completed=done, total=total)
 
@@ -45,7 +45,7 @@ def noting() -> Iterator[None]:
 
 
 def stop_cleanly() -> None:
-    """Let a polite kill unwind like an exit, so that temporary files go away."""
+    """Exit on SIGTERM as on an exception, so that temporary files are removed."""
 
     def leave(number: int, frame: object) -> None:
         sys.exit(128 + number)

@@ -1,4 +1,4 @@
-"""Data to learn from and streams to learn on: the papers' sets by name, their generators, and noisy oracles."""
+"""Data: the papers' data sets by name, synthetic generators, and oracles that give noisy feedback or copies."""
 
 from noisewise.datasets.generators import (
     make_california_like,
@@ -16,7 +16,7 @@ from noisewise.datasets.generators import (
 )
 from noisewise.datasets.registry import CrowdLabels, Dataset, Listing, load, load_crowd, names
 from noisewise.datasets.streams import CopyOracle, Oracle
-from noisewise.tables.encoder import TableEncoder
+from noisewise.tables import TableEncoder
 
 __all__ = [
     "CopyOracle",

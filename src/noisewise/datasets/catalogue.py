@@ -1,4 +1,4 @@
-"""What the papers' data sets are called, how large they are, and where they can come from."""
+"""Catalogue of the papers' data sets: names, sizes and sources."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Entry:
 
     @property
     def aliases(self) -> tuple[str, ...]:
-        """Every name it answers to."""
+        """Every name it can be loaded by."""
         return tuple(dict.fromkeys([self.name, self.file.removesuffix(".npz")]))
 
     @property
@@ -54,7 +54,7 @@ class Entry:
         """Where it can come from, in the order of trying."""
         if self.bundled:
             return (SKLEARN,)
-        generator = (f"{self.generator} (other rows, same law)",) if self.generator else ()
+        generator = (f"{self.generator} (other rows, same distribution)",) if self.generator else ()
         return (self.file, *([f"OpenML {self.openml}"] if self.openml else []), *generator)
 
 

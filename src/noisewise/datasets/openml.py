@@ -1,4 +1,4 @@
-"""Sets from OpenML by pinned number, brought into the papers' form or refused."""
+"""Data sets from OpenML by pinned id, in the form of the papers, or refused."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def _as_in_papers(entry: Entry, bunch: Any) -> tuple[Floats, NDArray[Any]]:
         kept = [column for name, column in zip(bunch.feature_names, X.T, strict=True) if name != "stalk-root"]
         return np.column_stack([column == value for column in kept for value in np.unique(column)]) + 0.0, labels
     for name, categories in bunch.categories.items():
-        place = bunch.feature_names.index(name)
-        X[:, place] = _decode(X[:, place], categories)
+        column = bunch.feature_names.index(name)
+        X[:, column] = _decode(X[:, column], categories)
     complete = ~np.isnan(X).any(axis=1)
     X, labels = X[complete], labels[complete]
     if entry.name in ("raetsch_heart", "raetsch_diabetis"):
@@ -46,21 +46,21 @@ def _as_in_papers(entry: Entry, bunch: Any) -> tuple[Floats, NDArray[Any]]:
     return X, labels
 
 
-def _decode(places: Floats, categories: list[str]) -> Floats:
-    """The numbers that were filed as categories, from their places in the list; gaps stay gaps."""
+def _decode(indices: Floats, categories: list[str]) -> Floats:
+    """Numbers stored as categories, from their indices in the list; NaN stays NaN."""
     values = np.array([*categories, "nan"], dtype=np.float64)
-    return values[np.where(np.isnan(places), len(categories), places).astype(np.intp)]
+    return values[np.where(np.isnan(indices), len(categories), indices).astype(np.intp)]
 
 
 def _match_classes(labels: NDArray[Any], entry: Entry) -> Codes:
     """The code of each label: the class of the catalogue that has as many rows."""
-    found, places, counts = np.unique(labels, return_inverse=True, return_counts=True)
+    found, inverse, counts = np.unique(labels, return_inverse=True, return_counts=True)
     if sorted(counts.tolist()) != sorted(entry.counts):
         raise ValueError(f"OpenML {entry.openml} has classes of {counts.tolist()} rows, not {list(entry.counts)}")
-    in_order = np.array(sorted(range(len(found)), key=lambda place: (counts[place], _natural(found[place]))))
+    in_order = np.array(sorted(range(len(found)), key=lambda k: (counts[k], _natural(found[k]))))
     codes = np.empty(len(found), dtype=np.intp)
     codes[in_order] = np.argsort(entry.counts, kind="stable")
-    return codes[places]
+    return codes[inverse]
 
 
 def _natural(label: Any) -> tuple[float, str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import http.client
 import os
-import tempfile
 import warnings
 import zipfile
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from noisewise._files import replace_files
 from noisewise._typing import Codes
 from noisewise.datasets import openml
 from noisewise.datasets.catalogue import CROWDS, ENTRIES, SKLEARN, Entry, find_entry, nearest
@@ -50,7 +50,7 @@ class Dataset:
 
 @dataclass(frozen=True, eq=False)
 class CrowdLabels:
-    """Labels given by many people: one item, annotator and label an annotation, and the truth of each item."""
+    """Labels by many annotators: item, annotator and label of each annotation, and the true label of each item."""
 
     items: Codes
     annotators: Codes
@@ -78,7 +78,7 @@ def load(name: str, *, dtype: DTypeLike = np.float64) -> Dataset:
     Sets bundled with scikit-learn come from there. Others are looked for in the folder named by the environment
     variable NOISEWISE_DATA, then in the cache (`noisewise` in scikit-learn's data home), then on OpenML by pinned
     number, and kept in the cache. Raetsch's sets have labels -1 and +1, the others 0, 1, ...; where two sets
-    share a name, his have the prefix `raetsch_`.
+    have one name, his have the prefix `raetsch_`.
 
     Parameters
     ----------
@@ -106,6 +106,11 @@ def load_crowd(name: str) -> CrowdLabels:
     The first three have one entry an annotation, `gold` one an item. Known is "rte" (textual entailment; 800 items,
     164 annotators, 8000 annotations; Snow et al. 2008), as crowd_rte.npz in the folder NOISEWISE_DATA names or in the
     cache.
+
+    References
+    ----------
+    .. [1] Snow, R., O'Connor, B., Jurafsky, D., Ng, A. Y. (2008). Cheap and fast - but is it good? Evaluating
+       non-expert annotations for natural language tasks. EMNLP.
     """
     plain = nearest(name, list(CROWDS), "crowd set", f"known are {', '.join(CROWDS)}")
     keys = ("items", "annotators", "labels", "gold")
@@ -180,18 +185,20 @@ def _read(path: Path, keys: tuple[str, ...]) -> list[NDArray[Any]]:
 
 
 def _keep(file: str, X: NDArray[Any], y: NDArray[Any]) -> None:
-    """Store a set in the cache: whole or not at all."""
+    """Store a set in the cache, atomically."""
     try:
         folder = _cache()
         folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder) as private:
-            part = Path(private) / file
-            np.savez_compressed(part, X=X, y=y)
-            os.replace(part, folder / file)
+        replace_files({folder / file: lambda part: _write_npz(part, X, y)})
     except OSError as error:
         warnings.warn(
             f"{file} could not be kept in the cache and will be fetched again ({error})", RuntimeWarning, stacklevel=4
         )
+
+
+def _write_npz(path: str, X: NDArray[Any], y: NDArray[Any]) -> None:
+    with open(path, "wb") as file:  # to a name that does not end in .npz, numpy appends it
+        np.savez_compressed(file, X=X, y=y)
 
 
 def _wide(y: NDArray[Any]) -> NDArray[Any]:
@@ -207,5 +214,5 @@ def _advice(file: str, keys: tuple[str, ...], entry: Entry | None = None) -> str
     if entry is not None and entry.generator:
         options = "binary=True" if entry.generator == "make_waveform" else ""
         call = f"datasets.{entry.generator}({', '.join(filter(None, [str(entry.rows), options]))})"
-        advice += f"; or draw other rows from the same law by {call}"
+        advice += f"; or draw other rows from the same distribution by {call}"
     return advice

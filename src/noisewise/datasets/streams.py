@@ -1,4 +1,4 @@
-"""Targets one at a time, and as many noisy copies of the features as are asked for."""
+"""Oracles: noisy right/wrong feedback for one context at a time, and noisy copies (replicates) of features."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from noisewise._validation import encode_labels, generator
 
 
 class Flips(Protocol):
-    """What flips answers: a 2 x 2 FlipMatrix, or anything that corrupts zeros and ones."""
+    """Feedback noise: a 2 x 2 FlipMatrix, or anything that corrupts zeros and ones."""
 
     def corrupt(self, y: Any, rng: Any) -> Any:
-        """What is observed for each true 0 (wrong) or 1 (right)."""
+        """Observed feedback for each true 0 (wrong) or 1 (right)."""
 
 
 class Oracle:
-    """Shows contexts one at a time and says, through noise, whether the action taken was right.
+    """Contexts one at a time, and noisy right/wrong (bandit) feedback on the action taken.
 
-    Each loop over the oracle is a new pass: a new order if it is random, counters at zero, chance going on.
+    Each loop over the oracle is a new pass: a new order if it is random, counters at zero; the random state goes on.
 
     Parameters
     ----------
     X : array or sparse array of shape (n, d)
-        Contexts. Dense rows are shown with shape (d,), sparse ones as CSR with shape (1, d).
+        Contexts. Dense rows are yielded with shape (d,), sparse ones as CSR with shape (1, d).
     y : array of shape (n,)
         The right action for each row.
     noise : FlipMatrix with two classes, a sequence of them, or None
-        ``matrix[right, observed]``: false positives are praise for a wrong action. A sequence has one noise for each
-        action, in the order of `classes`; None answers truly.
+        ``matrix[right, observed]``: false positives are positive feedback for a wrong action. A sequence has one noise
+        for each action, in the order of `classes`; None gives true feedback.
     rng : seed or numpy generator
-        RandomState for the order and for the noise.
+        Random state of the order and of the noise.
     classes : sequence, optional
         All actions, where `y` may lack some. By default the labels in `y`, or 0, 1, ... up to the largest code.
     shuffle : bool
-        Show the rows in random order.
+        Rows in random order.
     with_replacement : bool
         Draw each round's row anew from all rows.
     n_rounds : int, optional
@@ -49,7 +49,7 @@ class Oracle:
     classes : list
         All actions.
     n_answered, mistakes : int
-        Actions answered in this pass, and how many of them were wrong (in truth, whatever the noise said).
+        Rounds with feedback in this pass, and how many of their actions were wrong (in truth, before noise).
 
     Examples
     --------
@@ -84,7 +84,7 @@ class Oracle:
         self.shuffle, self.with_replacement = shuffle, with_replacement
         noises = _one_per_action(noise)
         self.classes, self._codes = _actions(y, classes, len(noises))
-        self._places = {label: place for place, label in enumerate(self.classes)}
+        self._codes_of = {label: code for code, label in enumerate(self.classes)}
         if len(noises) not in (1, len(self.classes)):
             raise ValueError(
                 f"{len(noises)} noises were given for {len(self.classes)} actions; give one for all, or one for each"
@@ -110,19 +110,19 @@ class Oracle:
                 "no context has been shown yet; loop over the oracle, and ask for feedback inside the loop"
             )
         if not self._open:
-            raise RuntimeError(f"round {self._round} was answered already; take the next context before asking again")
+            raise RuntimeError(f"round {self._round} has had its feedback already; take the next context first")
         try:
-            place = self._places[action]
+            code = self._codes_of[action]
         except (KeyError, TypeError):
             raise ValueError(
                 f"{action!r} is not an action; known are {self.classes}, and `classes=` can name more"
             ) from None
-        right = int(place == self._codes[self._row])
-        answer = _observe(right, self._noises[place], self._rng)
+        right = int(code == self._codes[self._row])
+        observed = _observe(right, self._noises[code], self._rng)
         self._open = False
         self.n_answered += 1
         self.mistakes += 1 - right
-        return answer
+        return observed
 
     def _start(self) -> None:
         self._row, self._round, self._open = -1, 0, False
@@ -165,7 +165,7 @@ def _one_per_action(noise: Any) -> list[Any]:
 
 
 def _actions(y: Any, classes: Any, n_noises: int) -> tuple[list[Any], Codes]:
-    """All actions in order, and the right one's place for each row."""
+    """All actions in order, and the code of the right one for each row."""
     found, codes = encode_labels(y)
     if classes is not None:
         known = classes.tolist() if hasattr(classes, "tolist") else list(classes)
@@ -173,24 +173,24 @@ def _actions(y: Any, classes: Any, n_noises: int) -> tuple[list[Any], Codes]:
         known = list(range(max(int(found[-1]) + 1, n_noises)))  # codes: y may lack some below the largest
     else:
         known = found.tolist()
-    places = {label: place for place, label in enumerate(known)}
-    if len(places) < len(known):
+    codes_of = {label: code for code, label in enumerate(known)}
+    if len(codes_of) < len(known):
         raise ValueError(f"classes name an action twice: {known}")
-    strange = [label for label in found.tolist() if label not in places]
+    strange = [label for label in found.tolist() if label not in codes_of]
     if strange:
         raise ValueError(f"y holds {strange[0]!r}, which is not among the classes {known}")
-    return known, np.array([places[label] for label in found.tolist()], dtype=np.intp)[codes]
+    return known, np.array([codes_of[label] for label in found.tolist()], dtype=np.intp)[codes]
 
 
 class Copies(Protocol):
-    """What makes noisy copies: a GaussianNoise, or anything with the same method."""
+    """Feature noise: a GaussianNoise, or anything with the same method."""
 
     def copies(self, X: Any, n: int, rng: Any) -> Any:
         """`n` noisy copies of every row, of shape (rows, n, d)."""
 
 
 class CopyOracle:
-    """Shows targets one at a time and hands out noisy copies of the features, never the features themselves.
+    """Targets one at a time, and noisy copies (replicates) of their features on request, never the clean features.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ class CopyOracle:
         Where copies come from: an object with ``copies(X, n, rng)``; a function ``draw(row, n, rng)`` that returns an
         array of shape (n, d); or m copies of each row, handed out in order until they run dry.
     rng : seed or numpy generator
-        RandomState for the copies.
+        Random state of the copies.
 
     Attributes
     ----------

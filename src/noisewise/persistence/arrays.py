@@ -1,4 +1,4 @@
-"""Arrays of numbers, texts and labels, numpy's single numbers, and SciPy's sparse rows and columns."""
+"""Codecs of numpy arrays and scalars, and of SciPy's CSR and CSC arrays."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from noisewise.persistence.tree import Codec, Node, Reader, Writer
 
 # what safetensors has a name for; the rest is kept as bytes
 AS_THEY_ARE = frozenset(("|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f2", "<f4", "<f8"))
-MOST_GAPS = 2**26  # bytes of gaps that are kept between the numbers of a strided array
+MOST_GAPS = 2**26  # bytes of gaps that are stored in a strided array
 SPARSE = ("csr_array", "csr_matrix", "csc_array", "csc_matrix")
 
 
@@ -51,13 +51,13 @@ def _read_objects(node: dict[str, Node], reader: Reader) -> NDArray[Any]:
 
 
 def _layout(array: NDArray[Any]) -> dict[str, Node]:
-    """Order in memory and write protection: sums over other strides add up in another order, to other bits."""
+    """Memory layout and write protection: sums over other strides are in another order and differ in the last bit."""
     layout: dict[str, Node] = {} if array.flags.writeable else {"frozen": True}
     if array.flags.c_contiguous:
         return layout
     if array.flags.f_contiguous:
         return {**layout, "order": "F"}
-    low, high = _reach(array.shape, array.strides)
+    low, high = _extent(array.shape, array.strides)
     return {**layout, "strides": list(array.strides)} if high - low <= array.nbytes + MOST_GAPS else layout
 
 
@@ -66,7 +66,7 @@ def _laid_out(array: NDArray[Any], node: dict[str, Node]) -> NDArray[Any]:
         array = np.asarray(array, order="F")
     elif node.get("strides"):
         strides = tuple(node["strides"])
-        low, high = _reach(array.shape, strides)
+        low, high = _extent(array.shape, strides)
         if high - low > array.nbytes + MOST_GAPS:
             raise ValueError(f"the array {node['name']!r} has impossible strides")
         memory = np.zeros(high - low + array.itemsize, np.uint8)
@@ -78,10 +78,10 @@ def _laid_out(array: NDArray[Any], node: dict[str, Node]) -> NDArray[Any]:
     return array
 
 
-def _reach(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, int]:
-    """Bytes from the first number to the lowest and the highest in memory."""
-    ends = [(n - 1) * stride for n, stride in zip(shape, strides, strict=True)]
-    return sum(end for end in ends if end < 0), sum(end for end in ends if end > 0)
+def _extent(shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, int]:
+    """Byte offsets of the lowest and the highest element from the first."""
+    offsets = [(n - 1) * stride for n, stride in zip(shape, strides, strict=True)]
+    return sum(offset for offset in offsets if offset < 0), sum(offset for offset in offsets if offset > 0)
 
 
 def _write_scalar(value: np.generic, writer: Writer, path: str) -> dict[str, Node]:

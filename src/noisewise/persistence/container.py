@@ -1,19 +1,20 @@
-"""The file itself: a safetensors file with one JSON document, a checksum over both, and writing in one step."""
+"""The file format: a safetensors file with one JSON document and a checksum over both, written atomically."""
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
-import secrets
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
+
+from noisewise._files import replace_files
 
 FORMAT, SCHEMA = "noisewise", 1
 LONGEST_HEADER = 100_000_000  # safetensors refuses to read a longer one
@@ -30,20 +31,12 @@ def write_container(path: str | os.PathLike[str], document: Document, arrays: Ar
     names = sum(len(name) + 200 for name in arrays)
     if len(json.dumps(text)) + names > LONGEST_HEADER:  # it is put in quotes once more
         raise ValueError("the model holds too much outside its arrays; numpy arrays in place of long lists would do")
-    temporary = f"{target}.{secrets.token_hex(8)}.part"
     try:
-        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))  # permissions as any new file's
-        save_file(arrays, temporary, metadata={FORMAT: text})
-        with open(temporary, "rb+") as file:
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
+        replace_files({Path(target): lambda part: save_file(arrays, part, metadata={FORMAT: text})}, sync=True)
     except (OSError, SafetensorError) as error:
         reason = getattr(error, "strerror", None) or error
         kind = type(error) if isinstance(error, OSError) else OSError
         raise kind(f"can't write {target}: {reason}; nothing was saved") from error
-    finally:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
 
 
 def read_container(path: str | os.PathLike[str]) -> tuple[Document, Arrays]:

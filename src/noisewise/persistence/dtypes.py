@@ -1,4 +1,4 @@
-"""Number types of numpy, by text that another machine understands."""
+"""Codecs of numpy dtypes, as portable strings."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def dtype_from_node(node: Node) -> np.dtype[Any]:
     if isinstance(node, str):
         dtype = np.dtype(node)
         if dtype.hasobject:
-            raise ValueError("an array of numbers is said to hold objects")
+            raise ValueError("an array of numbers has an object dtype")
         return dtype
     if "base" in node:
         return np.dtype((dtype_from_node(node["base"]), tuple(node["shape"])))

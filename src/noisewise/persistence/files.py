@@ -1,4 +1,4 @@
-"""One file a model: written whole or not at all, and read only if every byte is as it was written."""
+"""`save`, `load` and `describe`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BROKEN = (ArithmeticError, AttributeError, ImportError, LookupError, RecursionEr
 
 
 def save(model: Any, path: str | os.PathLike[str], *, extra: Iterable[Any] = ()) -> None:
-    """Save a model to one file, which `load` brings back to go on with the same bits.
+    """Save a model to one file; the model that `load` returns continues bit for bit.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def _warn_of_other_versions(document: Document, registry: Registry) -> None:
     if written.split(".")[:2] != here.split(".")[:2] and any(name.startswith("sklearn.") for name in registry.used):
         warnings.warn(
             f"the model was saved with scikit-learn {written} and loaded with {here}: "
-            "its scikit-learn parts may answer differently; install that version or fit again",
+            "its scikit-learn parts may predict differently; install that version or fit again",
             RuntimeWarning,
             stacklevel=3,
         )

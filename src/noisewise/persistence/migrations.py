@@ -22,6 +22,7 @@ RENAMED_FIELDS: dict[str, dict[str, str]] = {
         f"noisewise.online.{name}": {"reals_": "parameters_", "integers_": "counters_", "chance_": "rng_state_"}
         for name in ("BanditClassifier", "OnlineClassifier")
     },
+    "noisewise.tables.CategoryColumn": {"spread": "one_hot"},
 }
 
 

@@ -1,4 +1,4 @@
-"""Objects of the classes on the list: estimators, dataclasses, named tuples, and those that say what to keep."""
+"""Codecs of objects of registered classes: estimators, dataclasses, named tuples, and classes with their own state."""
 
 from __future__ import annotations
 

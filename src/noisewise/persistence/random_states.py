@@ -1,4 +1,4 @@
-"""Sources of chance, so that a loaded model draws the very numbers the saved one would have drawn."""
+"""Random states: generators, bit generators and seed sequences, so that a loaded model continues the same stream."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from noisewise.persistence.tree import Codec, Node, Reader, Writer
 
-BITS: dict[str, Any] = {
+BIT_GENERATORS: dict[str, Any] = {
     "PCG64": np.random.PCG64,
     "PCG64DXSM": np.random.PCG64DXSM,
     "MT19937": np.random.MT19937,
@@ -27,17 +27,17 @@ def _read_seeds(node: dict[str, Node], reader: Reader) -> np.random.SeedSequence
     return np.random.SeedSequence(**reader.read(node["parts"]))
 
 
-def _write_bits(bits: np.random.BitGenerator, writer: Writer, path: str) -> dict[str, Node]:
-    seeds = bits.seed_seq if type(bits.seed_seq) is np.random.SeedSequence else None
-    state = writer.write(bits.state, f"{path}.state")
-    return {"type": type(bits).__name__, "state": state, "seeds": writer.write(seeds, f"{path}.seed_seq")}
+def _write_bit_generator(generator: np.random.BitGenerator, writer: Writer, path: str) -> dict[str, Node]:
+    seeds = generator.seed_seq if type(generator.seed_seq) is np.random.SeedSequence else None
+    state = writer.write(generator.state, f"{path}.state")
+    return {"type": type(generator).__name__, "state": state, "seeds": writer.write(seeds, f"{path}.seed_seq")}
 
 
-def _read_bits(node: dict[str, Node], reader: Reader) -> np.random.BitGenerator:
+def _read_bit_generator(node: dict[str, Node], reader: Reader) -> np.random.BitGenerator:
     state = reader.read(node["state"])
-    bits = BITS[node["type"]](reader.read(node["seeds"]))
-    bits.state = _checked(state)
-    return cast(np.random.BitGenerator, bits)
+    generator = BIT_GENERATORS[node["type"]](reader.read(node["seeds"]))
+    generator.state = _checked(state)
+    return cast(np.random.BitGenerator, generator)
 
 
 def _write_generator(rng: np.random.Generator, writer: Writer, path: str) -> dict[str, Node]:
@@ -54,20 +54,20 @@ def _write_random_state(rng: np.random.RandomState, writer: Writer, path: str) -
 
 def _read_random_state(node: dict[str, Node], reader: Reader) -> np.random.RandomState:
     state = reader.read(node["state"])
-    rng = np.random.RandomState(BITS[state["bit_generator"]](0))
+    rng = np.random.RandomState(BIT_GENERATORS[state["bit_generator"]](0))
     rng.set_state(_checked(state))
     return rng
 
 
 def _checked(state: dict[str, Any]) -> dict[str, Any]:
-    """Refuse a place outside the words of the state, which numpy's compiled code would read all the same."""
-    place, words = 0, 0
+    """Refuse a position outside the words of the state, which numpy's compiled code does not check."""
+    position, words = 0, 0
     if state["bit_generator"] == "MT19937":
-        place, words = state["state"]["pos"], MT19937_WORDS
+        position, words = state["state"]["pos"], MT19937_WORDS
     elif state["bit_generator"] == "Philox":
-        place, words = state["buffer_pos"], PHILOX_WORDS
-    if not 0 <= place <= words:
-        raise ValueError(f"a random generator stands at word {place} of {words}")
+        position, words = state["buffer_pos"], PHILOX_WORDS
+    if not 0 <= position <= words:
+        raise ValueError(f"a bit generator is at word {position} of {words}")
     return state
 
 
@@ -76,5 +76,5 @@ CODECS: dict[type, Codec] = {
     np.random.Generator: Codec("generator", _write_generator, _read_generator),
     np.random.RandomState: Codec("random state", _write_random_state, _read_random_state),
 }
-BIT_GENERATOR = Codec("bit generator", _write_bits, _read_bits)
-CODECS.update(dict.fromkeys(BITS.values(), BIT_GENERATOR))
+BIT_GENERATOR = Codec("bit generator", _write_bit_generator, _read_bit_generator)
+CODECS.update(dict.fromkeys(BIT_GENERATORS.values(), BIT_GENERATOR))

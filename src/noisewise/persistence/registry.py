@@ -60,7 +60,7 @@ class Registry:
 
     def _find(self, name: str, fits: Callable[[Any], bool]) -> Any:
         thing = self._look_up(name)
-        if thing is None or not fits(thing):  # a function in the place of a class would be run
+        if thing is None or not fits(thing):  # a function instead of a class would be called
             raise ValueError(
                 f"it holds a {name}, which is not among what this version can load; "
                 "upgrade noisewise, or name a class of your own with load(path, extra=[...])"

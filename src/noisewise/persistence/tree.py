@@ -33,7 +33,7 @@ class Writer:
         self.arrays: dict[str, NDArray[Any]] = {}
         self.registry = registry
         self._find = find
-        self._seen: dict[int, tuple[Any, dict[str, Node]]] = {}  # holds the value too, so that its id stays its own
+        self._written: dict[int, tuple[Any, dict[str, Node]]] = {}  # holds the value too, so that its id stays its own
         self._open: dict[int, str] = {}
         self._n_shared = 0
 
@@ -41,8 +41,8 @@ class Writer:
         """The node of a value; `path` is how errors and array names call it."""
         if stands_for_itself(value):
             return value
-        if id(value) in self._seen:
-            return self._mention(self._seen[id(value)][1])
+        if id(value) in self._written:
+            return self._mention(self._written[id(value)][1])
         if id(value) in self._open:
             raise ValueError(
                 f"{path} refers back to {self._open[id(value)]}; a model file can't hold a circle: "
@@ -53,7 +53,7 @@ class Writer:
         node = {"kind": codec.kind, **codec.write(value, self, path)}
         del self._open[id(value)]
         if codec.shared:
-            self._seen[id(value)] = value, node
+            self._written[id(value)] = value, node
         return node
 
     def keep(self, array: NDArray[Any], path: str) -> str:

@@ -1,4 +1,4 @@
-"""Plain Python values: containers, numbers that JSON lacks, bytes, dates and exact fractions."""
+"""Codecs of plain Python values: containers, numbers that JSON lacks, bytes, dates, decimals and fractions."""
 
 from __future__ import annotations
 

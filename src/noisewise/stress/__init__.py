@@ -1,7 +1,19 @@
-"""Which methods withstand noise: more and more of it put into the training rows of a table."""
+"""Stress tests: which methods withstand how much noise, on a table of one's own."""
 
-from noisewise.stress.methods import Spoilt
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from noisewise.stress.methods import Corrupted
 from noisewise.stress.result import StressResult
 from noisewise.stress.run import stress_test
 
-__all__ = ["Spoilt", "StressResult", "stress_test"]
+__all__ = ["Corrupted", "StressResult", "stress_test"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Spoilt":
+        warnings.warn("noisewise.stress.Spoilt is now noisewise.stress.Corrupted", DeprecationWarning, stacklevel=2)
+        return Corrupted
+    raise AttributeError(f"module 'noisewise.stress' has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""Who takes a stress test: plain methods and those that know of noise, for each kind of noise."""
+"""Methods that a stress test compares, for each kind of noise: standard ones and noise-robust ones."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from noisewise.features import DeconvolvedFourierClassifier, NoisyFeatureClassif
 from noisewise.labels import RobustKNeighborsClassifier, RobustLogisticRegression, RobustRidgeClassifier
 from noisewise.online import recipes
 
-PASSES = 5  # of a stream of feedback over the rows
+PASSES = 5  # epochs of an online learner over the training rows
 
 
 @dataclass(frozen=True)
-class Spoilt:
-    """Training rows after the noise, and what a method may know of it.
+class Corrupted:
+    """Corrupted training rows, and the noise that corrupted them, for methods that are told it.
 
     Attributes
     ----------
     X : array or CSR of shape (n, d)
     y : array of int of shape (n,)
-        Observed labels; for feedback, the true ones that the answers are about.
+        Observed labels; for feedback, the true ones: the feedback is corrupted in each round.
     noise : FlipMatrix or GaussianNoise
     seed : int
     """
@@ -38,19 +38,19 @@ class Spoilt:
 
     @cached_property
     def ridge(self) -> RobustRidgeClassifier:
-        """The robust ridge of these rows: a contestant, and what another corrects labels by."""
+        """The robust ridge of these rows: a method itself, and what `audit, then forest` corrects labels by."""
         return RobustRidgeClassifier(random_state=self.seed).fit(self.X, self.y)
 
 
-Contestant = Callable[[Spoilt], Any]  # gives something with `predict`
+Method = Callable[[Corrupted], Any]  # returns something with `predict`
 
 
-def _by(make: Callable[[int], Any]) -> Contestant:
-    return lambda spoilt: make(spoilt.seed).fit(spoilt.X, spoilt.y)
+def _fit(make: Callable[[int], Any]) -> Method:
+    return lambda corrupted: make(corrupted.seed).fit(corrupted.X, corrupted.y)
 
 
-def _knowing(make: Callable[[Any], Any]) -> Contestant:
-    return lambda spoilt: make(spoilt.noise).fit(spoilt.X, spoilt.y)
+def _fit_told_noise(make: Callable[[Any], Any]) -> Method:
+    return lambda corrupted: make(corrupted.noise).fit(corrupted.X, corrupted.y)
 
 
 def _logistic(seed: int) -> Any:
@@ -71,35 +71,35 @@ def _forest(seed: int) -> Any:
     return RandomForestClassifier(100, random_state=seed)
 
 
-def _corrected(spoilt: Spoilt) -> Any:
-    """The audit's suggestions taken wherever it is in doubt, then a forest."""
-    better = spoilt.ridge.classes_[spoilt.ridge.true_label_posterior_.argmax(axis=1)]
-    return _forest(spoilt.seed).fit(spoilt.X, better)
+def _corrected(corrupted: Corrupted) -> Any:
+    """A forest on the labels that the audit suggests, argmax of the posterior of the true class."""
+    suggested = corrupted.ridge.classes_[corrupted.ridge.true_label_posterior_.argmax(axis=1)]
+    return _forest(corrupted.seed).fit(corrupted.X, suggested)
 
 
-def _playing(recipe: Callable[..., Any], told: bool) -> Contestant:
-    def play(spoilt: Spoilt) -> Any:
-        rng = np.random.default_rng(spoilt.seed)
-        order = np.concatenate([rng.permutation(len(spoilt.y)) for _ in range(PASSES)])
-        known = {"noise": spoilt.noise} if told else {}
-        learner = recipe(classes=np.unique(spoilt.y).tolist(), random_state=spoilt.seed, **known)
-        learner.play(_with_one(spoilt.X)[order], spoilt.y[order], noise=spoilt.noise, rng=rng)
-        return _WithOne(learner)
+def _play(recipe: Callable[..., Any], told_noise: bool) -> Method:
+    def play(corrupted: Corrupted) -> Any:
+        rng = np.random.default_rng(corrupted.seed)
+        order = np.concatenate([rng.permutation(len(corrupted.y)) for _ in range(PASSES)])
+        known = {"noise": corrupted.noise} if told_noise else {}
+        learner = recipe(classes=np.unique(corrupted.y).tolist(), random_state=corrupted.seed, **known)
+        learner.play(_with_constant(corrupted.X)[order], corrupted.y[order], noise=corrupted.noise, rng=rng)
+        return _WithIntercept(learner)
 
     return play
 
 
 @dataclass(frozen=True)
-class _WithOne:
-    """A learner without an intercept, given one."""
+class _WithIntercept:
+    """An online learner, its rows extended by a constant 1 for the intercept."""
 
     learner: Any
 
     def predict(self, X: Any) -> NDArray[Any]:
-        return np.asarray(self.learner.predict(_with_one(X)))
+        return np.asarray(self.learner.predict(_with_constant(X)))
 
 
-def _with_one(X: Any) -> Any:
+def _with_constant(X: Any) -> Any:
     one = np.ones((X.shape[0], 1))
     if not hasattr(X, "tocsr"):
         return np.hstack([X, one])
@@ -108,32 +108,38 @@ def _with_one(X: Any) -> Any:
     return sparse.csr_array(sparse.hstack([X, one]))
 
 
-CONTESTANTS: dict[str, dict[str, Contestant]] = {
+METHODS: dict[str, dict[str, Method]] = {
     "labels": {
-        "logistic regression": _by(_logistic),
-        "k-NN": _by(_neighbors),
-        "random forest": _by(_forest),
-        "RobustRidgeClassifier": lambda spoilt: spoilt.ridge,
-        "RobustLogisticRegression": _by(lambda seed: RobustLogisticRegression()),
-        "RobustKNeighborsClassifier": _by(lambda seed: RobustKNeighborsClassifier(random_state=seed)),
+        "logistic regression": _fit(_logistic),
+        "k-NN": _fit(_neighbors),
+        "random forest": _fit(_forest),
+        "RobustRidgeClassifier": lambda corrupted: corrupted.ridge,
+        "RobustLogisticRegression": _fit(lambda seed: RobustLogisticRegression()),
+        "RobustKNeighborsClassifier": _fit(lambda seed: RobustKNeighborsClassifier(random_state=seed)),
         "audit, then forest": _corrected,
     },
     "features": {
-        "logistic regression": _by(_logistic),
-        "k-NN": _by(_neighbors),
-        "random forest": _by(_forest),
-        "NoisyFeatureClassifier": _knowing(lambda noise: NoisyFeatureClassifier(noise=noise)),
-        "DeconvolvedFourierClassifier": _knowing(
+        "logistic regression": _fit(_logistic),
+        "k-NN": _fit(_neighbors),
+        "random forest": _fit(_forest),
+        "NoisyFeatureClassifier": _fit_told_noise(lambda noise: NoisyFeatureClassifier(noise=noise)),
+        "DeconvolvedFourierClassifier": _fit_told_noise(
             lambda noise: DeconvolvedFourierClassifier(noise=noise, random_state=0)
         ),
     },
     "feedback": {
-        "Banditron": _playing(recipes.banditron, told=False),
-        "bandit PA": _playing(recipes.bandit_pa, told=False),
-        "UCWL": _playing(recipes.ucwl, told=False),
-        "rcnbf, told the noise": _playing(recipes.rcnbf, told=True),
-        "corrected_ucwl, told the noise": _playing(recipes.corrected_ucwl, told=True),
-        "linucb": _playing(recipes.linucb, told=False),
+        "Banditron": _play(recipes.banditron, told_noise=False),
+        "bandit PA": _play(recipes.bandit_pa, told_noise=False),
+        "UCWL": _play(recipes.ucwl, told_noise=False),
+        "rcnbf, told the noise": _play(recipes.rcnbf, told_noise=True),
+        "corrected_ucwl, told the noise": _play(recipes.corrected_ucwl, told_noise=True),
+        "linucb": _play(recipes.linucb, told_noise=False),
     },
 }
-PLAIN = {"logistic regression", "k-NN", "random forest", "Banditron", "bandit PA"}
+PLAIN = {  # standard methods, without a correction for noise
+    "logistic regression",
+    "k-NN",
+    "random forest",
+    "Banditron",
+    "bandit PA",
+}

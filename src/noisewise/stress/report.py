@@ -6,25 +6,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from noisewise.audit.report.charts import Curve, curves
-from noisewise.audit.report.pages import page
-from noisewise.stress.methods import PLAIN
+from noisewise.audit import page
+from noisewise.stress.chart import Line, line_chart
+from noisewise.stress.methods import PASSES, PLAIN
 
 if TYPE_CHECKING:
     from noisewise.stress.result import StressResult
 
-HUES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8a6fdf", "#999933")  # told apart by all
+# distinguishable by colour-blind readers (Okabe and Ito)
+HUES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8a6fdf", "#999933")
 AXES = {
-    "labels": "To the right, the share of training labels that were changed.",
-    "features": "To the right, the noise in the training numbers, in units of their standard deviation.",
-    "feedback": "To the right, the share of right/wrong answers that were reversed.",
+    "labels": "Horizontal axis: fraction of training labels that were changed.",
+    "features": "Horizontal axis: standard deviation of the noise in the training rows, relative to the column's.",
+    "feedback": "Horizontal axis: fraction of right/wrong feedback that was flipped.",
 }
 KNOWS = {
     "labels": "No method was told how many labels were changed.",
-    "features": "NoisyFeatureClassifier and DeconvolvedFourierClassifier were told how large the noise is, as one "
-    "knows it of a sensor; the others can't use it.",
-    "feedback": "Learners go over the training rows five times and hear only whether each guess was right; those that "
-    "correct were told the noise.",
+    "features": "NoisyFeatureClassifier and DeconvolvedFourierClassifier were told the noise covariance, as it is "
+    "known for a calibrated sensor; the others can't use it.",
+    "feedback": f"Online learners make {PASSES} passes over the training rows with bandit feedback; those "
+    "that correct for noise were told its rates.",
 }
 
 
@@ -34,14 +35,14 @@ def stress_page(result: StressResult, title: str) -> str:
 
     low, high = result.interval
     lines = [
-        Curve(name, result.mean[m], low[m], high[m], HUES[m % len(HUES)], name in PLAIN)
+        Line(name, result.mean[m], low[m], high[m], HUES[m % len(HUES)], name in PLAIN)
         for m, name in enumerate(result.methods)
     ]
     best = np.nanmax(result.mean, axis=0)
     content: dict[str, Any] = {
         "title": title,
         "headline": headline(result),
-        "chart": Markup(curves(result.rates, lines)),
+        "chart": Markup(line_chart(result.rates, lines)),
         "axis": AXES[result.kind],
         "knows": KNOWS[result.kind],
         "seeds": result.accuracy.shape[2],
@@ -63,20 +64,20 @@ def stress_page(result: StressResult, title: str) -> str:
 
 
 def headline(result: StressResult) -> str:
-    """One sentence: who is best at the most noise, and by how much."""
+    """One sentence: the best method at the highest rate of noise, and the best standard one."""
     last = result.mean[:, -1]
     if np.isnan(last).all():
-        return f"No method can learn from these rows at a noise of {result.rates[-1]:g}."
+        return f"No method can be fitted to these rows at a noise of {result.rates[-1]:g}."
     order = np.argsort(-np.nan_to_num(last, nan=-1))
     plain = [m for m in order if result.methods[m] in PLAIN and not np.isnan(last[m])]
-    told = [f"{result.methods[m]} {last[m]:.0%}" for m in dict.fromkeys([order[0], *plain[:1]])]
-    second = f"; best of those that know nothing of noise: {told[1]}" if len(told) > 1 else ", the best of all"
-    return f"Right at a noise of {result.rates[-1]:g}: {told[0]}{second}."
+    named = [f"{result.methods[m]} {last[m]:.0%}" for m in dict.fromkeys([order[0], *plain[:1]])]
+    second = f"; best of the standard methods: {named[1]}" if len(named) > 1 else ", the best of all"
+    return f"Accuracy at a noise of {result.rates[-1]:g}: {named[0]}{second}."
 
 
-def _cell(line: Curve, place: int, best: float) -> dict[str, Any]:
-    value = line.values[place]
+def _cell(line: Line, level: int, best: float) -> dict[str, Any]:
+    value = line.values[level]
     if np.isnan(value):
-        return {"text": "-", "range": "could not learn from these rows", "best": False}
-    span = f"{100 * line.low[place]:.1f} to {100 * line.high[place]:.1f}"
+        return {"text": "-", "range": "could not be fitted to these rows", "best": False}
+    span = f"{100 * line.low[level]:.1f} to {100 * line.high[level]:.1f}"
     return {"text": f"{100 * value:.1f}", "range": span, "best": bool(value == best)}

@@ -1,4 +1,4 @@
-"""What a stress test found."""
+"""Result of a stress test: accuracies with confidence intervals."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from noisewise._files import write_whole
 from noisewise._frames import frame_like
 from noisewise._typing import Floats
 
-LOSS = 0.05  # of accuracy: a method that loses more does not stand the noise
+LOSS = 0.05  # of accuracy: a method that loses more does not withstand the noise
 
 
 @dataclass(frozen=True, eq=False)
 class StressResult:
-    """Accuracy on untouched test rows by method, rate of noise and repetition.
+    """Accuracy on clean test rows by method, rate of noise and repetition.
 
     Attributes
     ----------
     kind : str
-        What was spoilt: "labels", "features" or "feedback".
+        What was corrupted: "labels", "features" or "feedback".
     methods : tuple of str
     rates : tuple of float
     accuracy : array of shape (n_methods, n_rates, n_seeds)
-        NaN where a method could not learn from the rows.
+        NaN where a method could not be fitted.
     n_rows : int
     notes : tuple of str
     """
@@ -47,10 +47,10 @@ class StressResult:
 
     @property
     def interval(self) -> tuple[Floats, Floats]:
-        """Ends of a 90 % interval for the mean accuracy over splits, noise and seeds (Student's t)."""
+        """Bounds of the 90 % confidence interval (Student's t) of the mean accuracy over splits, noise and seeds."""
         n = self.accuracy.shape[2]
-        reach = stdtrit(n - 1, 0.95) * self.accuracy.std(axis=2, ddof=1) / np.sqrt(n)
-        return np.clip(self.mean - reach, 0, 1), np.clip(self.mean + reach, 0, 1)
+        half_width = stdtrit(n - 1, 0.95) * self.accuracy.std(axis=2, ddof=1) / np.sqrt(n)
+        return np.clip(self.mean - half_width, 0, 1), np.clip(self.mean + half_width, 0, 1)
 
     @property
     def stands(self) -> dict[str, float | None]:

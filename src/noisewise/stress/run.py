@@ -1,4 +1,4 @@
-"""Which methods stand noise: more and more of it put into a table's own training rows, the test rows left alone."""
+"""Stress test: accuracy on clean test rows as more and more noise corrupts the training rows of a table."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from sklearn.model_selection import train_test_split
 
 from noisewise._typing import Codes, Floats, RandomState
 from noisewise._validation import check_binary_or_more, encode_labels, generator
-from noisewise.datasets import TableEncoder
 from noisewise.noise import FlipMatrix, GaussianNoise
-from noisewise.stress.methods import CONTESTANTS, Contestant, Spoilt
+from noisewise.stress.methods import METHODS, Corrupted, Method
 from noisewise.stress.result import StressResult
+from noisewise.tables import TableEncoder
 
 RATES = {
     "labels": (0.0, 0.1, 0.2, 0.3, 0.4),
@@ -22,7 +22,7 @@ RATES = {
     "feedback": (0.0, 0.1, 0.2, 0.3, 0.4),
 }
 FLIPS = ("symmetric", "pair")
-LEAST_ROWS = 4  # of a class; fewer can't be split
+LEAST_ROWS = 4  # of a class, for a stratified split into 70 % and 30 %
 
 
 def stress_test(
@@ -32,31 +32,31 @@ def stress_test(
     rates: Sequence[float] | None = None,
     *,
     flips: str = "symmetric",
-    methods: dict[str, Contestant] | Sequence[str] | None = None,
+    methods: dict[str, Method] | Sequence[str] | None = None,
     n_seeds: int = 5,
     max_rows: int | None = 2000,
     random_state: RandomState = 0,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> StressResult:
-    """Put rising noise into a table's training rows and see which methods still predict the test rows.
+    """Accuracy of several methods on clean test rows, at each rate of noise in the training rows of a table.
 
     Parameters
     ----------
     X, y : rows and labels, as for `audit_labels`
     kind : {"labels", "features", "feedback"}
-        What is spoilt: a share of the labels; the numbers, by Gaussian noise in units of their standard deviation; or
-        a share of the right/wrong answers that online learners hear.
+        What is corrupted: a fraction of the labels; the numbers, by Gaussian noise in units of their standard
+        deviation; or a fraction of the right/wrong feedback to online learners.
     rates : sequence of float, optional
-        Amounts of noise, the first usually 0.
+        Rates of noise, the first usually 0.
     flips : {"symmetric", "pair"}
-        How labels go wrong: to any other class, or always to the next.
-    methods : names of known methods, or a dict of functions from `Spoilt` rows to a fitted model, optional
+        Which label noise: symmetric (to any other class) or pair flips (always to the next class).
+    methods : names of known methods, or a dict of functions from `Corrupted` rows to a fitted model, optional
     n_seeds : int
         Repetitions, each with its own split, noise and seeds; they give the intervals.
     max_rows : int, optional
         More rows are drawn from at random.
     progress : callable
-        Hears how many of how many fits are done.
+        Called with the number of fits done and their total.
 
     Examples
     --------
@@ -66,11 +66,11 @@ def stress_test(
     >>> result.to_frame("polars").columns
     ['method', 'rate', 'accuracy', 'low', 'high']
     """
-    chosen = _contestants(kind, methods)
-    amounts = tuple(float(rate) for rate in (RATES[kind] if rates is None else rates))
+    chosen = _chosen_methods(kind, methods)
+    levels = tuple(float(rate) for rate in (RATES[kind] if rates is None else rates))
     if flips not in FLIPS:
         raise ValueError(f"flips is {flips!r}; it must be one of {', '.join(map(repr, FLIPS))}")
-    if not amounts or min(amounts) < 0 or (kind != "features" and max(amounts) >= 1):
+    if not levels or min(levels) < 0 or (kind != "features" and max(levels) >= 1):
         raise ValueError(
             "rates of noise lie at 0 or above, and below 1 for labels and feedback; one is needed at least"
         )
@@ -80,32 +80,32 @@ def stress_test(
     classes, codes = encode_labels(y)
     check_binary_or_more(classes)
     rows, codes, notes = _table(X, codes, max_rows, rng)
-    accuracy = np.full((len(chosen), len(amounts), n_seeds), np.nan)
+    accuracy = np.full((len(chosen), len(levels), n_seeds), np.nan)
     done, total = 0, accuracy.size
     for repetition, seed in enumerate(rng.integers(2**31, size=n_seeds).tolist()):
         parts = train_test_split(rows, codes, test_size=0.3, stratify=codes, random_state=seed)
-        for place, rate in enumerate(amounts):
-            spoilt = _spoil(kind, parts[0], parts[2], rate, flips, seed)
-            for number, fit in enumerate(chosen.values()):
-                accuracy[number, place, repetition] = _accuracy(fit, spoilt, parts[1], parts[3])
+        for level, rate in enumerate(levels):
+            corrupted = _corrupt(kind, parts[0], parts[2], rate, flips, seed)
+            for method, fit in enumerate(chosen.values()):
+                accuracy[method, level, repetition] = _accuracy(fit, corrupted, parts[1], parts[3])
                 progress(done := done + 1, total)
-    return StressResult(kind, tuple(chosen), amounts, accuracy, len(codes), tuple(notes), X)
+    return StressResult(kind, tuple(chosen), levels, accuracy, len(codes), tuple(notes), X)
 
 
-def _contestants(kind: str, methods: Any) -> dict[str, Contestant]:
-    if kind not in CONTESTANTS:
-        raise ValueError(f"kind is {kind!r}; it must be one of {', '.join(map(repr, CONTESTANTS))}")
+def _chosen_methods(kind: str, methods: Any) -> dict[str, Method]:
+    if kind not in METHODS:
+        raise ValueError(f"kind is {kind!r}; it must be one of {', '.join(map(repr, METHODS))}")
     if isinstance(methods, dict):
         return dict(methods)
-    known = CONTESTANTS[kind]
-    strangers = [name for name in methods or () if name not in known]
-    if strangers:
-        raise ValueError(f"there is no method {strangers[0]!r} for noisy {kind}; there are {', '.join(known)}")
+    known = METHODS[kind]
+    unknown = [name for name in methods or () if name not in known]
+    if unknown:
+        raise ValueError(f"there is no method {unknown[0]!r} for noisy {kind}; there are {', '.join(known)}")
     return {name: known[name] for name in methods or known}
 
 
 def _table(X: Any, codes: Codes, max_rows: int | None, rng: np.random.Generator) -> tuple[Any, Codes, list[str]]:
-    """Rows as standardised numbers, not too many, of classes that can be split."""
+    """Encoded and standardised rows, at most `max_rows`, of classes large enough for a stratified split."""
     from sklearn.preprocessing import StandardScaler
 
     encoder = TableEncoder()
@@ -127,20 +127,20 @@ def _table(X: Any, codes: Codes, max_rows: int | None, rng: np.random.Generator)
     return rows, np.unique(codes, return_inverse=True)[1], notes
 
 
-def _spoil(kind: str, X: Any, y: Codes, rate: float, flips: str, seed: int) -> Spoilt:
+def _corrupt(kind: str, X: Any, y: Codes, rate: float, flips: str, seed: int) -> Corrupted:
     rng = np.random.default_rng([seed, round(1e6 * rate)])
     if kind == "labels":
-        changes = _flips(rate, int(y.max()) + 1, flips)
-        return Spoilt(X, changes.corrupt(y, rng), changes, seed)
+        flip_matrix = _flips(rate, int(y.max()) + 1, flips)
+        return Corrupted(X, flip_matrix.corrupt(y, rng), flip_matrix, seed)
     if kind == "feedback":
-        return Spoilt(X, y, FlipMatrix.binary(rate, rate), seed)
+        return Corrupted(X, y, FlipMatrix.binary(rate, rate), seed)
     if hasattr(X, "tocsr"):
         raise ValueError("columns of text have no Gaussian noise; leave them out, or stress labels or feedback")
     variance = rate**2 * _is_measured(X)
     if not _is_measured(X).any():
         raise ValueError("no column holds measured numbers; stress labels or feedback instead")
     noise = GaussianNoise(np.diag(variance))
-    return Spoilt(noise.corrupt(X, rng), y, noise, seed)
+    return Corrupted(noise.corrupt(X, rng), y, noise, seed)
 
 
 def _flips(rate: float, n_classes: int, flips: str) -> FlipMatrix:
@@ -150,15 +150,15 @@ def _flips(rate: float, n_classes: int, flips: str) -> FlipMatrix:
 
 
 def _is_measured(X: Floats) -> Floats:
-    """One for columns of numbers, zero for marks of categories and gaps."""
+    """One for columns of numbers, zero for indicator columns (one-hot categories, missing values)."""
     return np.array([float(len(np.unique(column[:200])) > 2) for column in X.T])
 
 
-def _accuracy(fit: Contestant, spoilt: Spoilt, X: Any, y: Codes) -> float:
-    """Share of test rows predicted rightly; a method that can't cope with the rows has none."""
+def _accuracy(fit: Method, corrupted: Corrupted, X: Any, y: Codes) -> float:
+    """Accuracy on the test rows; NaN if the method can't be fitted to the training rows."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of solvers that do not converge: here the accuracy tells
+        warnings.simplefilter("ignore")  # of solvers that do not converge: the accuracy shows it
         try:
-            return float(np.mean(np.asarray(fit(spoilt).predict(X)) == y))
+            return float(np.mean(np.asarray(fit(corrupted).predict(X)) == y))
         except (ValueError, np.linalg.LinAlgError):
             return float("nan")

@@ -1,4 +1,4 @@
-"""One column of a table made into numbers: what it holds is found once, later rows are read the same way."""
+"""Encoding of one column: its type is inferred once, later rows are encoded the same way."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 
 from noisewise._typing import Floats
 from noisewise._validation import is_missing
-from noisewise.tables.parse import PARSERS, is_gap, reading_of, told
+from noisewise.tables.parse import PARSERS, is_gap, reading_of, unread_note
 
-MOST_CATEGORIES = 50
-TEXT_WIDTH = 2**10
-LEAST_COUNTED = 20  # rows; 1, 2, 3 may be measured
+MOST_CATEGORIES = 50  # one-hot columns; the rarest categories share one
+TEXT_WIDTH = 2**10  # hashed columns
+LEAST_COUNTED = 20  # rows of consecutive integers that are taken for row numbers; fewer may be measurements
 MISSING = "(missing)"
 EMPTY = "is empty: left out"
 OBJECTS: dict[str, tuple[type, ...]] = {
@@ -30,18 +30,18 @@ OBJECTS: dict[str, tuple[type, ...]] = {
 
 @dataclass(frozen=True)
 class NumberColumn:
-    """Numbers, dates, times or durations: gaps filled with the median and marked, everything standardised."""
+    """Numbers, dates, times or durations: median imputation with a missing indicator, standardised."""
 
     reading: str
     median: float
-    gaps: float  # share of rows without a value; none, and there is no mark
+    gaps: float  # fraction of missing values; if 0, there is no indicator column
     center: float
     scale: float
     sparse: ClassVar[bool] = False
 
     @classmethod
     def of(cls, numbers: Floats, reading: str) -> NumberColumn:
-        """Learn the median of what is there, mean and deviation of what is filled in."""
+        """Median of the values that are there; mean and standard deviation after imputation."""
         missing = np.isnan(numbers)
         median = float(np.median(numbers[~missing]))
         filled = np.where(missing, median, numbers)
@@ -49,11 +49,11 @@ class NumberColumn:
 
     @property
     def width(self) -> int:
-        """How many columns of numbers it becomes."""
+        """Number of encoded columns."""
         return 2 if self.gaps else 1
 
     def encode(self, values: nw.Series[Any]) -> Floats:
-        """The standardised values and, where there were gaps to learn from, the standardised mark of a gap."""
+        """The standardised values and, if any were missing in fit, the standardised missing indicator."""
         numbers = as_numbers(values, self.reading)
         missing = np.isnan(numbers)
         filled = (np.where(missing, self.median, numbers) - self.center) / self.scale
@@ -62,44 +62,44 @@ class NumberColumn:
         return np.column_stack([filled, (missing - self.gaps) / np.sqrt(self.gaps * (1 - self.gaps))])
 
     def unread(self, values: nw.Series[Any]) -> list[str]:
-        """A note on what is neither missing nor can be read as when it was learnt."""
+        """A note on values that are not missing and yet can't be parsed."""
         return note_unread(values, as_numbers(values, self.reading), self.reading)
 
 
 @dataclass(frozen=True)
 class CategoryColumn:
-    """Names, one column of zeros and ones for each; the rarest together, unknown ones nothing."""
+    """Categories, one-hot encoded; the rarest share a column, unknown ones are all zeros."""
 
-    spread: Any
+    one_hot: Any
     sparse: ClassVar[bool] = False
 
     @classmethod
     def of(cls, strings: NDArray[Any]) -> CategoryColumn:
-        """Learn the names."""
+        """Find the categories."""
         from sklearn.preprocessing import OneHotEncoder
 
-        spread = OneHotEncoder(max_categories=MOST_CATEGORIES, sparse_output=False, handle_unknown="ignore")
-        return cls(spread.fit(strings[:, None]))
+        one_hot = OneHotEncoder(max_categories=MOST_CATEGORIES, sparse_output=False, handle_unknown="ignore")
+        return cls(one_hot.fit(strings[:, None]))
 
     @property
     def width(self) -> int:
-        """How many columns of numbers it becomes."""
-        return len(self.spread.get_feature_names_out())
+        """Number of encoded columns."""
+        return len(self.one_hot.get_feature_names_out())
 
     def encode(self, values: nw.Series[Any]) -> Floats:
-        """Ones where the row has the name."""
-        return np.asarray(self.spread.transform(as_strings(values)[:, None]))
+        """One-hot rows."""
+        return np.asarray(self.one_hot.transform(as_strings(values)[:, None]))
 
 
 @dataclass(frozen=True)
 class TextColumn:
-    """Text, its words hashed."""
+    """Text: bag of words, hashed."""
 
     width: int = TEXT_WIDTH
     sparse: ClassVar[bool] = True
 
     def encode(self, values: nw.Series[Any]) -> Any:
-        """How often each word is there, in CSR rows of length one."""
+        """Word counts as CSR rows of unit length."""
         from sklearn.feature_extraction.text import HashingVectorizer
 
         hashing = HashingVectorizer(n_features=self.width, alternate_sign=False, norm="l2")
@@ -110,18 +110,18 @@ Column = NumberColumn | CategoryColumn | TextColumn
 
 
 def learn_column(values: nw.Series[Any]) -> tuple[Column | None, list[str]]:
-    """What a column holds (None if it says nothing about the rows), and what there is to note about it."""
+    """The encoding of a column (None if it carries no information), and notes on it."""
     reading = _reading(values)
     if reading == "nested":
         return None, ["holds lists or records: left out"]
     if reading:
         return _learn_numbers(values, as_numbers(values, reading), reading)
     missing = int(values.is_null().sum())
-    return (None, [EMPTY]) if missing == len(values) else _learn_names(values, missing)
+    return (None, [EMPTY]) if missing == len(values) else _learn_strings(values, missing)
 
 
 def _counts(numbers: Floats) -> bool:
-    """Whether whole numbers go up row by row, with gaps where some rows have been taken out."""
+    """Whether integers increase row by row, as row numbers do, also after some rows were removed."""
     whole = np.all(numbers == np.rint(numbers))
     return bool(whole and np.all(np.diff(numbers) > 0) and numbers[-1] - numbers[0] < 2 * len(numbers))
 
@@ -134,13 +134,13 @@ def _learn_numbers(values: nw.Series[Any], numbers: Floats, reading: str) -> tup
     if not missing and not np.ptp(known):
         return None, ["is the same in every row: left out"]
     if reading == "number" and not values.dtype.is_float() and len(known) >= LEAST_COUNTED and _counts(known):
-        return None, ["counts the rows: left out"]  # in a sorted table it would know the labels
+        return None, ["counts the rows: left out"]  # in a table sorted by label it would leak the labels
     notes = [f"holds {READ_AS[reading]}"] if reading in READ_AS else []
     notes += note_unread(values, numbers, reading) + _note_missing(missing, "filled with the median and marked")
     return NumberColumn.of(numbers, reading), notes
 
 
-def _learn_names(values: nw.Series[Any], missing: int) -> tuple[Column | None, list[str]]:
+def _learn_strings(values: nw.Series[Any], missing: int) -> tuple[Column | None, list[str]]:
     strings = as_strings(values)
     distinct = len(set(strings.tolist()))
     if distinct == 1:
@@ -156,7 +156,7 @@ def _learn_names(values: nw.Series[Any], missing: int) -> tuple[Column | None, l
 
 
 def _reading(values: nw.Series[Any]) -> str:
-    """How the values become numbers ("" for names): by their type, or by what texts and objects are."""
+    """Parser of the values ("" for categories and text), from the dtype or from the values themselves."""
     kind = values.dtype
     if kind.is_nested():
         return "nested"
@@ -167,7 +167,7 @@ def _reading(values: nw.Series[Any]) -> str:
     if kind.is_temporal():
         return {nw.Duration: "duration", nw.Time: "time"}.get(kind.base_type(), "date")
     if kind not in (nw.String, nw.Object):
-        return ""  # categories, said to be such
+        return ""  # a categorical dtype
     entries = values.to_list()
     first = next((value for value in entries if value is not None), None) if kind == nw.Object else None
     found = next((reading for reading, types in OBJECTS.items() if isinstance(first, types)), "")
@@ -180,7 +180,7 @@ def _are_categories(strings: NDArray[Any]) -> bool:
 
 
 def _is_native(values: nw.Series[Any], reading: str) -> bool:
-    """Whether the type of a column says that its values are what they are read as."""
+    """Whether the dtype of a column is that of the reading already."""
     kind = values.dtype
     if reading in ("number", "flag"):
         return kind.is_numeric() or kind == nw.Boolean
@@ -188,7 +188,7 @@ def _is_native(values: nw.Series[Any], reading: str) -> bool:
 
 
 def as_numbers(values: nw.Series[Any], reading: str) -> Floats:
-    """The values as numbers, NaN where there is none; by their type where it says what they are, else one by one."""
+    """The values as floats, NaN where missing; cast by dtype where possible, else parsed one by one."""
     if not _is_native(values, reading):
         numbers = np.array([PARSERS[reading](value) for value in values.to_list()], dtype=np.float64)
     elif reading in SPANS:
@@ -204,11 +204,11 @@ def as_numbers(values: nw.Series[Any], reading: str) -> Floats:
 
 
 def note_unread(values: nw.Series[Any], numbers: Floats, reading: str) -> list[str]:
-    """A note on values that are not missing and yet not among the numbers that were read."""
+    """A note on values that are not missing and yet could not be parsed."""
     gone = [] if _is_native(values, reading) else np.flatnonzero(np.isnan(numbers)).tolist()
     entries = values.to_list() if gone else []
     odd = Counter(str(entries[row]) for row in gone if not is_gap(entries[row]))
-    return [told(odd, NOUNS[reading])] if odd else []
+    return [unread_note(odd, NOUNS[reading])] if odd else []
 
 
 SPANS = {"date": "datetime64[ms]", "duration": "timedelta64[ms]"}
@@ -221,7 +221,7 @@ READ_AS = {
 
 
 def as_strings(values: nw.Series[Any]) -> NDArray[Any]:
-    """Names of categories, words of texts; what is missing has a name of its own."""
+    """Values as strings; missing ones are a category of their own."""
     known = [MISSING if is_missing(value) or value == "" else str(value) for value in values.to_list()]
     return np.array(known, dtype=object)
 

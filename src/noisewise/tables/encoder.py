@@ -1,4 +1,4 @@
-"""Tables as people keep them, made into numbers: mixed columns, gaps, categories, dates, text."""
+"""`TableEncoder`: numeric features from tables with mixed columns, missing values, categories, dates and text."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from noisewise.tables.columns import Column, NumberColumn, learn_column
 
-MOST_ALIKE = 3
+MOST_ALIKE = 3  # columns with the same note that are still listed one by one
 Frame = nw.DataFrame[Any] | nw.LazyFrame[Any]
 
 
 class TableEncoder(TransformerMixin, BaseEstimator):
-    """Numbers for every row of a mixed table; arrays go through, with gaps filled.
+    """Numeric features from a mixed table; arrays pass through, with missing values imputed.
 
-    Numbers are filled with the median where they are missing (and marked so) and standardised, dates and times read as
-    days and hours, categories spread out, text hashed by words. Texts of which nearly all are numbers, ISO dates or
-    times are read as such, the others taken as missing. Columns that say nothing (empty, the same or different in every
-    row, row numbers, lists) are left out. `notes_` says what was done. Of lazy frames one column at a time is learnt.
+    Missing numbers are imputed by the median, with an indicator column, and standardised; dates and times become days
+    and hours, categories are one-hot encoded, text is hashed by words. Strings of which nearly all are numbers, ISO
+    dates or times are parsed, the others count as missing. Columns without information (empty, constant, names that
+    differ in every row, row numbers, lists) are left out. `notes_` says what was done. Lazy frames are fitted one
+    column at a time.
 
     Examples
     --------
@@ -42,7 +43,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     notes_: tuple[str, ...]
 
     def fit(self, X: Any, y: Any = None, run: Callable[..., Iterable[Any]] = map) -> TableEncoder:
-        """Learn medians, scales and categories; `run` maps over columns, perhaps elsewhere."""
+        """Find types, medians, scales and categories; `run` is `map`, or a parallel replacement of it."""
         frame = _as_frame(X)
         self.columns_, self.gaps_, self.notes_ = None, None, ()
         if frame is None:
@@ -50,7 +51,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             return self
         names = frame.collect_schema().names()
         learnt = list(run(partial(_learn, frame.to_native()), names))
-        notes = _told([(name, note) for name, (_, some) in zip(names, learnt, strict=True) for note in some])
+        notes = _sentences([(name, note) for name, (_, some) in zip(names, learnt, strict=True) for note in some])
         self.columns_ = {name: column for name, (column, _) in zip(names, learnt, strict=True) if column is not None}
         if not self.columns_:
             raise ValueError("no column can be used as a feature: " + "; ".join(notes))
@@ -58,11 +59,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """Learn from a table and give its rows as an array, or as CSR where there is text."""
+        """Fit to a table and encode its rows: an array, or CSR where there is text."""
         return self.fit(X).encode(X)
 
     def transform(self, X: Any) -> Any:
-        """Rows of another table with the same columns; a warning says what can't be read and is taken as missing."""
+        """Encode a table with the same columns; a warning names values that can't be parsed and count as missing."""
         rows = self.encode(X)
         frame = _as_frame(X)
         if isinstance(frame, nw.LazyFrame):
@@ -70,12 +71,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if frame is not None:
             columns = (self.columns_ or {}).items()
             numbers = [(name, column) for name, column in columns if isinstance(column, NumberColumn)]
-            for note in _told([(name, note) for name, one in numbers for note in one.unread(frame.get_column(name))]):
+            for note in _sentences(
+                [(name, note) for name, one in numbers for note in one.unread(frame.get_column(name))]
+            ):
                 warnings.warn(note, RuntimeWarning, stacklevel=2)
         return rows
 
     def encode(self, X: Any) -> Any:
-        """Rows of a table as numbers, without a word: what can't be read in the table learnt from is in `notes_`."""
+        """Encode a table without the warnings of `transform` (for the table of `fit`, `notes_` has them)."""
         check_is_fitted(self, "columns_")
         frame = _as_frame(X)
         if (frame is None) != (self.columns_ is None):
@@ -93,7 +96,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     @property
     def width_(self) -> int:
-        """How many columns of numbers a frame becomes."""
+        """Number of encoded columns of a frame."""
         return sum(column.width for column in (self.columns_ or {}).values())
 
     def _fit_array(self, rows: Any) -> None:
@@ -107,8 +110,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         self.gaps_ = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True).fit(rows)
 
 
-def _told(notes: list[tuple[str, str]]) -> tuple[str, ...]:
-    """A sentence for each column, or one for many columns of which the same can be said."""
+def _sentences(notes: list[tuple[str, str]]) -> tuple[str, ...]:
+    """A sentence for each column, or one for many columns with the same note."""
     alike: dict[str, list[tuple[str, str]]] = {}
     for name, note in notes:
         alike.setdefault(re.sub(r"^(has|holds) \d+ ", r"\1 ", note), []).append((name, note))
@@ -130,7 +133,7 @@ def _learn(table: Any, name: str) -> tuple[Column | None, list[str]]:
 
 
 def _joined(frame: nw.DataFrame[Any], columns: dict[str, Column]) -> Any:
-    """All columns side by side: an array filled in column by column, or CSR where there is text."""
+    """The encoded columns side by side: an array, or CSR where there is text."""
     if any(column.sparse for column in columns.values()):
         from scipy import sparse
 

@@ -1,4 +1,4 @@
-"""A table and the column of it that holds the labels."""
+"""A table with its label column and, where there is one, its annotator column."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def read_labelled(
     say: Callable[[str], None] = lambda sentence: None,
 ) -> LabelledTable:
     """Features, labels and annotators from a file (- is stdin); lazily read features come from Parquet alone."""
-    said = [name for name in (label, annotator) if name is not None]
-    frame = scan_table(data) if lazy and is_parquet(data) else read_table(data, say, as_they_are=said)
+    named = [name for name in (label, annotator) if name is not None]
+    frame = scan_table(data) if lazy and is_parquet(data) else read_table(data, say, as_they_are=named)
     names = frame.collect_schema().names()
     if label is None:
         raise ValueError(f"which column holds the labels? add --label NAME; the columns are {_listed(names)}")
@@ -42,8 +42,10 @@ def read_labelled(
         only = "one column only" if annotator is None else "no column besides labels and annotators"
         raise ValueError(f"{data} has {only}; a label and at least one feature are needed")
     labels = _checked(_column(frame, label), label)
-    people = None if annotator is None else ["(nobody)" if who is None else who for who in _column(frame, annotator)]
-    return LabelledTable(frame.drop(columns), labels, people)
+    annotators = (
+        None if annotator is None else ["(nobody)" if name is None else name for name in _column(frame, annotator)]
+    )
+    return LabelledTable(frame.drop(columns), labels, annotators)
 
 
 def _column(frame: Any, name: str) -> list[Any]:

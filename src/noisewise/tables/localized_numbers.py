@@ -1,4 +1,4 @@
-"""Numbers and dates as people write them: decimal commas, marks between thousands, signs of money, the month first."""
+"""Localized numbers and dates: decimal commas, thousands separators, currency signs, day or month first."""
 
 from __future__ import annotations
 
@@ -6,29 +6,28 @@ import re
 from collections.abc import Callable, Collection
 from typing import Any
 
-from noisewise.tables.parse import GAPS, LEAST_READ, LIKELY_GAPS, NEARLY_ALL
+from noisewise.tables.parse import GAPS, LEAST_READ, LIKELY_GAPS, MOST_NAMED, NEARLY_ALL
 
 SIGN = "[$€£¥%]"
 EXPONENT = "(?:e[+-]?[0-9]+)?"
-GROUPS = {",": r"[.'\x{a0}\x{202f} ]", ".": r"[,'\x{a0}\x{202f}]"}  # what stands between thousands, by the decimal mark
-DAY = re.compile(r"\d{1,2}(?P<mark>[/.-])\d{1,2}(?P=mark)(?P<year>\d{4}|\d{2})(?P<clock> \d.*)?")
+GROUPS = {",": r"[.'\x{a0}\x{202f} ]", ".": r"[,'\x{a0}\x{202f}]"}  # thousands separators, by the decimal mark
+LOCAL_DATE = re.compile(r"\d{1,2}(?P<mark>[/.-])\d{1,2}(?P=mark)(?P<year>\d{4}|\d{2})(?P<clock> \d.*)?")
 CLOCKS = {r" \d{1,2}:\d\d": " %H:%M", r" \d{1,2}:\d\d:\d\d": " %H:%M:%S", r" \d{1,2}:\d\d ?[ap]m": " %I:%M %p"}
-MOST_NAMED = 3
 
 
-def plainly(frame: Any, decimal: str, kept: Collection[str], say: Callable[[str], None]) -> Any:
-    """A polars frame whose texts are numbers and dates where they are written as such; `kept` columns as they are."""
+def parse_localized(frame: Any, decimal: str, kept: Collection[str], say: Callable[[str], None]) -> Any:
+    """The polars frame with string columns parsed as numbers and dates where they are; `kept` columns stay."""
     signed, months = [], []
     for name in frame.columns:
         column = frame[name]
         if name in kept or str(column.dtype) != "String":
             continue
-        numbers = plain_numbers(column, decimal)
+        numbers = parse_numbers(column, decimal)
         if numbers is not None:
             frame = frame.with_columns(numbers.alias(name))
             if column.str.contains(SIGN).any() or decimal == ".":
                 signed.append(name)
-        elif (found := _days(column)) is not None:
+        elif (found := _dates(column)) is not None:
             frame = frame.with_columns(found[0].alias(name))
             months += [name] if found[1] else []
     if signed:
@@ -39,17 +38,17 @@ def plainly(frame: Any, decimal: str, kept: Collection[str], say: Callable[[str]
 
 
 def has_commas(frame: Any) -> bool:
-    """Whether a frame that was read with decimal commas has any: a column of fractions, or of texts that are."""
+    """Whether a frame read with decimal commas has any: a float column, or strings with decimal commas."""
     return any(
-        column.dtype.is_float() or (str(column.dtype) == "String" and plain_numbers(column, ",", ",") is not None)
+        column.dtype.is_float() or (str(column.dtype) == "String" and parse_numbers(column, ",", ",") is not None)
         for column in frame.get_columns()
     )
 
 
-def plain_numbers(column: Any, decimal: str, mark: str | None = None) -> Any:
-    """Numbers of a text column that are written with signs or marks; None where it has none, or other texts.
+def parse_numbers(column: Any, decimal: str, mark: str | None = None) -> Any:
+    """A string column of numbers with currency signs or separators, parsed; None if it has none, or other strings.
 
-    Words for a missing value stay, and so does what else there is among very many numbers; the column is text then.
+    Words for a missing value stay, and so do a few other strings among very many numbers; it is a string column then.
     """
     words = column.str.strip_chars()
     group, point = GROUPS[decimal], re.escape(decimal)
@@ -64,18 +63,18 @@ def plain_numbers(column: Any, decimal: str, mark: str | None = None) -> Any:
     if strange and (read < LEAST_READ or read < NEARLY_ALL * (read + strange)):
         return None
     if words.filter(matched).str.extract(rf"({SIGN})").drop_nulls().n_unique() > 1:
-        return None  # dollars and euros are not to be compared
+        return None  # mixed currencies are not comparable
     plain = words.str.replace_all(rf"{SIGN}|{group}|\s", "").str.replace(decimal, ".", literal=True)
     if (matched | column.is_null()).all():
         return plain.cast(_floats(), strict=False)
     return column.zip_with(~matched, plain)
 
 
-def _days(column: Any) -> tuple[Any, bool] | None:
-    """Days of a text column that are written by day and month, and whether the month comes first."""
+def _dates(column: Any) -> tuple[Any, bool] | None:
+    """Dates of a string column written by day and month, and whether the month comes first."""
     words = column.str.strip_chars()
     known = words.filter(~words.str.to_lowercase().is_in([*GAPS, *LIKELY_GAPS]).fill_null(True))
-    first = DAY.fullmatch(known[0]) if len(known) else None
+    first = LOCAL_DATE.fullmatch(known[0]) if len(known) else None
     if first is None:
         return None
     clock = first["clock"] or ""

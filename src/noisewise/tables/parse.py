@@ -1,4 +1,4 @@
-"""Numbers, dates and times that come as text: JSON has no dates, and one "?" makes a whole column of a CSV text."""
+"""Parsing of strings as numbers, dates and times: JSON has no dates, and one "?" makes a CSV column strings."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from noisewise._validation import is_missing
 WORDS = ("", "na", "n/a", "#na", "#n/a", "#n/a n/a", "<na>", "null", "none")
 GAPS = frozenset([*WORDS, "nan", "-nan", "1.#ind", "-1.#ind", "1.#qnan", "-1.#qnan"])
 LIKELY_GAPS = frozenset(["?", "-", "--", ".", "unknown", "missing", "not available"])
-NEARLY_ALL = 0.95
-LEAST_READ = 24  # values; of fewer, one that can't be read says that the others are no numbers either
-SAMPLE = 1000
+NEARLY_ALL = 0.95  # fraction of values that must be parsed
+LEAST_READ = 24  # parsed values that a column must have where others can't be parsed
+SAMPLE = 1000  # values for a first look
 CODE_WIDTH = 4  # digits; postal codes and identifiers are that long or longer, and all of one length
 CENTURIES = ("18", "19", "20")  # whole numbers of four digits that all begin so are years
-MOST_NAMED = 3
+MOST_NAMED = 3  # examples in a note
 
 NUMBER = re.compile(r"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|inf|infinity)", re.IGNORECASE | re.ASCII)
 CLOCK = r"[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?"
@@ -33,12 +33,12 @@ FLAGS = {"true": 1.0, "false": 0.0}
 
 
 def is_gap(value: Any) -> bool:
-    """Whether a value is missing: None, NaN and their like, or one of the usual words for it."""
+    """Whether a value is missing: None, NaN and the like, or one of the usual words for it."""
     return value.strip().lower() in GAPS if isinstance(value, str) else is_missing(value)
 
 
 def number_of(value: Any) -> float:
-    """The number that a value or its text is; NaN if it is none.
+    """A value or string as a number; NaN if it is none.
 
     >>> number_of(" 1.5e3 "), number_of("12 kg")
     (1500.0, nan)
@@ -52,12 +52,12 @@ def number_of(value: Any) -> float:
 
 
 def flag_of(value: Any) -> float:
-    """One for what is true, 0 for what is not, also as text; else the number."""
+    """1 for true, 0 for false, also as strings; else the number."""
     return FLAGS.get(str(value).strip().lower(), number_of(value))
 
 
 def day_of(value: Any) -> float:
-    """Days since 1970, of a date or its ISO text; NaN if it is none.
+    """Days since 1970 of a date or ISO string; NaN if it is none.
 
     >>> day_of("1970-01-02T12:00:00"), day_of("2.1.1970")
     (1.5, nan)
@@ -76,7 +76,7 @@ def day_of(value: Any) -> float:
 
 
 def hour_of(value: Any) -> float:
-    """Hours since midnight, of a time of day or its ISO text; NaN if it is none."""
+    """Hours since midnight of a time or ISO string; NaN if it is none."""
     if isinstance(value, str) and TIME.fullmatch(value):
         try:
             value = datetime.time.fromisoformat(value.strip())
@@ -88,7 +88,7 @@ def hour_of(value: Any) -> float:
 
 
 def span_of(value: Any) -> float:
-    """Days that a duration lasts; NaN if it is none."""
+    """A duration in days; NaN if it is none."""
     return math.nan if is_gap(value) or not isinstance(value, datetime.timedelta) else value / DAY
 
 
@@ -102,9 +102,9 @@ PARSERS: dict[str, Callable[[Any], float]] = {
 
 
 def reading_of(values: list[Any], few: Callable[[], bool] = lambda: True) -> str:
-    """What texts are: "number", "date" or "time" where nearly all are, "" for names.
+    """What strings are: "number", "date" or "time" where nearly all can be parsed so, else "".
 
-    Where they are so `few` that they can be kept as categories, numbers that may be codes stay names.
+    Where they are so `few` that they can be categories, numbers that may be codes stay strings.
 
     >>> reading_of(["1.5", "N/A", "2"]), reading_of(["1", "2"])
     ('number', '')
@@ -114,7 +114,7 @@ def reading_of(values: list[Any], few: Callable[[], bool] = lambda: True) -> str
     for reading in ("number", "date", "time"):
         parse = PARSERS[reading]
         if sum(not math.isnan(parse(value)) for value in sample) < len(sample) / 2 or not sample:
-            continue  # so that long texts cost little
+            continue  # long texts are given up on early
         odd = [value for value in present if math.isnan(parse(value))]
         strange = [value for value in odd if not _likely_gap(value)]
         read = len(present) - len(odd)
@@ -126,10 +126,10 @@ def reading_of(values: list[Any], few: Callable[[], bool] = lambda: True) -> str
     return ""
 
 
-def told(odd: Counter[str], what: str) -> str:
-    """A sentence's end that says what can't be read.
+def unread_note(odd: Counter[str], what: str) -> str:
+    """A note on values that can't be parsed.
 
-    >>> told(Counter({"?": 2, "bad": 1}), "numbers")
+    >>> unread_note(Counter({"?": 2, "bad": 1}), "numbers")
     "holds 3 values that are no numbers ('?', 'bad'): taken as missing"
     """
     named = ", ".join(repr(text[:20]) for text, _ in odd.most_common(MOST_NAMED))
@@ -144,7 +144,7 @@ def _likely_gap(value: Any) -> bool:
 def _are_codes(
     values: list[Any], present: list[Any], odd: list[Any], strange: list[Any], few: Callable[[], bool]
 ) -> bool:
-    """Whether numbers look like names: postal codes, identifiers, codes of which some have letters."""
+    """Whether numbers look like codes: postal codes, identifiers, codes of which some have letters."""
     texts = [value.strip() for value in present if isinstance(value, str)]
     if any(re.search(r"[^\W\d]\d|\d[^\W\d]", str(value)) for value in odd):
         return True

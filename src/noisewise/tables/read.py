@@ -1,4 +1,4 @@
-"""Tables in files, as people have them: told apart by their ending and by how they begin."""
+"""Reading tables from files: format, encoding and separator are found from the name and the first bytes."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
-from noisewise.tables.localized_numbers import has_commas, plainly
+from noisewise.tables.localized_numbers import has_commas, parse_localized
 
-MISSING = ["", "NA", "NaN", "nan", "null", "NULL"]
+NULL_VALUES = ["", "NA", "NaN", "nan", "null", "NULL"]
 UNDERSTOOD = "CSV, TSV, Parquet, JSON and JSON lines (also .gz) are understood"
 PARQUET = (".parquet", ".pq")
-HEAD = 2**16
+HEAD = 2**16  # bytes that format, encoding and separator are found from
 MARKS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 
 
@@ -37,9 +37,9 @@ def scan_table(data: str) -> Any:
 
 
 def read_table(data: str, say: Callable[[str], None] = lambda sentence: None, as_they_are: Collection[str] = ()) -> Any:
-    """A polars frame from a file; - is stdin. `say` hears what had to be guessed.
+    """A polars frame from a file; - is stdin. `say` is called with what had to be guessed.
 
-    In a CSV, numbers and dates that are written for people are read as such, but in the columns `as_they_are`.
+    In a CSV, localized numbers and dates are parsed, except in the columns `as_they_are`.
     """
     polars = _polars()
     if data != "-":
@@ -63,7 +63,7 @@ def read_table(data: str, say: Callable[[str], None] = lambda sentence: None, as
 
 
 def column_names(data: str) -> list[str]:
-    """Names of the columns of a file, without reading its rows where that can be."""
+    """Names of the columns of a file, without reading its rows where possible."""
     if is_parquet(data):
         return list(scan_table(data).collect_schema().names())
     if Path(data).suffix.lower() in (".csv", ".tsv", ".tab"):
@@ -82,7 +82,7 @@ def _parsed(data: str, say: Callable[[str], None], as_they_are: Collection[str])
     source: Any = data
     if data == "-":
         source = sys.stdin.buffer.read()
-    elif not path.is_file():  # a pipe can be read once only
+    elif not path.is_file():  # a pipe can be read only once
         source = path.read_bytes()
     head = source[:HEAD] if isinstance(source, bytes) else _head(path)
     if head[:2] == b"\x1f\x8b":
@@ -105,7 +105,7 @@ def _parsed(data: str, say: Callable[[str], None], as_they_are: Collection[str])
 def _delimited(
     source: Any, head: bytes, tabs: bool, say: Callable[[str], None], as_they_are: Collection[str] = ()
 ) -> Any:
-    """CSV with whatever separator its header has."""
+    """CSV, with the separator found in its header."""
     header = re.sub(rb'"[^"]*"', b"", head.split(b"\n", 1)[0])  # what is quoted separates nothing
     usual = separator = "\t" if tabs else ","
     if separator.encode() not in header:
@@ -121,7 +121,7 @@ def _delimited(
         frame = _fields(source, separator, comma)
     if comma and not has_commas(frame):
         comma, frame = False, _fields(source, separator, False)
-    return plainly(frame, "," if comma else ".", as_they_are, say)
+    return parse_localized(frame, "," if comma else ".", as_they_are, say)
 
 
 def _fields(source: Any, separator: str, comma: bool) -> Any:
@@ -129,15 +129,15 @@ def _fields(source: Any, separator: str, comma: bool) -> Any:
         source,
         separator=separator,
         infer_schema_length=None,
-        null_values=MISSING,
+        null_values=NULL_VALUES,
         try_parse_dates=True,
         decimal_comma=comma,
     )
 
 
 def _without_spaces(source: Any, separator: str) -> bytes:
-    """The same table as CSV, its names and fields without spaces around them."""
-    texts = _polars().read_csv(source, separator=separator, infer_schema=False, null_values=MISSING)
+    """The same table as CSV, names and fields stripped of surrounding spaces."""
+    texts = _polars().read_csv(source, separator=separator, infer_schema=False, null_values=NULL_VALUES)
     texts = texts.with_columns(_polars().all().str.strip_chars())
     return bytes(texts.rename(str.strip).write_csv(separator=separator).encode())
 
@@ -152,7 +152,7 @@ def _spreadsheet(data: str) -> Any:
 
 
 def _encoding(head: bytes, source: Any) -> str:
-    """UTF-8 where that is possible, UTF-16 with its mark, else Latin-1, which every byte is; junk stays what it is."""
+    """UTF-8 if the bytes are valid, UTF-16 by its byte order mark, else Latin-1 unless the file is binary."""
     if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return "utf-16"
     if b"\0" in head:

@@ -1,1 +1,7 @@
 """The audit as a self-contained HTML page."""
+
+from noisewise.audit.report.charts import svg
+from noisewise.audit.report.pages import page
+from noisewise.audit.report.report import report_page
+
+__all__ = ["page", "report_page", "svg"]

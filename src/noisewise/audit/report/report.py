@@ -10,8 +10,8 @@ from scipy import sparse
 
 from noisewise._typing import Codes
 from noisewise.audit.report.charts import TOO_SMALL, class_bars, histogram
+from noisewise.audit.report.features import features_of
 from noisewise.audit.report.pages import page
-from noisewise.audit.report.shown_features import features_of
 from noisewise.audit.report.thumbnails import thumbnails
 from noisewise.audit.summaries import columns_by_annotator, columns_by_class, is_small
 
@@ -35,7 +35,7 @@ def report_content(audit: LabelAudit, title: str, truth: Any = None, precision: 
     chosen = audit.picked if precision is None else audit.rows(precision)
     columns, rows = _worst_rows(audit)
     small = is_small(audit.observed, len(names))
-    order = np.argsort(small, kind="stable").tolist()  # the small classes last, so that the others are in view
+    order = np.argsort(small, kind="stable").tolist()  # the small classes last
     return {
         "title": title,
         "proven": audit.expected_errors.low > 0,
@@ -44,7 +44,7 @@ def report_content(audit: LabelAudit, title: str, truth: Any = None, precision: 
         "count": f"{audit.expected_errors:,.0f}",
         "low": f"{audit.expected_errors.low:,.0f}",
         "high": f"{audit.expected_errors.high:,.0f}",
-        "share": f"{audit.expected_errors / n:.1%}",
+        "error_rate": f"{audit.expected_errors / n:.1%}",
         "picked": f"{len(chosen):,}",
         "precision": None if precision is None else f"{precision:.0%}",
         "promise": f"{1 - audit.probability[chosen].mean():.0%}" if len(chosen) else None,
@@ -56,7 +56,7 @@ def report_content(audit: LabelAudit, title: str, truth: Any = None, precision: 
         "flips": _largest_flips(audit.noise.matrix[~small], names, np.flatnonzero(~small)),
         "histogram": Markup(histogram(audit.probability)),
         "class_bars": Markup(class_bars(names, np.where(small, np.nan, columns_by_class(audit)["share"]))),
-        "people": _people(audit),
+        "annotators": _annotators(audit),
         "notes": audit.notes,
         "columns": columns,
         "rows": rows,
@@ -69,14 +69,14 @@ def _against_truth(audit: LabelAudit, truth: Any, chosen: Codes) -> dict[str, st
         "wrong": f"{counts['wrong']:,}",
         "top": f"{counts['wrong']:,}",
         "found": f"{counts['found']:,}",
-        "share": f"{counts['found'] / max(1, counts['wrong']):.0%}",
-        "right": f"{counts['right']:,}",
+        "recall": f"{counts['found'] / max(1, counts['wrong']):.0%}",
+        "found_picked": f"{counts['right']:,}",
         "precision": f"{counts['right'] / max(1, len(chosen)):.0%}",
     }
 
 
 def _bands(audit: LabelAudit) -> list[dict[str, str]]:
-    """How many rows are stated to be wrong with how much probability, and how many of them should be."""
+    """Rows by their probability of being wrong, and the expected number of wrong ones among them."""
     wrong = 1 - audit.probability
     edges = [(0.8, 1.0), (0.5, 0.8), (0.2, 0.5), (0.0, 0.2)]
     parts = [(low, high, wrong[(wrong >= low) & ((wrong < high) | (high == 1))]) for low, high in edges]
@@ -97,7 +97,7 @@ def _heat(audit: LabelAudit, names: list[str], small: NDArray[np.bool_], order: 
                     "name": names[k],
                     "text": f"{100 * p:.0f}",
                     "range": f"{100 * low[j, k]:.1f} to {100 * high[j, k]:.1f}",
-                    "share": round(100 * (p if j == k else np.sqrt(p)), 1),  # the root shows rare flips
+                    "shade": round(100 * (p if j == k else np.sqrt(p)), 1),  # root scale: rare flips stay visible
                     "same": j == k,
                 }
                 for k, p in zip(order, audit.noise.matrix[j, order])
@@ -107,7 +107,7 @@ def _heat(audit: LabelAudit, names: list[str], small: NDArray[np.bool_], order: 
     ]
 
 
-def _people(audit: LabelAudit, most: int = 20) -> list[dict[str, str]]:
+def _annotators(audit: LabelAudit, most: int = 20) -> list[dict[str, str]]:
     if audit.annotators is None:
         return []
     columns = columns_by_annotator(audit)
@@ -116,7 +116,7 @@ def _people(audit: LabelAudit, most: int = 20) -> list[dict[str, str]]:
         {
             "name": str(entry["annotator"]),
             "labels": f"{entry['labels']:,}",
-            "share": f"{100 * entry['share']:.1f}",
+            "error_rate": f"{100 * entry['share']:.1f}",
             "range": f"{100 * entry['low']:.1f} to {100 * entry['high']:.1f}",
         }
         for entry in entries[:most]
@@ -126,11 +126,11 @@ def _people(audit: LabelAudit, most: int = 20) -> list[dict[str, str]]:
 def _largest_flips(
     matrix: NDArray[np.float64], names: list[str], of_row: Codes, most: int = 15
 ) -> list[dict[str, str]]:
-    """What is seen as something else most often; row i of the matrix is that of true class `of_row[i]`."""
+    """The largest flip rates T[true, observed]; row i of the matrix is that of true class `of_row[i]`."""
     flips = np.where(np.arange(len(names)) == of_row[:, None], 0.0, matrix)
-    places = np.argsort(-flips, axis=None, kind="stable")[:most]
-    pairs = [np.unravel_index(place, flips.shape) for place in places]
-    return [{"true": names[of_row[j]], "seen": names[k], "text": f"{100 * flips[j, k]:.1f}"} for j, k in pairs]
+    largest = np.argsort(-flips, axis=None, kind="stable")[:most]
+    pairs = [np.unravel_index(index, flips.shape) for index in largest]
+    return [{"true": names[of_row[j]], "observed": names[k], "text": f"{100 * flips[j, k]:.1f}"} for j, k in pairs]
 
 
 def _worst_rows(audit: LabelAudit) -> tuple[list[str], list[list[dict[str, Any]]]]:
@@ -141,13 +141,13 @@ def _worst_rows(audit: LabelAudit) -> tuple[list[str], list[list[dict[str, Any]]
         features = {}
     columns = ["row", *(["picture"] if images else []), "observed", "suggested", "P(label is right)", *features]
     rows = []
-    for place, row in enumerate(worst):
+    for i, row in enumerate(worst):
         cells = [_cell(int(row))]
         if images:
-            cells.append({"image": images[place], "key": int(row)})
+            cells.append({"image": images[i], "key": int(row)})
         cells += [_cell(str(audit.classes[audit.observed[row]])), _cell(str(audit.suggested[row]))]
         cells.append({"text": f"{audit.probability[row]:.3f}", "key": float(audit.probability[row])})
-        cells += [{**_cell(values[place]), "kind": "value"} for values in features.values()]
+        cells += [{**_cell(values[i]), "kind": "value"} for values in features.values()]
         rows.append(cells)
     return columns, rows
 

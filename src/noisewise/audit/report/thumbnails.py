@@ -1,4 +1,4 @@
-"""Rows that are pictures, drawn small."""
+"""Thumbnails of rows that are images."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisewise._typing import Codes, Floats
-from noisewise.audit.report.shown_features import features_of
+from noisewise.audit.report.features import features_of
 
 LEAST_SIDE = 6
 
 
 def thumbnails(X: Any, rows: Codes) -> list[str] | None:
-    """PNG images (base64) of rows that look like square grey pictures; None if they do not.
+    """PNG images (base64) of rows that look like square greyscale images; None if they do not.
 
     Arrays do if their columns are as many as a square has; frames if, besides, they hold numbers from 0 to 255 in
     columns that are called alike but for numbers, such as pixel0, pixel1, ...
@@ -34,7 +34,7 @@ def thumbnails(X: Any, rows: Codes) -> list[str] | None:
 
 
 def _pixels(X: Any, rows: Codes) -> tuple[Floats, float, float] | None:
-    """The values of these rows, and what is black and what is white."""
+    """Pixels of these rows, and the values of black and white."""
     frame = nw.from_native(X, pass_through=True)
     if isinstance(frame, nw.DataFrame | nw.LazyFrame):
         schema = frame.collect_schema()

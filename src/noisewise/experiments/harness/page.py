@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from noisewise._files import write_all
 from noisewise.experiments.harness.blocks import RULES, Block, Comparison, Figure, Table, Text, tally
 from noisewise.experiments.harness.rows import Rows, RowStore
 from noisewise.experiments.harness.runner import rows_of
@@ -92,8 +93,7 @@ def write(paper: Paper, parts: Sequence[Part], folder: Path) -> list[Path]:
     text, figures = to_markdown(paper, parts)
     stem = "-".join(_asked(paper, parts))
     files = {f"{stem}.md": text, f"{stem}.html": to_html(paper, parts), **figures}
-    for name, content in files.items():
-        (folder / name).write_text(content, encoding="utf-8")
+    write_all({folder / name: content for name, content in files.items()})
     return [folder / name for name in files]
 
 

@@ -12,6 +12,7 @@ from math import isfinite
 from pathlib import Path
 from typing import IO, Any
 
+from noisewise._files import replace_files
 from noisewise.online.logs.feedback_log import FeedbackLog
 from noisewise.online.logs.logged_round import Choice, LoggedRound
 from noisewise.online.rates.flip_rates import known_classes
@@ -52,14 +53,13 @@ def write_lines(lines: Iterable[str], target: Target) -> None:
         target.writelines(line + "\n" for line in lines)
         return
     path = Path(target)
-    part = path.with_name(path.name + ".part")  # an error half-way leaves no half file under the name
-    try:
-        with part.open("wb") as raw, _packed(raw, path) as file:
+
+    def write(part: str) -> None:
+        with open(part, "wb") as raw, _packed(raw, path) as file:
             for line in lines:
                 file.write((line + "\n").encode())
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+
+    replace_files({path: write})
 
 
 def _packed(raw: IO[bytes], path: Path) -> Any:

@@ -1,4 +1,4 @@
-"""Numbers and dates as people write them in a CSV are read as what they are, and labels as they stand."""
+"""Localized numbers and dates of a CSV are parsed; labels stay as they are."""
 
 from datetime import date, datetime
 
@@ -46,10 +46,10 @@ def test_points_stand_between_thousands_only_in_a_file_with_decimal_commas(tmp_p
 
 @pytest.mark.parametrize("sign", ["{}", "${}", "{} €", "{}%"])
 def test_commas_between_thousands_and_signs(tmp_path, sign):
-    said = []
-    frame = read(tmp_path, "a,y\n" + "".join(f'"{sign.format(f"{v:,.3f}")}",p\n' for v in VALUES), said.append)
+    messages = []
+    frame = read(tmp_path, "a,y\n" + "".join(f'"{sign.format(f"{v:,.3f}")}",p\n' for v in VALUES), messages.append)
     assert frame["a"].to_list() == VALUES
-    assert said == [f"{tmp_path}/a.csv has numbers with signs or marks between thousands in 'a': read as numbers"]
+    assert messages == [f"{tmp_path}/a.csv has numbers with signs or marks between thousands in 'a': read as numbers"]
 
 
 def test_what_is_no_number_stays_text(tmp_path):
@@ -78,12 +78,12 @@ def test_a_few_words_among_many_prices_are_missing_values(tmp_path):
 def test_days_are_read_whichever_comes_first(tmp_path, shape, month_first):
     hours = (8, 20) if "%H" in shape or "%I" in shape else (0, 0)
     moments = [datetime(2024, 12, 25, hours[0]), datetime(1999, 1, 2, hours[1])]
-    said = []
+    messages = []
     frame = read(
-        tmp_path, "a,y\n" + "".join(f"{moment.strftime(shape)},p\n" for moment in moments) + "?,p\n", said.append
+        tmp_path, "a,y\n" + "".join(f"{moment.strftime(shape)},p\n" for moment in moments) + "?,p\n", messages.append
     )
     assert frame["a"].cast(pl.Datetime).to_list() == [*moments, None]
-    assert ("month first in 'a'" in "".join(said)) == month_first
+    assert ("month first in 'a'" in "".join(messages)) == month_first
 
 
 def test_labels_are_taken_as_they_are(tmp_path):
@@ -95,11 +95,11 @@ def test_labels_are_taken_as_they_are(tmp_path):
 
 @pytest.mark.parametrize("separator", [",", ";"])
 def test_spaces_around_the_names_are_taken_off_everywhere(tmp_path, separator):
-    said = []
+    messages = []
     rows = "".join(f" {i} {separator} {word} {separator} {i % 2} \n" for i, word in enumerate(["p", "q q", "r"]))
-    frame = read(tmp_path, f" a {separator} b {separator} y\n{rows}", said.append)
+    frame = read(tmp_path, f" a {separator} b {separator} y\n{rows}", messages.append)
     assert frame.to_dict(as_series=False) == {"a": [0, 1, 2], "b": ["p", "q q", "r"], "y": [0, 1, 0]}
-    assert "spaces around 'a'" in said[-1]
+    assert "spaces around 'a'" in messages[-1]
 
 
 def test_a_table_for_people_is_read_as_a_plain_one(tmp_path):

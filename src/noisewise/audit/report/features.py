@@ -1,4 +1,4 @@
-"""The features of a few rows, for people to look at, whatever the table is."""
+"""Features of a few rows to show, from any kind of table."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from noisewise._typing import Codes
 
 
 def features_of(X: Any, rows: Codes, most: int | None = None) -> dict[str, list[Any]]:
-    """The first columns (all, unless told how many at `most`) of these rows, by name."""
+    """The first columns (all, or at most `most`) of these rows, by name."""
     frame = nw.from_native(X, pass_through=True)
     if isinstance(frame, nw.LazyFrame):
         return _from_lazy(X, rows, most)
@@ -24,12 +24,12 @@ def features_of(X: Any, rows: Codes, most: int | None = None) -> dict[str, list[
 
 
 def _from_lazy(X: Any, rows: Codes, most: int | None) -> dict[str, list[Any]]:
-    """Rows of a lazy polars frame, in the order asked for; the rest is never held."""
+    """Rows of a lazy polars frame, in the given order; the others are not kept in memory."""
     import polars
 
     names = X.collect_schema().names()[:most]
-    place = "".join(names) + "row"  # no column is called so
-    numbered = X.select(names).with_row_index(place)
-    found = numbered.filter(polars.col(place).is_in(rows.tolist())).collect(engine="streaming").sort(place)
-    ordered = found[np.searchsorted(found[place].to_numpy(), rows).tolist()]
+    index = "".join(names) + "row"  # longer than every name, so that it is new
+    numbered = X.select(names).with_row_index(index)
+    found = numbered.filter(polars.col(index).is_in(rows.tolist())).collect(engine="streaming").sort(index)
+    ordered = found[np.searchsorted(found[index].to_numpy(), rows).tolist()]
     return {name: ordered[name].to_list() for name in names}

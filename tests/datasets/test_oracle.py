@@ -10,36 +10,36 @@ X = np.arange(12.0).reshape(6, 2)
 Y = np.array([0, 1, 2, 0, 1, 2])
 
 
-def _answers(oracle, action):
+def _feedback(oracle, action):
     return np.array([oracle.feedback(action) for _ in oracle])
 
 
-def test_without_noise_the_answers_are_true_and_mistakes_are_counted():
+def test_without_noise_the_feedback_is_true_and_mistakes_are_counted():
     oracle = Oracle(X, Y)
-    seen = []
+    shown = []
     for context in oracle:
-        seen.append(context)
-        assert oracle.feedback(1) == int(Y[len(seen) - 1] == 1)
-    np.testing.assert_array_equal(seen, X)
+        shown.append(context)
+        assert oracle.feedback(1) == int(Y[len(shown) - 1] == 1)
+    np.testing.assert_array_equal(shown, X)
     assert (oracle.mistakes, oracle.n_answered, len(oracle)) == (4, 6, 6)
 
 
 def test_a_new_pass_starts_the_counters_again():
     oracle = Oracle(X, Y)
-    _answers(oracle, 0)
+    _feedback(oracle, 0)
     next(iter(oracle))
     assert (oracle.mistakes, oracle.n_answered) == (0, 0)
 
 
-def test_answers_flip_at_the_rates_of_the_noise():
+def test_feedback_flips_at_the_rates_of_the_noise():
     noise = FlipMatrix.binary(false_positive=0.2, false_negative=0.4)
     n = 20_000
     y = np.arange(n) % 2
     oracle = Oracle(np.zeros((n, 1)), y, noise, rng=0)
-    answers = _answers(oracle, 1)
-    assert_unbiased(answers[y == 0], 0.2)
-    assert_unbiased(answers[y == 1], 0.6)
-    assert oracle.mistakes == n // 2  # counted against the truth, not against the answers
+    feedback = _feedback(oracle, 1)
+    assert_unbiased(feedback[y == 0], 0.2)
+    assert_unbiased(feedback[y == 1], 0.6)
+    assert oracle.mistakes == n // 2  # counted against the truth, not against the feedback
 
 
 def test_each_action_can_have_its_own_rates():
@@ -47,24 +47,24 @@ def test_each_action_can_have_its_own_rates():
     noises = [FlipMatrix.binary(*pair) for pair in rates]
     y = np.arange(15_000) % 3
     for action, (false_positive, false_negative) in enumerate(rates):
-        answers = _answers(Oracle(np.zeros((len(y), 1)), y, noises, rng=action), action)
-        assert_unbiased(answers[y != action], false_positive)
-        assert_unbiased(answers[y == action], 1 - false_negative)
+        feedback = _feedback(Oracle(np.zeros((len(y), 1)), y, noises, rng=action), action)
+        assert_unbiased(feedback[y != action], false_positive)
+        assert_unbiased(feedback[y == action], 1 - false_negative)
 
 
 def test_rates_by_action_follow_the_order_of_the_classes():
     always_right, never_right = FlipMatrix.none(2), FlipMatrix.binary(0.0, 1 - 1e-2)
     oracle = Oracle(np.zeros((500, 1)), ["a"] * 500, [never_right, always_right], rng=0, classes=["b", "a"])
-    assert _answers(oracle, "a").all()
+    assert _feedback(oracle, "a").all()
     oracle = Oracle(np.zeros((500, 1)), ["a"] * 500, [never_right, always_right], rng=0, classes=["a", "b"])
-    assert _answers(oracle, "a").mean() < 0.1
+    assert _feedback(oracle, "a").mean() < 0.1
 
 
 def test_the_noise_is_that_of_one_long_corruption():
     noise = FlipMatrix.binary(0.2, 0.3)
     y = np.arange(300) % 2
-    answers = _answers(Oracle(np.zeros((300, 1)), y, noise, rng=7), 1)
-    np.testing.assert_array_equal(answers, noise.corrupt(y, rng=7))
+    feedback = _feedback(Oracle(np.zeros((300, 1)), y, noise, rng=7), 1)
+    np.testing.assert_array_equal(feedback, noise.corrupt(y, rng=7))
 
 
 def test_anything_that_corrupts_zeros_and_ones_will_do_as_noise():
@@ -72,7 +72,7 @@ def test_anything_that_corrupts_zeros_and_ones_will_do_as_noise():
         def corrupt(self, y, rng):
             return 1 - y
 
-    np.testing.assert_array_equal(_answers(Oracle(X, Y, Contrary()), 0), Y != 0)
+    np.testing.assert_array_equal(_feedback(Oracle(X, Y, Contrary()), 0), Y != 0)
 
 
 def test_shuffling_shows_every_row_once_and_pairs_it_with_its_label():
@@ -119,7 +119,7 @@ def test_feedback_is_refused_before_the_first_context_and_twice_in_a_round():
     contexts = iter(oracle)
     next(contexts)
     oracle.feedback(0)
-    with pytest.raises(RuntimeError, match="round 1 was answered already"):
+    with pytest.raises(RuntimeError, match="round 1 has had its feedback already"):
         oracle.feedback(0)
     next(contexts)
     next(contexts)  # a round may go unanswered
@@ -139,7 +139,7 @@ def test_an_unknown_action_is_refused_and_the_round_stays_open(action):
 def test_codes_that_y_lacks_are_actions_too():
     oracle = Oracle(X, [0, 2, 0, 2, 0, 2])
     assert oracle.classes == [0, 1, 2]
-    assert _answers(oracle, 1).sum() == 0
+    assert _feedback(oracle, 1).sum() == 0
     assert Oracle(X, [0] * 6, classes=range(4)).classes == [0, 1, 2, 3]
 
 

@@ -1,4 +1,4 @@
-"""Tables as people have them are read, or one sentence says what would do."""
+"""Tables are read from every usual format, or one sentence says what would do."""
 
 import gzip
 import os
@@ -11,10 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from noisewise._files import check_folder, write_all, write_whole
-from noisewise.datasets import TableEncoder
-from noisewise.tables.labelled import read_labelled
-from noisewise.tables.read import column_names, read_table
+from noisewise.tables import TableEncoder, column_names, read_labelled, read_table
 
 TABLE = pl.DataFrame({"size": [1.5, 2.5, None, 4.25], "name": ["Zoë", "Åsa", "Ann", "Bob"], "y": ["p", "q", "p", "q"]})
 
@@ -162,24 +159,3 @@ def test_columns_are_known_without_the_rows(tmp_path):
     TABLE.write_ndjson(tmp_path / "a.jsonl")
     for name in ("a.csv", "a.parquet", "a.jsonl"):
         assert column_names(str(tmp_path / name)) == TABLE.columns
-
-
-def test_files_appear_together_or_not_at_all(tmp_path):
-    (tmp_path / "old.txt").write_text("old")
-    with pytest.raises(OSError, match="nowhere") as caught:
-        write_all({tmp_path / "old.txt": "new", tmp_path / "nowhere" / "b.txt": "b"})
-    assert caught.value.filename == str(tmp_path / "nowhere" / "b.txt")  # not that of a temporary file
-    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {"old.txt": "old"}
-    write_whole("new", tmp_path / "old.txt")
-    assert (tmp_path / "old.txt").read_text() == "new"
-
-
-def test_folders_are_checked_before_anything_is_computed(tmp_path):
-    check_folder(tmp_path / "a" / "b", "files")
-    (tmp_path / "file").write_text("")
-    with pytest.raises(ValueError, match="file is a file"):
-        check_folder(tmp_path / "file" / "b", "files")
-    assert [path.name for path in tmp_path.iterdir()] == ["file"]
-    if os.path.isdir("/proc"):
-        with pytest.raises(ValueError, match="/proc can't be written to"):
-            check_folder(Path("/proc/a"), "files")

@@ -11,10 +11,12 @@ from sklearn.datasets import load_iris
 from sklearn.dummy import DummyClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-from noisewise.audit.report.charts import Curve, curves
+import noisewise.audit
+import noisewise.stress
 from noisewise.stress import StressResult, stress_test
-from noisewise.stress.methods import CONTESTANTS
-from noisewise.stress.run import _spoil
+from noisewise.stress.chart import Line, line_chart
+from noisewise.stress.methods import METHODS
+from noisewise.stress.run import _corrupt
 
 
 @pytest.fixture(scope="module")
@@ -25,14 +27,14 @@ def iris():
 @pytest.mark.parametrize("kind", ["labels", "features", "feedback"])
 def test_every_method_learns_from_clean_rows(iris, kind):
     result = stress_test(*iris, kind, rates=[0], n_seeds=2)
-    assert result.methods == tuple(CONTESTANTS[kind])
+    assert result.methods == tuple(METHODS[kind])
     assert np.all(result.mean > 0.7), dict(zip(result.methods, result.mean))
 
 
 def test_a_tree_that_learns_by_heart_falls_with_the_noise(iris):
     methods = {
-        "tree": lambda spoilt: DecisionTreeClassifier(random_state=0).fit(spoilt.X, spoilt.y),
-        "constant": lambda spoilt: DummyClassifier(strategy="constant", constant=1).fit(spoilt.X, spoilt.y),
+        "tree": lambda corrupted: DecisionTreeClassifier(random_state=0).fit(corrupted.X, corrupted.y),
+        "constant": lambda corrupted: DummyClassifier(strategy="constant", constant=1).fit(corrupted.X, corrupted.y),
     }
     result = stress_test(*iris, rates=[0, 0.5], methods=methods, n_seeds=4)
     assert result.mean[0, 0] > 0.9
@@ -44,11 +46,11 @@ def test_a_tree_that_learns_by_heart_falls_with_the_noise(iris):
 def test_noise_is_as_large_as_asked():
     rng = np.random.default_rng(0)
     X, y = np.column_stack([rng.normal(size=20_000), rng.integers(0, 2, 20_000)]), rng.integers(0, 3, 20_000)
-    flipped = _spoil("labels", X, y, 0.3, "symmetric", 1).y
+    flipped = _corrupt("labels", X, y, 0.3, "symmetric", 1).y
     assert abs(np.mean(flipped != y) - 0.3) < 5 * np.sqrt(0.3 * 0.7 / len(y))
-    paired = _spoil("labels", X, y, 0.3, "pair", 1).y
+    paired = _corrupt("labels", X, y, 0.3, "pair", 1).y
     np.testing.assert_array_equal(np.unique((paired - y) % 3), [0, 1])
-    shaken = _spoil("features", X, y, 0.5, "symmetric", 1).X - X
+    shaken = _corrupt("features", X, y, 0.5, "symmetric", 1).X - X
     assert abs(shaken[:, 0].std() - 0.5) < 5 * 0.5 / np.sqrt(2 * len(y))
     assert not shaken[:, 1].any()  # a mark of a category is no measurement
 
@@ -70,16 +72,14 @@ def test_the_same_seed_gives_the_same_table(iris):
 
 
 def test_a_method_that_cannot_learn_has_no_accuracy(iris, tmp_path):
-    def fails(spoilt):
+    def fails(corrupted):
         raise ValueError("too noisy")
 
-    result = stress_test(
-        *iris, rates=[0, 0.1], methods={"fails": fails, "k-NN": CONTESTANTS["labels"]["k-NN"]}, n_seeds=2
-    )
+    result = stress_test(*iris, rates=[0, 0.1], methods={"fails": fails, "k-NN": METHODS["labels"]["k-NN"]}, n_seeds=2)
     assert np.isnan(result.mean[0]).all()
     assert result.summary()["methods"][0]["accuracy"] == [None, None]
     result.to_html(tmp_path / "stress.html")
-    assert "could not learn" in (tmp_path / "stress.html").read_text()
+    assert "could not be fitted" in (tmp_path / "stress.html").read_text()
 
 
 def test_rare_classes_are_left_out(iris):
@@ -130,9 +130,25 @@ def test_the_page_shows_every_method_and_needs_no_network(iris, tmp_path):
     assert text.count('class="dot"') == 4
 
 
-def test_names_at_the_right_do_not_run_into_each_other():
+def test_labels_of_lines_do_not_overlap():
     same = np.array([0.9, 0.8])
-    drawing = curves((0, 1), [Curve(name, same, same - 0.01, same + 0.01, "red") for name in "abcdef"])
+    drawing = line_chart((0, 1), [Line(name, same, same - 0.01, same + 0.01, "red") for name in "abcdef"])
     heights = sorted(float(y) for y in re.findall(r'<text x="510" y="([\d.]+)"', drawing))
     assert len(heights) == 6
     assert min(np.diff(heights)) > 14
+
+
+@pytest.mark.parametrize(
+    ("package", "old", "new"),
+    [
+        (noisewise.stress, "Spoilt", "Corrupted"),
+        (noisewise.audit, "Spoilt", "Corrupted"),
+        (noisewise.audit, "StressResult", "StressResult"),
+        (noisewise.audit, "stress_test", "stress_test"),
+    ],
+)
+def test_earlier_names_still_work_and_warn(package, old, new):
+    with pytest.warns(DeprecationWarning, match=rf"{package.__name__}\.{old} is now noisewise\.stress\.{new}"):
+        assert getattr(package, old) is getattr(noisewise.stress, new)
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        _ = package.nothing
