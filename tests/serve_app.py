@@ -10,8 +10,8 @@ import httpx
 import uvicorn
 
 from noisewise.serve import ModelSpec, Settings, create_app
-from noisewise.serve.api.schemas import DecideRequest
 from noisewise.serve.models.service import Service
+from noisewise.serve.models.spec import DecideRequest
 
 QUIET = {"log_level": "error", "access_log": False, "ws": "none"}
 

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from noisewise.serve import Store, replay
-from noisewise.serve.log.events import ANSWER, DECISION
+from noisewise.serve.log.events import DECISION, FEEDBACK
 from serve_app import free_port, wait_until_ready
 from serve_processes import Nursery, Postgres, has_postgres
 
@@ -91,7 +91,7 @@ def check_log(store, load):
         row = logged[name, DECISION]
         assert (SPEC["actions"][row.code], row.probability) == (said["action"], said["probability"])
     for name, right in load.answered.items():
-        assert logged[name, ANSWER].right == right
+        assert logged[name, FEEDBACK].right == right
     return len(rows)
 
 

@@ -112,7 +112,7 @@ def test_a_model_kept_from_before_it_would_be_refused_learns_as_it_did(tmp_path,
     assert live == as_file(learner, tmp_path)
     again = replay(store, "m")
     assert again.model_file() == live
-    assert again.progress.refused == 0 < again.progress.missing
+    assert again.progress.n_refused == 0 < again.progress.n_missing
     store.close()
 
 
@@ -130,7 +130,7 @@ def test_requests_at_the_same_time_share_transactions_and_replay_to_the_same_bit
 
             await asyncio.gather(*(client(rows) for rows in rng.normal(size=(20, 4, 4))))
             assert one.committer.batches < 80  # of 160 entries
-            return model.model_file(), model.progress.decisions, model.progress.answers
+            return model.model_file(), model.progress.n_decisions, model.progress.n_feedback
 
     live, decisions, answers = asyncio.run(run())
     assert (decisions, answers) == (80, 80)
@@ -155,7 +155,7 @@ def test_the_downloaded_file_is_the_learner(tmp_path, rng):
 
 
 def test_another_process_may_not_learn_from_the_same_store(tmp_path, monkeypatch):
-    monkeypatch.setattr("noisewise.serve.models.service.PATIENCE", 0.1)
+    monkeypatch.setattr("noisewise.serve.models.service.LOCK_TIMEOUT", 0.1)
 
     async def run():
         async with service(f"sqlite:///{tmp_path}/log.db"):
@@ -177,10 +177,10 @@ def test_a_process_that_only_decides_reads_the_states_of_the_learner(tmp_path, r
                 made = await api.decide(same, situation(x))
                 await api.feedback(same, made.decision_id, made.code == 2)
             for _ in range(300):
-                if same.progress.answers == 30:
+                if same.progress.n_feedback == 30:
                     break
                 await asyncio.sleep(0.05)
-            assert same.progress.answers == model.progress.answers == 30
+            assert same.progress.n_feedback == model.progress.n_feedback == 30
             assert same.model_file() == model.model_file()
             assert (await api.decide(same, situation([1, 1, 1, 1]))).version == model.position
 

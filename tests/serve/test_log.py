@@ -6,10 +6,9 @@ import pytest
 import sqlalchemy as sa
 
 from noisewise.serve import Store
-from noisewise.serve.log.events import ANSWER, DECISION, Event, new_id
-from noisewise.serve.log.group_commit import Unwritten
-from noisewise.serve.log.store import CHUNKS
-from noisewise.serve.log.write import ACCEPTED, DUPLICATE, UNKNOWN, Entry, LogWriter
+from noisewise.serve.log.events import DECISION, FEEDBACK, Event, new_id
+from noisewise.serve.log.group_commit import ACCEPTED, DUPLICATE, UNKNOWN, Entry, LogWriter, Unwritten
+from noisewise.serve.log.store import INSERT_SIZES
 from serve_app import make, service, situation
 
 
@@ -26,10 +25,10 @@ def decision(name, model=1):
 
 
 def answer(name, model=1):
-    return Entry(Event(0, model, ANSWER, name, 2.0, answer=1, source=0))
+    return Entry(Event(0, model, FEEDBACK, name, 2.0, answer=1, source=0))
 
 
-@pytest.mark.parametrize("size", [1, 3, 4, 21, sum(CHUNKS), 200])
+@pytest.mark.parametrize("size", [1, 3, 4, 21, sum(INSERT_SIZES), 200])
 def test_batches_of_any_size_are_numbered_in_order(store, size):
     writer = LogWriter(store)
     for start in (0, size):
@@ -74,7 +73,7 @@ def test_a_log_that_can_not_be_written_is_said_so_and_nothing_is_learnt(tmp_path
                     await one.feedback(model, made.decision_id, True)
                 with pytest.raises(Unwritten):
                     await one.decide(model, situation([0, 1, 0, 0]))
-            assert (model.progress.decisions, model.progress.answers) == (1, 0)
+            assert (model.progress.n_decisions, model.progress.n_feedback) == (1, 0)
             await one.feedback(model, made.decision_id, True)
             again = await one.decide(model, situation([0, 1, 0, 0]))
             assert again.number == 1
@@ -101,7 +100,7 @@ def test_damaged_states_are_passed_over(tmp_path, caplog):
     store.close()
 
     def check(model):
-        assert model.progress.answers == 2
+        assert model.progress.n_feedback == 2
 
     asyncio.run(run(check))
     assert "passed over" in caplog.text

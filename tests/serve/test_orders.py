@@ -12,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from noisewise.online.recipes import linucb
 from noisewise.serve import Settings, Store, replay
 from noisewise.serve.models.rank import next_uniform
-from noisewise.serve.models.service import Missing, Service
+from noisewise.serve.models.service import NotFound, Service
 from serve_app import make, situation
 
 numbers = st.floats(-2, 2).map(lambda value: round(value, 3))
@@ -70,7 +70,7 @@ class Orders(RuleBasedStateMachine):
 
     @rule()
     def answer_nothing(self):
-        with pytest.raises(Missing):
+        with pytest.raises(NotFound):
             self.runner.run(self.service.feedback(self.model, "never-made", True))
 
     @rule()
@@ -82,7 +82,7 @@ class Orders(RuleBasedStateMachine):
     @invariant()
     def counts_agree(self):
         progress, heard = self.model.progress, [right for right in self.said.values() if right is not None]
-        assert (progress.decisions, progress.answers, progress.right) == (len(self.made), len(heard), sum(heard))
+        assert (progress.n_decisions, progress.n_feedback, progress.n_right) == (len(self.made), len(heard), sum(heard))
         assert (self.model.learner.table_ == self.library.table_).all()
 
     def teardown(self):

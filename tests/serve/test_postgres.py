@@ -56,7 +56,7 @@ def test_many_who_decide_and_one_who_learns_share_a_log(postgres, rng):
                 await second.feedback(await second.model("shared"), made.decision_id, bool(x[0] > 0))
             parts = [await one.model("shared") for one in (learner, first, second)]
             for _ in range(400):
-                if all(model.progress.answers == 20 for model in parts):
+                if all(model.progress.n_feedback == 20 for model in parts):
                     break
                 await asyncio.sleep(0.05)
             files = {model.model_file() for model in parts}
@@ -91,7 +91,7 @@ def test_a_killed_postgres_is_waited_for(postgres, caplog):
                 await one.decide(model, situation([1, 0, 0, 0], decision_id="meanwhile"))
             await asyncio.to_thread(postgres.start)
             made = await one.decide(model, situation([1, 0, 0, 0], decision_id="meanwhile"))
-            assert (made.number, model.progress.decisions) == (1, 2)
+            assert (made.number, model.progress.n_decisions) == (1, 2)
 
     asyncio.run(run())
     assert "could not be written" in caplog.text

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from noisewise import load, save
-from noisewise.serve.models.progress import ANSWERS, POINTS, RECENT, Progress
+from noisewise.serve.models.progress import FEEDBACK, MAX_POINTS, RECENT, Progress
 
 
 def filled(n, rates, truth, rng, n_features=3):
@@ -13,8 +13,8 @@ def filled(n, rates, truth, rng, n_features=3):
         wrong, right = rates[moment % len(rates)]
         was_right = rng.random() < truth
         said = bool(rng.random() < (1 - right if was_right else wrong))
-        progress.decided(moment % 2, float(moment))
-        progress.heard(np.ones(n_features), moment % 2, 0.5, said, (wrong, right), float(moment))
+        progress.add_decision(moment % 2, float(moment))
+        progress.add_feedback(np.ones(n_features), moment % 2, 0.5, said, (wrong, right), float(moment))
     return progress
 
 
@@ -35,8 +35,8 @@ def test_intervals_hold_the_truth_as_often_as_they_say(rng):
 
 def test_a_curve_stays_short_and_keeps_its_sums(rng):
     progress = filled(6000, [(0.1, 0.1)], 0.8, rng)
-    assert len(progress.curve) <= POINTS
-    assert progress.curve[:, ANSWERS].sum() == 6000
+    assert len(progress.learning_curve) <= MAX_POINTS
+    assert progress.learning_curve[:, FEEDBACK].sum() == 6000
     points = progress.history()
     assert points[-1]["answers"] == points[-1]["decisions"] == 6000
     assert [point["time"] for point in points] == sorted(point["time"] for point in points)
@@ -48,7 +48,7 @@ def test_progress_goes_on_from_a_file(tmp_path, rng):
     again = load(tmp_path / "progress", extra=[Progress])
     for one in (progress, again):
         for moment in range(400):
-            one.heard(np.full(3, moment / 400), 0, 0.5, moment % 3 == 0, (0.1, 0.2), 1e4 + moment)
+            one.add_feedback(np.full(3, moment / 400), 0, 0.5, moment % 3 == 0, (0.1, 0.2), 1e4 + moment)
     assert again.history() == progress.history()
     assert again.estimate == progress.estimate
 

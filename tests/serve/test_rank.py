@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from noisewise.serve import ModelSpec
-from noisewise.serve.models.rank import MOST_SKIPPED, move_past, next_uniform, rank
+from noisewise.serve.models.rank import MAX_SKIPPED, move_past, next_uniform, rank
 from noisewise.serve.models.recipes import new_learner
 
 BY_ACTION = [{"false_positive": 0.1 * place, "false_negative": 0.2} for place in range(3)]
@@ -72,7 +72,7 @@ def test_a_stream_moves_past_a_draw_of_its_own_and_stays_for_others():
     assert (ours == start).all()
     move_past(ours, drawn[2])
     assert (ours == ahead).all()
-    for _ in range(MOST_SKIPPED + 1):
+    for _ in range(MAX_SKIPPED + 1):
         far = next_uniform(ahead)
     move_past(ours, far)
     assert next_uniform(ours) != far

@@ -14,6 +14,7 @@ RENAMED_CLASSES: dict[str, str] = {
         f"noisewise.datasets.{name}": f"noisewise.tables.{name}"
         for name in ("CategoryColumn", "NumberColumn", "TableEncoder", "TextColumn")
     },
+    "noisewise.serve._progress.Progress": "noisewise.serve.models.progress.Progress",
 }
 
 # Public name of a class now -> {stored parameter, attribute, field or key of its state: its name now}.
@@ -23,6 +24,23 @@ RENAMED_FIELDS: dict[str, dict[str, str]] = {
         for name in ("BanditClassifier", "OnlineClassifier")
     },
     "noisewise.tables.CategoryColumn": {"spread": "one_hot"},
+    "noisewise.serve.models.progress.Progress": {
+        "decisions": "n_decisions",
+        "answers": "n_feedback",
+        "right": "n_right",
+        "missing": "n_missing",
+        "defaults": "n_defaults",
+        "refused": "n_refused",
+        "played": "decisions_by_action",
+        "answered": "feedback_by_action",
+        "praised": "right_by_action",
+        "curve": "learning_curve",
+        "bucket": "feedback_per_point",
+        "watched": "tracks_rates",
+        "rows": "block_rows",
+        "rounds": "block_rounds",
+        "waiting": "n_in_block",
+    },
 }
 
 

@@ -69,9 +69,9 @@ class Registry:
         return thing
 
     def _look_up(self, name: str) -> Any:
+        name = current_class(name)
         if name in self._extra:
             return self._extra[name]
-        name = current_class(name)
         module, _, public = name.rpartition(".")
         if module in PACKAGES and public in _public(module):
             return getattr(import_module(module), public)

@@ -1,4 +1,4 @@
-"""A decision service that learns from unreliable feedback and loses nothing; ``noisewise serve`` runs it."""
+"""A decision service that learns from noisy feedback, durably logged; ``noisewise serve`` runs it."""
 
 try:
     import fastapi as _fastapi  # noqa: F401
@@ -8,11 +8,11 @@ except ImportError as error:
     raise ImportError(f"the service needs {error.name}: pip install 'noisewise[serve]'") from error
 
 from noisewise.serve.api.monitoring import log_as_json
-from noisewise.serve.api.schemas import ModelSpec
 from noisewise.serve.api.security import new_key_in, read_keys
 from noisewise.serve.app import create_app
 from noisewise.serve.log.store import Store, check_store
-from noisewise.serve.models.learner import replay
+from noisewise.serve.models.log_applier import replay
+from noisewise.serve.models.spec import ModelSpec
 from noisewise.serve.settings import Settings
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""The web application: the calls, the page, and what guards and watches them."""
+"""The ASGI application: routes, page, access control and monitoring."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from prometheus_client import CollectorRegistry
 
 import noisewise
 from noisewise.serve.api import decisions, export, models, monitoring, personalizer
-from noisewise.serve.api.fast_path import FastLane
-from noisewise.serve.api.problems import answer_problems, describe_problems
-from noisewise.serve.api.security import Guard
+from noisewise.serve.api.fast_path import FastPath
+from noisewise.serve.api.problems import install_handlers, openapi_document
+from noisewise.serve.api.security import AccessControl
 from noisewise.serve.models.service import Service
 from noisewise.serve.page import teach
 from noisewise.serve.page.demo import run_demo
@@ -28,7 +28,7 @@ ROUTERS = (models, decisions, export, personalizer, teach, monitoring)
 
 
 def create_app(settings: Settings | None = None) -> FastAPI:
-    """The decision service as an application that any ASGI server runs."""
+    """The decision service as an ASGI application."""
     chosen = settings or Settings()
     registry = CollectorRegistry()
 
@@ -36,7 +36,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         service = Service(chosen)
         app.state.service, app.state.registry = service, registry
-        registry.register(monitoring.ServiceNumbers(service))
+        registry.register(monitoring.ServiceMetrics(service))
         demo: asyncio.Task[None] | None = None
         try:
             await asyncio.to_thread(service.start, asyncio.get_running_loop())
@@ -44,7 +44,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
                 demo = asyncio.create_task(run_demo(service))
             yield
         except ValueError as error:
-            app.state.refusal = str(error)  # for who started the process; the server only says that it failed
+            app.state.refusal = str(error)  # shown by the command line; the server only reports that startup failed
             raise
         finally:
             if demo is not None:
@@ -56,9 +56,9 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     app = FastAPI(
         title="noisewise",
         version=noisewise.__version__,
-        description="Decisions that learn from right/wrong feedback that may itself be wrong.",
+        description="Decisions that learn from noisy right/wrong feedback.",
         lifespan=lifespan,
-        docs_url=None,  # its page loads scripts from elsewhere
+        docs_url=None,  # its page loads scripts from another origin
         redoc_url=None,
     )
     for part in ROUTERS:
@@ -70,13 +70,13 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         async def page() -> FileResponse:
             return FileResponse(STATIC / "index.html")
 
-    answer_problems(app)
-    app.add_middleware(FastLane, settings=chosen)
-    app.add_middleware(Guard, settings=chosen)
-    app.add_middleware(monitoring.Observer, registry=registry)  # outermost: refusals are counted too
+    install_handlers(app)
+    app.add_middleware(FastPath, settings=chosen)
+    app.add_middleware(AccessControl, settings=chosen)
+    app.add_middleware(monitoring.RequestMetrics, registry=registry)  # outermost: refusals are counted too
 
     def openapi() -> dict[str, Any]:
-        return describe_problems(app)
+        return openapi_document(app)
 
     app.openapi = openapi  # type: ignore[method-assign]
     return app

@@ -1,4 +1,4 @@
-"""How a process serves: where the log is, which part it plays, and what it allows."""
+"""Settings of a process of the service: store, role, limits."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ class Settings:
     Parameters
     ----------
     store : address of the log: sqlite:///file or postgresql://user@host/name
-    role : "all" decides and learns; "api" decides with the newest states in the store; "learner" learns
-    keys : API keys by the SHA-256 of the key, as `read_keys` gives them; without any, everybody may ask
-    requests_per_second : most requests of one key or address, 0 for any number
-    largest_body : bytes of a request
-    state_seconds : between two states that the learner keeps in the store
+    role : "all" decides and learns; "api" decides with the newest snapshots in the store; "learner" learns
+    keys : API keys by the SHA-256 of the key, as `read_keys` gives them; without any, no key is needed
+    requests_per_second : limit for one key or address, 0 for none
+    largest_body : limit of a request's size in bytes
+    state_seconds : between two snapshots that the learner process stores
     personalizer : name of the model behind Personalizer's calls
-    demo : whether a simulated crowd teaches a model
+    demo : whether simulated annotators teach a model
     """
 
     store: str = "sqlite:///noisewise.db"

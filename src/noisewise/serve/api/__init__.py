@@ -1,1 +1,1 @@
-"""The HTTP interface: routes, schemas, errors, security, monitoring."""
+"""The HTTP interface: routes, schemas, errors, access control, monitoring."""

@@ -1,4 +1,4 @@
-"""The calls of the loop cut in two: decide, and learn whether it was right."""
+"""Routes of the feedback loop: decide, give feedback, explain."""
 
 from __future__ import annotations
 
@@ -7,45 +7,45 @@ from typing import Any
 from fastapi import APIRouter, Request
 
 from noisewise.serve.api.models import ModelName, service_of
-from noisewise.serve.api.problems import NotNow
-from noisewise.serve.api.responses import Explanation
-from noisewise.serve.api.schemas import DecideRequest, DecideResponse, FeedbackRequest, FeedbackResponse
-from noisewise.serve.log.explain import explain
+from noisewise.serve.api.problems import Unavailable
+from noisewise.serve.api.schemas import DecideResponse, Explanation, FeedbackRequest, FeedbackResponse
+from noisewise.serve.models.report import explain
 from noisewise.serve.models.service import Service
+from noisewise.serve.models.spec import DecideRequest
 
 router = APIRouter(tags=["decisions"])
 
 
-def deciding(request: Request) -> Service:
-    """The service behind a request, if this process decides."""
+def deciding_service(request: Request) -> Service:
+    """The service behind a request, if this process makes decisions."""
     service = service_of(request)
     if service.settings.role == "learner":
-        raise NotNow("this process learns only; ask one that decides")
+        raise Unavailable("this process learns only; ask one that decides")
     return service
 
 
 @router.post("/models/{name}/decide", response_model=DecideResponse)
 async def decide(name: ModelName, body: DecideRequest, request: Request) -> Any:
-    """Choose an action; the answer comes when the decision is in the log."""
-    return await decided(deciding(request), name, body)
+    """Choose an action; the response is sent when the decision is in the log."""
+    return await decide_response(deciding_service(request), name, body)
 
 
 @router.post("/models/{name}/feedback", response_model=FeedbackResponse)
 async def feedback(name: ModelName, body: FeedbackRequest, request: Request) -> Any:
-    """Say whether a decision was right; the answer comes when it is in the log. The first answer counts."""
-    return await heard(deciding(request), name, body)
+    """Give feedback on a decision; the response is sent when it is in the log. The first feedback counts."""
+    return await feedback_response(deciding_service(request), name, body)
 
 
 @router.get("/models/{name}/decisions/{decision_id}", response_model=Explanation)
 async def explain_decision(name: ModelName, decision_id: str, request: Request) -> Any:
-    """Why an action was played, and what was said about it."""
+    """Why an action was played, and its feedback."""
     service = service_of(request)
     model = await service.model(name)
     return explain(model.spec, await service.decision(model, decision_id))
 
 
-async def decided(service: Service, name: str, body: DecideRequest) -> dict[str, Any]:
-    """The answer to `decide`."""
+async def decide_response(service: Service, name: str, body: DecideRequest) -> dict[str, Any]:
+    """The response to `decide`."""
     model = service.models.get(name) or await service.model(name)
     made = await service.decide(model, body)
     return {
@@ -56,8 +56,8 @@ async def decided(service: Service, name: str, body: DecideRequest) -> dict[str,
     }
 
 
-async def heard(service: Service, name: str, body: FeedbackRequest) -> dict[str, Any]:
-    """The answer to `feedback`."""
+async def feedback_response(service: Service, name: str, body: FeedbackRequest) -> dict[str, Any]:
+    """The response to `feedback`."""
     model = service.models.get(name) or await service.model(name)
     outcome = await service.feedback(model, body.decision_id, body.right, body.person)
     return {"decision_id": body.decision_id, "status": outcome.status, "right": outcome.event.right}

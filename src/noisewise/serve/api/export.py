@@ -1,19 +1,31 @@
-"""Calls that give the log away, or value other policies on it."""
+"""Export of the log (DSJSON, Parquet), and off-policy evaluation on it."""
 
 from __future__ import annotations
 
 import asyncio
+import io
+import threading
+import warnings
+from collections import deque
+from collections.abc import Iterator
 from typing import Any, Literal
 
+import numpy as np
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 
+from noisewise.online import Choice, FeedbackLog, LoggedRound, off_policy_value, rates_as_noise, write_dsjson
 from noisewise.serve.api.models import ModelName, service_of
-from noisewise.serve.api.responses import OffPolicyReport
-from noisewise.serve.log.export import dsjson, off_policy_report, parquet
+from noisewise.serve.api.schemas import OffPolicyReport
+from noisewise.serve.log.events import DECISION, MISSING, Event, effective_feedback
+from noisewise.serve.log.store import Store
+from noisewise.serve.models.model import ServedModel
 
 router = APIRouter(tags=["log"])
 TYPES = {"dsjson": "application/x-ndjson", "parquet": "application/vnd.apache.parquet"}
+PAGE = 1000  # rounds read and written at a time
+MAX_ROUNDS = 20_000  # of the off-policy report: the newest ones
+_recording = threading.Lock()  # warnings are recorded for all threads of a process at once
 
 
 @router.get(
@@ -22,7 +34,7 @@ TYPES = {"dsjson": "application/x-ndjson", "parquet": "application/vnd.apache.pa
     responses={200: {"content": {media: {"schema": {"type": "string"}} for media in TYPES.values()}}},
 )
 async def export_log(name: ModelName, request: Request, format: Literal["dsjson", "parquet"] = "dsjson") -> Response:
-    """All answered decisions that were activated: DSJSON lines, as Personalizer logs them, or a Parquet table."""
+    """All activated decisions with feedback: DSJSON lines, as Personalizer logs them, or a Parquet table."""
     service = service_of(request)
     model = await service.model(name)
     if format == "dsjson":
@@ -34,7 +46,115 @@ async def export_log(name: ModelName, request: Request, format: Literal["dsjson"
 async def value_policies(
     name: ModelName, request: Request, method: Literal["dr", "snips", "ips"] = "dr"
 ) -> dict[str, Any]:
-    """What the model as it is, a uniform choice, and each action alone would have been worth on the log."""
+    """Off-policy values of the model's greedy policy, a uniform policy, and each action alone."""
     service = service_of(request)
     model = await service.model(name)
     return await asyncio.to_thread(off_policy_report, service.store, model, method)
+
+
+def logged_rounds(store: Store, model: ServedModel) -> Iterator[tuple[Event, Event]]:
+    """Decisions with their feedback, in the order they were learnt from; only activated ones."""
+    position = 0
+    while rows := store.read(position, PAGE, model.id):
+        pairs = store.with_decisions([row for row in rows if row.kind != DECISION])
+        deferred: dict[str, list[Event]] = {made.decision_id: [] for _, made in pairs if made.active == 0}
+        for one in store.about(deferred):
+            if one.model == model.id:
+                deferred[one.decision_id].append(one)
+        for event, decision in pairs:
+            feedback = effective_feedback(event, decision, deferred.get(decision.decision_id, ()))
+            if feedback is not None and feedback.answer != MISSING:
+                yield decision, feedback
+        position = rows[-1].position
+
+
+def dsjson(store: Store, model: ServedModel) -> Iterator[str]:
+    """The logged rounds as lines of DSJSON, a page at a time."""
+    page: list[LoggedRound] = []
+    for decision, feedback in logged_rounds(store, model):
+        page.append(_logged_round(model, decision, feedback))
+        if len(page) == PAGE:
+            yield _lines(page, model)
+            page = []
+    yield _lines(page, model) if page else ""
+
+
+def parquet(store: Store, model: ServedModel) -> bytes:
+    """The logged rounds as a table with a column for each feature."""
+    try:
+        import polars as pl
+    except ImportError:
+        raise ValueError("Parquet needs polars: pip install 'noisewise[cli]', or ask for format=dsjson") from None
+    rounds = list(logged_rounds(store, model))
+    X = np.array([decision.row for decision, _ in rounds]).reshape(len(rounds), model.spec.features.width)
+    frame = pl.DataFrame(
+        {
+            "decision_id": [decision.decision_id for decision, _ in rounds],
+            "time": [decision.time for decision, _ in rounds],
+            "action": [model.spec.actions[decision.code or 0] for decision, _ in rounds],
+            "probability": [decision.probability for decision, _ in rounds],
+            "right": [feedback.right for _, feedback in rounds],
+            "person": pl.Series([feedback.person for _, feedback in rounds], dtype=pl.String),
+            "answered": [feedback.time for _, feedback in rounds],
+            "position": [feedback.position for _, feedback in rounds],
+            **{f"x.{name}": X[:, column] for column, name in enumerate(model.spec.features.columns)},
+        }
+    )
+    file = io.BytesIO()
+    frame.write_parquet(file)
+    return file.getvalue()
+
+
+def off_policy_report(store: Store, model: ServedModel, method: str) -> dict[str, Any]:
+    """Off-policy values of the model's greedy policy, a uniform policy, and each action alone."""
+    rounds = deque(logged_rounds(store, model), maxlen=MAX_ROUNDS)
+    if len(rounds) < 2:
+        raise ValueError(f"the log has {len(rounds)} decisions with feedback; two or more are needed")
+    actions = list(model.spec.actions)
+    with model.lock:
+        X = np.array([decision.row for decision, _ in rounds])
+        greedy = model.learner.predict(X)
+        rates = model.learner.flip_rates_.copy()
+    found = model.progress.estimate
+    if model.spec.noise is None and found is not None and found["identified"]:
+        rates[:] = found["false_positive"]["value"], found["false_negative"]["value"]
+    log = FeedbackLog(
+        X,
+        np.array([actions[decision.code or 0] for decision, _ in rounds]),
+        np.array([feedback.answer for _, feedback in rounds]),
+        np.array([decision.probability for decision, _ in rounds]),
+        actions,
+    )
+    noise, n = rates_as_noise(rates), len(rounds)
+    policies: dict[str, Any] = {"greedy": greedy, "uniform": np.full((n, len(actions)), 1 / len(actions))}
+    policies |= {f"always {action}": np.full(n, action) for action in actions[:20]}
+    return {
+        "rounds": n,
+        "method": method,
+        "policies": [_value(name, log, policy, noise, method) for name, policy in policies.items()],
+    }
+
+
+def _value(name: str, log: FeedbackLog, policy: Any, noise: Any, method: str) -> dict[str, Any]:
+    with _recording, warnings.catch_warnings(record=True) as recorded:
+        warnings.simplefilter("always")
+        try:
+            value = off_policy_value(log, policy, noise, method)
+        except ValueError as error:
+            return {"policy": name, "value": None, "low": None, "high": None, "warning": str(error)}
+    warning = str(recorded[0].message) if recorded else None
+    return {"policy": name, "value": float(value), "low": value.low, "high": value.high, "warning": warning}
+
+
+def _logged_round(model: ServedModel, decision: Event, feedback: Event) -> LoggedRound:
+    actions, columns = model.spec.actions, model.spec.features.columns
+    features = {name: value for name, value in zip(columns, decision.row.tolist()) if value}
+    offered = tuple(Choice(actions[code]) for code in decision.allowed_codes(len(actions)))
+    action, right = actions[decision.code or 0], int(bool(feedback.answer))
+    return LoggedRound(features, action, right, decision.probability or 1.0, offered, decision.decision_id)
+
+
+def _lines(rounds: list[LoggedRound], model: ServedModel) -> str:
+    file = io.StringIO()
+    write_dsjson(rounds, file, classes=list(model.spec.actions))
+    return file.getvalue()

@@ -1,4 +1,4 @@
-"""Calls that make models and tell about them."""
+"""Routes that create models and report on them."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Request, Response
 
-from noisewise.serve.api.responses import ModelList, ModelReport, ModelSummary, PeopleReport, PointList
-from noisewise.serve.api.schemas import NAME, ModelSpec
-from noisewise.serve.models.report import people_of, report, summary
+from noisewise.serve.api.schemas import ModelList, ModelReport, ModelSummary, PeopleReport, PointList
+from noisewise.serve.models.report import annotator_rates, report, summary
 from noisewise.serve.models.service import Service
+from noisewise.serve.models.spec import NAME, ModelSpec
 
 router = APIRouter(tags=["models"])
 ModelName = Annotated[str, Path(pattern=NAME, description="Letters, digits, and _ . - after the first.")]
@@ -24,7 +24,7 @@ def service_of(request: Request) -> Service:
 
 @router.put("/models/{name}", response_model=ModelSummary, responses={201: {"model": ModelSummary}})
 async def make_model(name: ModelName, spec: ModelSpec, request: Request, response: Response) -> Any:
-    """Make a model; the same again changes nothing, another one under the same name is refused."""
+    """Create a model; the same again changes nothing, another specification under the same name is refused."""
     service = service_of(request)
     model, new = await service.create(name, spec)
     response.status_code = 201 if new else 200
@@ -33,14 +33,14 @@ async def make_model(name: ModelName, spec: ModelSpec, request: Request, respons
 
 @router.get("/models", response_model=ModelList)
 async def list_models(request: Request) -> Any:
-    """The headline numbers of all models."""
+    """Summaries of all models."""
     service = service_of(request)
     return {"models": [summary(model, service.counts) for model in await service.all_models()]}
 
 
 @router.get("/models/{name}", response_model=ModelReport)
 async def show_model(name: ModelName, request: Request) -> Any:
-    """All that is known about a model: accuracy, noise, weights by feature, exploration, people, counts."""
+    """Report of a model: accuracy, noise, weights by feature, exploration, annotators, counters."""
     service = service_of(request)
     model = await service.model(name)
     return await asyncio.to_thread(report, model, service.counts)
@@ -48,16 +48,16 @@ async def show_model(name: ModelName, request: Request) -> Any:
 
 @router.get("/models/{name}/history", response_model=PointList)
 async def show_history(name: ModelName, request: Request) -> Any:
-    """The learning curve: how often the model was right in stretches of its log, as heard and corrected for noise."""
+    """The learning curve: fraction of right decisions along the log, as observed and corrected for noise."""
     model = await service_of(request).model(name)
     return {"points": model.progress.history()}
 
 
 @router.get("/models/{name}/people", response_model=PeopleReport)
 async def show_people(name: ModelName, request: Request) -> Any:
-    """Who can be believed: flip rates of each person with intervals, those with most answers first."""
+    """Estimated flip rates of each annotator with intervals, those with most feedback first."""
     model = await service_of(request).model(name)
-    return {"people": people_of(model)}
+    return {"people": annotator_rates(model)}
 
 
 @router.get(

@@ -1,4 +1,4 @@
-"""What can be seen from outside: health, Prometheus numbers, and logs in JSON."""
+"""Monitoring: health checks, Prometheus metrics, and logs in JSON."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from noisewise.serve.api.models import service_of
-from noisewise.serve.api.problems import NotNow
+from noisewise.serve.api.problems import Unavailable
 from noisewise.serve.models.service import Service
 
 router = APIRouter(tags=["operation"])
@@ -25,18 +25,18 @@ METHODS = ("GET", "PUT", "POST", "HEAD", "OPTIONS", "DELETE", "PATCH")
 log = logging.getLogger("noisewise.serve.requests")
 
 
-class Observer:
-    """Wraps an application and times each request."""
+class RequestMetrics:
+    """Middleware that times and counts each request."""
 
     def __init__(self, app: ASGIApp, registry: CollectorRegistry) -> None:
         self.app = app
         labels = ["method", "route"]
-        self.seconds = Histogram("noisewise_request_seconds", "Time to answer", labels, registry=registry)
-        self.requests = Counter("noisewise_requests", "Answers by status", [*labels, "status"], registry=registry)
+        self.seconds = Histogram("noisewise_request_seconds", "Time to respond", labels, registry=registry)
+        self.requests = Counter("noisewise_requests", "Responses by status", [*labels, "status"], registry=registry)
         self._known: dict[tuple[str, str, str], tuple[Any, Any]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request and count it."""
+        """Handle a request and count it."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -57,44 +57,44 @@ class Observer:
             requests.inc()
             level = logging.ERROR if status >= 500 else logging.DEBUG
             if log.isEnabledFor(level):
-                said = {"method": scope["method"], "path": scope["path"], "status": status, "seconds": round(spent, 6)}
-                log.log(level, "request", extra={"fields": said})
+                fields = {"method": scope["method"], "path": scope["path"], "status": status}
+                log.log(level, "request", extra={"fields": {**fields, "seconds": round(spent, 6)}})
 
     def _children(self, method: str, route: str, status: str) -> tuple[Any, Any]:
-        known = method if method in METHODS else "other"  # anything may be asked, and each name would be kept
-        place = known, route, status
-        if place not in self._known:
-            self._known[place] = self.seconds.labels(known, route), self.requests.labels(*place)
-        return self._known[place]
+        known = method if method in METHODS else "other"  # clients may send any method, and each would be a label
+        labels = known, route, status
+        if labels not in self._known:
+            self._known[labels] = self.seconds.labels(known, route), self.requests.labels(*labels)
+        return self._known[labels]
 
 
-class ServiceNumbers:
-    """Numbers of the service and its models, found when they are asked for."""
+class ServiceMetrics:
+    """Prometheus collector of the service and its models."""
 
     def __init__(self, service: Service) -> None:
         self.service = service
 
     def collect(self) -> Iterator[Any]:
-        """All numbers, as Prometheus wants them."""
+        """All metric families."""
         service = self.service
-        yield GaugeMetricFamily("noisewise_log_waiting", "Entries not yet on disk", service.committer.waiting)
+        yield GaugeMetricFamily("noisewise_log_waiting", "Entries not yet on disk", service.committer.queued)
         yield CounterMetricFamily("noisewise_log_batches", "Transactions of the log", service.committer.batches)
         made = CounterMetricFamily("noisewise_model_decisions", "Decisions", labels=["model"])
-        heard = CounterMetricFamily("noisewise_model_answers", "Answers learnt from", labels=["model"])
+        feedback = CounterMetricFamily("noisewise_model_answers", "Feedback learnt from", labels=["model"])
         position = GaugeMetricFamily("noisewise_model_position", "Log position of the state", labels=["model"])
-        accuracy = GaugeMetricFamily("noisewise_model_accuracy", "Share of right decisions of late", labels=["model"])
+        accuracy = GaugeMetricFamily("noisewise_model_accuracy", "Recent accuracy", labels=["model"])
         for name, model in list(service.models.items()):
-            made.add_metric([name], model.progress.decisions)
-            heard.add_metric([name], model.progress.answers)
+            made.add_metric([name], model.progress.n_decisions)
+            feedback.add_metric([name], model.progress.n_feedback)
             position.add_metric([name], model.position)
             found = model.progress.accuracy()
             if found is not None:
                 accuracy.add_metric([name], found["value"])
-        yield from (made, heard, position, accuracy)
-        taken = CounterMetricFamily("noisewise_feedback", "Answers by what became of them", labels=["model", "status"])
+        yield from (made, feedback, position, accuracy)
+        statuses = CounterMetricFamily("noisewise_feedback", "Feedback by status", labels=["model", "status"])
         for (name, status), count in list(service.counts.items()):
-            taken.add_metric([name, status], count)
-        yield taken
+            statuses.add_metric([name, status], count)
+        yield statuses
 
 
 @router.get("/healthz", response_class=Response, responses=PLAIN)
@@ -105,21 +105,21 @@ async def healthz() -> Response:
 
 @router.get("/readyz", response_class=Response, responses=PLAIN)
 async def readyz(request: Request) -> Response:
-    """Whether the process can do its part: the store answers and the log is being written."""
+    """Whether the process can do its work: the store responds and the log is being written."""
     service = service_of(request)
     try:
         await asyncio.to_thread(service.store.check)
     except Exception as error:
-        raise NotNow(f"the store can't be reached: {type(error).__name__}") from None
+        raise Unavailable(f"the store can't be reached: {type(error).__name__}") from None
     if not service.committer.alive:
-        raise NotNow("the log is not being written; restart this process")
-    part = "learning" if service.learning else "waiting to learn" if service.learner else "deciding"
-    return Response(f"ready, {part}\n", media_type="text/plain")
+        raise Unavailable("the log is not being written; restart this process")
+    activity = "learning" if service.learning else "waiting to learn" if service.applier else "deciding"
+    return Response(f"ready, {activity}\n", media_type="text/plain")
 
 
 @router.get("/metrics", response_class=Response, responses=PLAIN)
 async def metrics(request: Request) -> Response:
-    """Numbers for Prometheus."""
+    """Metrics for Prometheus."""
     return Response(generate_latest(request.app.state.registry), media_type=CONTENT_TYPE_LATEST)
 
 
@@ -127,8 +127,8 @@ class JsonLines(logging.Formatter):
     """A log record as a line of JSON."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line."""
-        said = {
+        """One line of JSON."""
+        fields = {
             "time": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created)) + f".{int(record.msecs):03d}Z",
             "level": record.levelname.lower(),
             "logger": record.name,
@@ -136,8 +136,8 @@ class JsonLines(logging.Formatter):
             **getattr(record, "fields", {}),
         }
         if record.exc_info:
-            said["error"] = self.formatException(record.exc_info)
-        return json.dumps(said)
+            fields["error"] = self.formatException(record.exc_info)
+        return json.dumps(fields)
 
 
 def log_as_json(level: str = "info") -> None:

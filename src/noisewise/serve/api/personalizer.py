@@ -9,18 +9,18 @@ from fastapi import APIRouter, Path, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from noisewise._loops.state import EXPLORATION
-from noisewise.serve.api.decisions import deciding
-from noisewise.serve.api.schemas import MOST_ACTIONS, ActionName, DecideRequest, Identifier, ModelSpec
+from noisewise.serve.api.decisions import deciding_service
 from noisewise.serve.models.model import ServedModel
-from noisewise.serve.models.service import Missing, Service
+from noisewise.serve.models.service import NotFound, Service
+from noisewise.serve.models.spec import MAX_ACTIONS, ActionName, DecideRequest, Identifier, ModelSpec
 
 router = APIRouter(prefix="/personalizer/v1.0", tags=["personalizer"])
 EventName = Annotated[str, Path(pattern=r"^[!-~]{1,64}$")]
-HASHED = 64  # columns of a model that is made by its first call
+HASHED = 64  # columns of a model that is created by its first call
 
 
 class Lenient(BaseModel):
-    """Fields that are not known are passed over, as Personalizer did."""
+    """Unknown fields are ignored, as Personalizer did."""
 
     model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
 
@@ -33,17 +33,17 @@ class RankableAction(Lenient):
 
 
 class RankRequest(Lenient):
-    """A situation and the actions to choose from."""
+    """A context and the actions to choose from."""
 
     contextFeatures: list[dict[str, JsonValue]] = Field(default=[], max_length=1000)
-    actions: list[RankableAction] = Field(min_length=1, max_length=MOST_ACTIONS)
-    excludedActions: list[ActionName] = Field(default=[], max_length=MOST_ACTIONS)
+    actions: list[RankableAction] = Field(min_length=1, max_length=MAX_ACTIONS)
+    excludedActions: list[ActionName] = Field(default=[], max_length=MAX_ACTIONS)
     eventId: Identifier | None = None
     deferActivation: bool = False
 
 
 class RankedAction(BaseModel):
-    """An action and the probability with which it is put first."""
+    """An action and the probability with which it is ranked first."""
 
     id: str
     probability: float
@@ -58,7 +58,7 @@ class RankResponse(BaseModel):
 
 
 class RewardRequest(Lenient):
-    """How good the chosen action was: 1 is right, 0 is wrong."""
+    """Reward of the chosen action: 1 is right, 0 is wrong."""
 
     value: Annotated[float, Field(ge=0, le=1)]
 
@@ -66,7 +66,7 @@ class RewardRequest(Lenient):
 @router.post("/rank", response_model=RankResponse, status_code=201)
 async def rank_actions(body: RankRequest, request: Request) -> Any:
     """Choose one of the actions."""
-    service = deciding(request)
+    service = deciding_service(request)
     ids = [action.id for action in body.actions]
     if len(set(ids)) != len(ids):
         raise ValueError("two actions have the same id")
@@ -80,39 +80,39 @@ async def rank_actions(body: RankRequest, request: Request) -> Any:
     made = await service.decide(model, asked, active=not body.deferActivation)
     chosen = str(model.spec.actions[made.code or 0])
     allowed = [name for name in ids if name not in body.excludedActions]
-    share = float(model.learner.parameters_[EXPLORATION]) / max(len(allowed), 1)
+    each = float(model.learner.parameters_[EXPLORATION]) / max(len(allowed), 1)  # exploration probability of one action
     best = str(model.spec.actions[made.best or 0])
-    chances = {name: share + (1 - share * len(allowed)) * (name == best) for name in allowed}
-    chances[chosen] = made.probability or 1.0
+    propensities = {name: each + (1 - each * len(allowed)) * (name == best) for name in allowed}
+    propensities[chosen] = made.probability or 1.0
     order = [chosen, *(name for name in ids if name != chosen)]
-    ranking = [{"id": name, "probability": chances.get(name, 0.0)} for name in order]
+    ranking = [{"id": name, "probability": propensities.get(name, 0.0)} for name in order]
     return {"ranking": ranking, "eventId": made.decision_id, "rewardActionId": chosen}
 
 
 @router.post("/events/{eventId}/reward", status_code=204, response_class=Response)
 async def reward_event(eventId: EventName, body: RewardRequest, request: Request) -> Response:
-    """Say how good the chosen action was; a reward between 0 and 1 is "right" with that probability."""
-    service = deciding(request)
+    """Reward the chosen action; a reward between 0 and 1 is "right" with that probability."""
+    service = deciding_service(request)
     model = await _model(service, None)
-    right = random.random() < body.value  # the same mean; what was drawn is in the log
+    right = random.random() < body.value  # unbiased: the same mean; the draw is in the log
     await service.feedback(model, eventId, right)
     return Response(status_code=204)
 
 
 @router.post("/events/{eventId}/activate", status_code=204, response_class=Response)
 async def activate_event(eventId: EventName, request: Request) -> Response:
-    """Say that a decision with deferred activation was shown; it counts from now on."""
-    service = deciding(request)
+    """Activate a decision with deferred activation; it is learnt from once it has feedback."""
+    service = deciding_service(request)
     await service.activate(await _model(service, None), eventId)
     return Response(status_code=204)
 
 
 async def _model(service: Service, ids: list[str] | None) -> ServedModel:
-    """The model behind these calls, made from the actions of the first one unless it has been made before."""
+    """The model behind these calls; created from the actions of the first one unless it exists."""
     name = service.settings.personalizer
     try:
         model = await service.model(name)
-    except Missing:
+    except NotFound:
         if ids is None or len(ids) < 2:
             raise
         spec = ModelSpec.model_validate(

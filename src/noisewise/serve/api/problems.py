@@ -1,4 +1,4 @@
-"""Errors as problem+json (RFC 9457): what is wrong and what would do."""
+"""Errors as problem+json (RFC 9457): what is wrong and how to correct it."""
 
 from __future__ import annotations
 
@@ -12,24 +12,25 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
-from noisewise.serve.api.schemas import NAME, Problem
+from noisewise.serve.api.schemas import Problem
 from noisewise.serve.log.group_commit import Busy, Unwritten
-from noisewise.serve.models.service import Conflict, Missing
+from noisewise.serve.models.service import Conflict, NotFound
+from noisewise.serve.models.spec import NAME
 
-MEDIA = "application/problem+json"
-ALWAYS = (400, 401, 413, 422, 429, 503)
+MEDIA_TYPE = "application/problem+json"
+ANY_CALL = (400, 401, 413, 422, 429, 503)
 log = logging.getLogger("noisewise.serve")
 
 
-class NotNow(Exception):
-    """What is asked is not this process's part."""
+class Unavailable(Exception):
+    """The request can't be served by this process, or not now."""
 
 
 STATUSES: dict[type[Exception], int] = {
-    Missing: 404,
+    NotFound: 404,
     Conflict: 409,
     ValueError: 422,
-    NotNow: 503,
+    Unavailable: 503,
     Busy: 503,
     Unwritten: 503,
 }
@@ -40,31 +41,31 @@ def problem(status: int, detail: str, errors: Any = None, headers: Any = None) -
     found = Problem(title=HTTPStatus(status).phrase, status=status, detail=detail, errors=errors)
     later = {"Retry-After": "1"} if status in (429, 503) else {}
     content = found.model_dump(exclude_none=True)
-    return JSONResponse(content, status, headers={**later, **(headers or {})}, media_type=MEDIA)
+    return JSONResponse(content, status, headers={**later, **(headers or {})}, media_type=MEDIA_TYPE)
 
 
 def refusal(error: Exception) -> JSONResponse:
-    """One of our own errors as a response."""
+    """An error of the service as a response."""
     status = next(status for kind, status in STATUSES.items() if isinstance(error, kind))
     return problem(status, str(error))
 
 
-def answer_problems(app: FastAPI) -> None:
-    """Let every error of the app be answered as a problem."""
+def install_handlers(app: FastAPI) -> None:
+    """Respond to every error of the app with a problem."""
 
     def refused(_request: Request, error: Exception) -> JSONResponse:
         return refusal(error)
 
     def invalid(_request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, RequestValidationError)
-        found = [{"where": _place(one), "what": _fault(one)} for one in error.errors()[:20]]
+        found = [{"where": _field(one), "what": _fault(one)} for one in error.errors()[:20]]
         first = found[0] if found else {"where": "body", "what": "invalid"}
         return problem(422, f"{first['where']}: {first['what']}"[:500], found)
 
     def http(_request: Request, error: Exception) -> JSONResponse:
         assert isinstance(error, HTTPException)
         more = ""
-        if error.detail == HTTPStatus(error.status_code).phrase:  # no sentence of our own
+        if error.detail == HTTPStatus(error.status_code).phrase:  # the framework's own text
             allowed = (error.headers or {}).get("Allow")
             more = f": this path takes {allowed}" if allowed else ": /openapi.json lists the calls there are"
         return problem(error.status_code, f"{error.detail}{more}", headers=error.headers)
@@ -80,14 +81,14 @@ def answer_problems(app: FastAPI) -> None:
     app.add_exception_handler(Exception, unforeseen)
 
 
-def _place(error: Any) -> str:
-    """Where a request is wrong: names of fields, without those of the functions that checked them."""
+def _field(error: Any) -> str:
+    """Path of the invalid field, without the names of validators."""
     parts = error["loc"][:1] if error["type"] == "json_invalid" else error["loc"]
     return ".".join(str(part) for part in parts if "[" not in str(part))
 
 
 def _fault(error: Any) -> str:
-    """What is wrong there, and what would do."""
+    """What is wrong with the field, and what would be valid."""
     kind, reason = error["type"], error.get("ctx", {})
     if kind == "json_invalid":
         return f"this is no JSON ({reason.get('error', 'it ends early')}, at character {error['loc'][-1]})"
@@ -100,19 +101,19 @@ def _fault(error: Any) -> str:
     return str(error["msg"]).removeprefix("Value error, ")
 
 
-def describe_problems(app: FastAPI) -> dict[str, Any]:
-    """The OpenAPI document, in which every call may answer with a problem."""
+def openapi_document(app: FastAPI) -> dict[str, Any]:
+    """The OpenAPI document, with problems among the responses of every call."""
     if app.openapi_schema is None:
         document = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
         schemas = document.setdefault("components", {}).setdefault("schemas", {})
         schemas["Problem"] = Problem.model_json_schema()
         for unused in ("HTTPValidationError", "ValidationError"):
             schemas.pop(unused, None)
-        shape = {"content": {MEDIA: {"schema": {"$ref": "#/components/schemas/Problem"}}}}
+        shape = {"content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}}
         for path, calls in document["paths"].items():
             for call in calls.values():
                 own = ("404", "409") if "{" in path else ("404",) if "personalizer" in path else ()
-                for status in (*map(str, ALWAYS), *own):
+                for status in (*map(str, ANY_CALL), *own):
                     call["responses"][status] = {"description": HTTPStatus(int(status)).phrase, **shape}
         app.openapi_schema = document
     return app.openapi_schema

@@ -1,4 +1,4 @@
-"""Who may ask, how often, and how much: checked before a request is read."""
+"""Access control: API keys, rate limits and body sizes, checked before a request is parsed."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from noisewise.serve.api.fast_path import again
+from noisewise.serve.api.fast_path import replay_body
 from noisewise.serve.api.problems import problem
 from noisewise.serve.settings import Settings
 
-OPEN = ("/healthz", "/readyz", "/", "/openapi.json")  # no key is needed to see that the service is there
-MOST_CLIENTS = 10_000
+OPEN = ("/healthz", "/readyz", "/", "/openapi.json")  # paths that need no key
+MAX_CLIENTS = 10_000  # token buckets in memory
 HEADERS = [
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
@@ -25,8 +25,8 @@ HEADERS = [
 ]
 
 
-class Guard:
-    """Wraps an application: API keys, requests per second, the size of a body, and headers that browsers heed."""
+class AccessControl:
+    """Middleware: API keys, requests per second, the size of a body, and security headers."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self.app = app
@@ -34,7 +34,7 @@ class Guard:
         self._buckets: dict[str, tuple[float, float]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or refuse it."""
+        """Pass a request on, or refuse it."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -45,18 +45,18 @@ class Guard:
             refusal = problem(
                 401, "an API key is needed: Authorization: Bearer KEY", headers={"WWW-Authenticate": "Bearer"}
             )
-        elif not self._in_time(client):
+        elif not self._within_limit(client):
             refusal = problem(429, f"more than {self.settings.requests_per_second:g} requests a second; slow down")
         elif scope["method"] in ("POST", "PUT", "PATCH"):
             body = await self._body(headers, receive)
             if body is None:
                 refusal = problem(413, f"the body is larger than {self.settings.largest_body:,} bytes")
             else:
-                receive = again(body, receive)
+                receive = replay_body(body, receive)
         await (refusal or self.app)(scope, receive, _with_headers(send))
 
     def _client(self, scope: Scope, headers: dict[bytes, bytes]) -> str | None:
-        """Who asks: the name of the key, or the address where no keys are needed; None if a key is missing."""
+        """The client: the name of its key, or its address where no keys are needed; None if a key is missing."""
         address = str((scope.get("client") or ("unknown",))[0])
         if not self.settings.keys:
             return address
@@ -68,13 +68,13 @@ class Guard:
             return address
         return name
 
-    def _in_time(self, client: str) -> bool:
-        """Take one from the client's bucket, which fills by so many a second."""
+    def _within_limit(self, client: str) -> bool:
+        """Token bucket: take one token of the client, which gets `requests_per_second` of them."""
         limit = self.settings.requests_per_second
         if limit <= 0:
             return True
         now = time.monotonic()
-        if len(self._buckets) > MOST_CLIENTS:
+        if len(self._buckets) > MAX_CLIENTS:
             self._buckets.clear()
         left, then = self._buckets.get(client, (max(limit, 1.0), now))
         left = min(max(limit, 1.0), left + (now - then) * limit)
@@ -83,8 +83,8 @@ class Guard:
 
     async def _body(self, headers: dict[bytes, bytes], receive: Receive) -> bytes | None:
         """The whole body, or None if it is too large."""
-        most, said = self.settings.largest_body, headers.get(b"content-length", b"")
-        if said.isdigit() and int(said) > most:
+        most, length = self.settings.largest_body, headers.get(b"content-length", b"")
+        if length.isdigit() and int(length) > most:
             return None
         parts, size, more = [], 0, True
         while more:
@@ -98,7 +98,7 @@ class Guard:
 
 
 def read_keys(path: str | Path) -> dict[str, str]:
-    """API keys of a file with a name and a SHA-256 in each line, by the latter."""
+    """API keys of a file with a name and a SHA-256 in each line; names by SHA-256."""
     keys = {}
     for number, line in enumerate(Path(path).read_text().splitlines(), start=1):
         if line.strip() and not line.startswith("#"):
@@ -114,7 +114,7 @@ def read_keys(path: str | Path) -> dict[str, str]:
 
 
 def new_key_in(path: str | Path, name: str) -> str:
-    """A new key, whose hash is added to the file; the key itself is kept nowhere."""
+    """A new key, whose hash is added to the file; the key itself is stored nowhere."""
     if not re.fullmatch(r"\S{1,64}", name) or name.startswith("#"):
         raise ValueError(f"{name!r} can't name a key; a word would do")
     key = secrets.token_urlsafe(32)

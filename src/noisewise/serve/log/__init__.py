@@ -1,1 +1,1 @@
-"""The event log: store, events, group commit, locks, export."""
+"""The event log: rows, store, group commit, learner lock."""

@@ -1,7 +1,8 @@
-"""What the log holds: decisions, answers and activations, one row each."""
+"""Rows of the event log: decisions, feedback and activations."""
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import time
@@ -12,18 +13,19 @@ import numpy as np
 
 from noisewise._typing import Floats
 
-DECISION, ANSWER, ACTIVATION = range(3)  # kinds
-WRONG, RIGHT, NONE = range(3)  # answers
-_names = random.Random(os.urandom(32))  # asking the system each time would cost more than the decision
-os.register_at_fork(after_in_child=lambda: _names.seed(os.urandom(32)))
-BY_PERSON, BY_DEFAULT = range(2)  # who answered
+DECISION, FEEDBACK, ACTIVATION = range(3)  # kinds of events
+WRONG, RIGHT, MISSING = range(3)  # values of feedback
+BY_ANNOTATOR, BY_DEFAULT = range(2)  # sources of feedback
+_ids = random.Random(os.urandom(32))  # a system call for each id would cost more than the decision
+os.register_at_fork(after_in_child=lambda: _ids.seed(os.urandom(32)))
 
 
 class Event(NamedTuple):
-    """One row of the log; what does not apply to its kind is None.
+    """One row of the log, with the database columns as fields; what does not apply to its kind is None.
 
     `position` orders the whole log, `number` the decisions of a model. `version` is the log position of the state that
-    decided; `features` are the row's bytes, `scores` those of all scores and then all widths.
+    decided and `probability` the propensity of the played action; `features` are the row's bytes, `scores` those of
+    all scores and then all confidence widths. `answer` is the feedback, `person` the annotator who gave it.
     """
 
     position: int
@@ -47,29 +49,38 @@ class Event(NamedTuple):
 
     @property
     def row(self) -> Floats:
-        """The features of a decision."""
+        """The feature vector of a decision."""
         return np.frombuffer(self.features or b"", dtype="<f8").copy()
 
     @property
     def right(self) -> bool | None:
-        """The answer as people say it."""
-        return None if self.answer in (NONE, None) else self.answer == RIGHT
+        """The feedback as a truth value; None if it is missing."""
+        return None if self.answer in (MISSING, None) else self.answer == RIGHT
+
+    def allowed_codes(self, n_actions: int) -> list[int]:
+        """Codes of the actions that a decision could play."""
+        return list(range(n_actions)) if self.allowed is None else list(json.loads(self.allowed))
 
 
-def counted_answer(event: Event, decision: Event, about: Iterable[Event]) -> Event | None:
-    """The answer that counts once a row of the log is there, if it makes one count.
+def feedback_code(right: bool | None) -> int:
+    """The stored value of feedback."""
+    return MISSING if right is None else RIGHT if right else WRONG
 
-    A decision that waits to be activated counts when it is both activated and answered, in whichever order; `about` are
-    the rows about it.
+
+def effective_feedback(event: Event, decision: Event, about: Iterable[Event]) -> Event | None:
+    """The feedback that is to be learnt from once `event` is in the log, if any.
+
+    A decision with deferred activation is learnt from when it has been activated and has feedback, in either order;
+    `about` are the rows about it.
     """
     if event.kind == DECISION:
         return None
     if decision.active != 0:
-        return event if event.kind == ANSWER else None
+        return event if event.kind == FEEDBACK else None
     earlier = {one.kind: one for one in (event, *about) if one.position <= event.position}
-    return earlier.get(ANSWER) if ACTIVATION in earlier else None
+    return earlier.get(FEEDBACK) if ACTIVATION in earlier else None
 
 
 def new_id() -> str:
-    """A name for a decision that nobody else gives; later ones sort after earlier ones."""
-    return f"{time.time_ns() // 1_000_000:012x}{_names.getrandbits(64):016x}"
+    """A unique decision id; ids sort by the time they were made."""
+    return f"{time.time_ns() // 1_000_000:012x}{_ids.getrandbits(64):016x}"

@@ -1,4 +1,4 @@
-"""Group commit: requests that come while one transaction is being written share the next one."""
+"""Group commit: requests that arrive while one transaction is being synced to disk share the next one."""
 
 from __future__ import annotations
 
@@ -7,30 +7,120 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, NamedTuple
 
-from noisewise.serve.log.write import Entry, LogWriter, Outcome
+from noisewise.serve.log.events import BY_DEFAULT, DECISION, FEEDBACK, Event
+from noisewise.serve.log.store import Store
 
-LARGEST_BATCH, MOST_WAITING = 512, 20_000
-Waiting = tuple[Entry, "asyncio.Future[Outcome]"]
+UNKNOWN, ACCEPTED, DUPLICATE, LATE = "unknown", "accepted", "duplicate", "late"
+MAX_BATCH = 512  # entries of one transaction: a sync of a few milliseconds
+MAX_QUEUED = 20_000  # entries; beyond, clients are told to try again
 
 
 class Busy(Exception):
-    """More requests wait for the log than it can take soon."""
+    """The queue for the log is full."""
 
 
 class Unwritten(Exception):
-    """The log could not be written; what was asked for may or may not be in it."""
+    """The log could not be written; the entry may or may not be in it."""
 
 
-class Committer:
-    """Gathers what comes while a transaction is on its way to the disk, and writes it in the next one.
+class Entry(NamedTuple):
+    """A row to be written. `named` says that the client chose the decision id, which may be in the log already."""
 
-    A log in a file is prepared by the event loop, and only the sync is left to a thread: anything more there would hand
-    Python's lock to and fro. A log across a network is written by the thread alone.
+    event: Event
+    named: bool = False
 
-    `committed` is called with the outcomes of each batch, in the order of the log, before anybody is answered; `failed`
-    when a batch could not be written.
+
+class Outcome(NamedTuple):
+    """Status of an entry, the row that is in the log now, and the decision it is about."""
+
+    status: str
+    event: Event
+    decision: Event | None
+
+
+class Prepared(NamedTuple):
+    """A transaction ready to be committed; when `commit` returns, the entries are on disk."""
+
+    commit: Callable[[], list[Outcome]]
+
+
+class LogWriter:
+    """Writes batches of entries: each is checked against the log, numbered, and written once.
+
+    The last position and the decision numbers are cached as long as no other process writes.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.position = 0
+        self.numbers: dict[int, int] = {}
+
+    def prepare(self, entries: list[Entry]) -> Prepared:
+        """Write all entries into one transaction, which is still to be committed."""
+        numbers = dict(self.numbers)
+        rows: list[Event] = []
+        connection, transaction = self.store.begin()
+        try:
+            last = self.store.last_position(connection)
+            if last != self.position:
+                numbers.update(self.store.numbers(connection, self.position))
+            ids = {entry.event.decision_id for entry in entries if entry.named or entry.event.kind != DECISION}
+            known = {(event.model, event.decision_id, event.kind): event for event in self.store.named(connection, ids)}
+            outcomes = [self._resolve(entry, known, rows, last, numbers) for entry in entries]
+            self.store.append(connection, rows)
+        except BaseException:
+            connection.close()  # which rolls back
+            raise
+
+        def commit() -> list[Outcome]:
+            try:
+                transaction.commit()
+            finally:
+                connection.close()
+            self.position, self.numbers = last + len(rows), numbers  # only what has been committed is cached
+            return outcomes
+
+        return Prepared(commit)
+
+    def _resolve(
+        self,
+        entry: Entry,
+        known: dict[tuple[int, str, int], Event],
+        rows: list[Event],
+        last: int,
+        numbers: dict[int, int],
+    ) -> Outcome:
+        """The outcome of an entry; one that is accepted is numbered and added to `rows` and `known`."""
+        event = entry.event
+        model, decision_id, kind = event.model, event.decision_id, event.kind
+        decision, earlier = known.get((model, decision_id, DECISION)), known.get((model, decision_id, kind))
+        if earlier is not None:
+            late = kind == FEEDBACK and earlier.source == BY_DEFAULT and event.source != BY_DEFAULT
+            return Outcome(LATE if late else DUPLICATE, earlier, decision)
+        if kind != DECISION and decision is None:
+            return Outcome(UNKNOWN, event, None)
+        event = event._replace(position=last + len(rows) + 1)
+        if kind == DECISION:
+            numbers[model] = numbers.get(model, -1) + 1
+            event = decision = event._replace(number=numbers[model])
+        rows.append(event)
+        known[model, decision_id, kind] = event
+        return Outcome(ACCEPTED, event, decision)
+
+
+Queued = tuple[Entry, "asyncio.Future[Outcome]"]
+
+
+class GroupCommit:
+    """Queues entries while a transaction is being synced, and writes them in the next one.
+
+    For SQLite the event loop prepares the transaction and only the sync runs in a thread: more work there would mean
+    contention for the GIL. For PostgreSQL the thread does both, because both wait for the network.
+
+    `committed` is called with the outcomes of each batch, in the order of the log, before any future is resolved;
+    `failed` when a batch could not be written.
     """
 
     def __init__(
@@ -40,63 +130,63 @@ class Committer:
         self.committed = committed
         self.failed = failed
         self.batches = 0
-        self._waiting: deque[Waiting] = deque()
+        self._queue: deque[Queued] = deque()
         self._flushing = False
         self._closed = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread = ThreadPoolExecutor(1, "noisewise-log")
-        self._writing = threading.Lock()  # one batch at a time, whoever hands it in
+        self._writing = threading.Lock()  # one batch at a time, from the event loop or from `write_now`
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Begin to write."""
+        """Accept entries from now on."""
         self._loop = loop
 
     def submit(self, entry: Entry) -> asyncio.Future[Outcome]:
-        """Hand in an entry from the event loop; the future is done when it is on disk."""
-        if self._loop is None or self._closed or len(self._waiting) >= MOST_WAITING:
+        """Queue an entry from the event loop; the future is done when it is on disk."""
+        if self._loop is None or self._closed or len(self._queue) >= MAX_QUEUED:
             raise Busy("the log has more to write than it can take; try again in a moment")
         future: asyncio.Future[Outcome] = self._loop.create_future()
-        self._waiting.append((entry, future))
+        self._queue.append((entry, future))
         if not self._flushing:
             self._flushing = True
             self._loop.call_soon(self._flush)
         return future
 
-    def leave(self, entries: list[Entry]) -> None:
-        """Write entries that nobody waits for, now, from any thread but the event loop's."""
-        for start in range(0, len(entries), LARGEST_BATCH):
+    def write_now(self, entries: list[Entry]) -> None:
+        """Write entries that no request waits for, from any thread but the event loop's."""
+        for start in range(0, len(entries), MAX_BATCH):
             with self._writing:
                 try:
-                    outcomes = self.writer.prepare(entries[start : start + LARGEST_BATCH]).commit()
+                    outcomes = self.writer.prepare(entries[start : start + MAX_BATCH]).commit()
                 except Exception as error:
                     self.failed(error)
                     return
                 self.committed(outcomes)
 
     async def close(self) -> None:
-        """Write what is waiting, then no more."""
+        """Write what is queued, and accept no more."""
         self._closed = True
         while self._flushing:
             await asyncio.sleep(0.005)
         self._thread.shutdown(wait=True)
 
     @property
-    def waiting(self) -> int:
+    def queued(self) -> int:
         """Entries not yet written."""
-        return len(self._waiting)
+        return len(self._queue)
 
     @property
     def alive(self) -> bool:
-        """Whether entries are being taken."""
+        """Whether entries are accepted."""
         return self._loop is not None and not self._closed
 
     def _flush(self) -> None:
-        """Write one batch; what comes meanwhile is the next one."""
+        """Write one batch; what is queued meanwhile is the next one."""
         assert self._loop is not None
-        if not self._waiting:
+        if not self._queue:
             self._flushing = False
             return
-        batch = [self._waiting.popleft() for _ in range(min(len(self._waiting), LARGEST_BATCH))]
+        batch = [self._queue.popleft() for _ in range(min(len(self._queue), MAX_BATCH))]
         entries = [entry for entry, _ in batch]
         self._writing.acquire()
         if self.writer.store.sqlite:
@@ -110,8 +200,8 @@ class Committer:
             written = self._loop.run_in_executor(self._thread, lambda: self.writer.prepare(entries).commit())
         written.add_done_callback(lambda done: self._finish(batch, done.exception() or done.result()))
 
-    def _finish(self, batch: list[Waiting], result: Any) -> None:
-        """Learn from a batch, answer those who wait for it, and go on."""
+    def _finish(self, batch: list[Queued], result: Any) -> None:
+        """Hand a batch to the learner, resolve its futures, and write the next one."""
         results: list[Any]
         try:
             if isinstance(result, BaseException):
@@ -124,6 +214,6 @@ class Committer:
         finally:
             self._writing.release()
         for (_, future), one in zip(batch, results):
-            if not future.done():  # some do not wait any more
+            if not future.done():  # a client may have gone
                 future.set_exception(one) if isinstance(one, Exception) else future.set_result(one)
         self._flush()

@@ -1,4 +1,4 @@
-"""Who may learn: one process at a time, by a lock that ends with the process."""
+"""Leader election: one learner process at a time, by a lock that is released when the process dies."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from noisewise.serve.log.store import LEARNER, Store
+from noisewise.serve.log.store import LEARNER_LOCK, Store
 
 
 class LearnerLock:
-    """A lock on the learner's part in a store: an advisory lock in PostgreSQL, a locked file beside SQLite's."""
+    """The lock of the learner process of a store: an advisory lock in PostgreSQL, a locked file beside SQLite's."""
 
     def __init__(self, store: Store) -> None:
         self.store = store
@@ -25,7 +25,7 @@ class LearnerLock:
         return self._acquire_file() if self.store.sqlite else self._acquire_advisory()
 
     def release(self) -> None:
-        """Let another process learn."""
+        """Release the lock, so that another process may learn."""
         if self._file is not None:
             os.close(self._file)
             self._file = None
@@ -50,16 +50,16 @@ class LearnerLock:
     def _acquire_advisory(self) -> bool:
         try:
             if self._connection is not None:
-                self._ask("SELECT 1")  # the lock goes with the connection
+                self._query("SELECT 1")  # the lock goes with the connection
                 return True
             self._connection = self.store.engine.connect().execution_options(isolation_level="AUTOCOMMIT")
-            if self._ask("SELECT pg_try_advisory_lock(%s)", LEARNER):
+            if self._query("SELECT pg_try_advisory_lock(%s)", LEARNER_LOCK):
                 return True
         except sa.exc.DBAPIError:
             pass
         self.release()
         return False
 
-    def _ask(self, question: str, *values: Any) -> Any:
+    def _query(self, query: str, *values: Any) -> Any:
         assert self._connection is not None
-        return self._connection.exec_driver_sql(question, values).scalar()
+        return self._connection.exec_driver_sql(query, values).scalar()

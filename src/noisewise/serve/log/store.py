@@ -1,4 +1,4 @@
-"""The log and what follows from it, in SQLite or PostgreSQL; the log is written by one transaction after the other."""
+"""Tables of the event log, the models and their snapshots, in SQLite or PostgreSQL; log writes are serialised."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from noisewise.serve.log.events import ANSWER, DECISION, Event
+from noisewise.serve.log.events import DECISION, FEEDBACK, Event
 
-WRITER, LEARNER = 0x6E6F6973, 0x77697365  # advisory locks of PostgreSQL
-CHUNKS = (64, 16, 4, 1)  # rows of one insert: few different statements, so that each is prepared once
-SHEDDING = 500  # most identifiers in one question
+WRITER_LOCK, LEARNER_LOCK = 0x6E6F6973, 0x77697365  # keys of advisory locks in PostgreSQL
+INSERT_SIZES = (64, 16, 4, 1)  # rows of one insert: few different statements, so that each is prepared once
+MAX_IDS = 500  # of one query: databases limit the number of parameters
 
 metadata = sa.MetaData()
 models = sa.Table(
@@ -73,16 +73,17 @@ class Store:
             sa.event.listen(self.engine, "connect", _prepare_sqlite)
             sa.event.listen(self.engine, "begin", _begin_sqlite)
         mark = "?" if self.sqlite else "%s"
-        columns, places = ", ".join(Event._fields), ", ".join([mark] * len(Event._fields))
-        self._insert = {n: f"INSERT INTO events ({columns}) VALUES " + ", ".join([f"({places})"] * n) for n in CHUNKS}
+        columns, values = ", ".join(Event._fields), ", ".join([mark] * len(Event._fields))
+        insert = f"INSERT INTO events ({columns}) VALUES "
+        self._insert = {n: insert + ", ".join([f"({values})"] * n) for n in INSERT_SIZES}
 
     def create(self) -> None:
-        """Make the tables where they are not there yet; several processes may do so at once."""
+        """Create the tables that do not exist yet; several processes may do so at once."""
         with self.writing() as connection:
             metadata.create_all(connection)
 
     def close(self) -> None:
-        """Let go of all connections."""
+        """Close all connections."""
         self.engine.dispose()
 
     @contextmanager
@@ -93,21 +94,21 @@ class Store:
             yield connection
 
     def begin(self) -> tuple[sa.Connection, sa.RootTransaction]:
-        """The same, to be committed and closed by the caller."""
+        """The same as `writing`, to be committed and closed by the caller."""
         connection = self.engine.connect().execution_options(noisewise_writes=True)
         try:
             transaction = connection.begin()
             if not self.sqlite:
-                connection.exec_driver_sql("SELECT pg_advisory_xact_lock(%s)", (WRITER,))
+                connection.exec_driver_sql("SELECT pg_advisory_xact_lock(%s)", (WRITER_LOCK,))
         except BaseException:
             connection.close()
             raise
         return connection, transaction
 
     def append(self, connection: sa.Connection, rows: Sequence[Event]) -> None:
-        """Add rows to the log within a transaction: as few statements as possible, each of one step."""
+        """Append rows to the log within a transaction, in as few statements as possible."""
         start = 0
-        for size in CHUNKS:
+        for size in INSERT_SIZES:
             while len(rows) - start >= size:
                 values = tuple(value for row in rows[start : start + size] for value in row)
                 connection.exec_driver_sql(self._insert[size], values)
@@ -126,76 +127,85 @@ class Store:
     def named(self, connection: sa.Connection, ids: Iterable[str]) -> list[Event]:
         """All rows of the log about these decisions."""
         wanted, rows = list(ids), []
-        for start in range(0, len(wanted), SHEDDING):
-            asked = sa.select(events).where(events.c.decision_id.in_(wanted[start : start + SHEDDING]))
-            rows += [Event._make(row) for row in connection.execute(asked)]
+        for start in range(0, len(wanted), MAX_IDS):
+            query = sa.select(events).where(events.c.decision_id.in_(wanted[start : start + MAX_IDS]))
+            rows += [Event._make(row) for row in connection.execute(query)]
         return rows
 
     def about(self, ids: Iterable[str]) -> list[Event]:
-        """The same outside of a transaction that writes."""
+        """The same as `named`, in a read transaction of its own."""
         with self.engine.begin() as connection:
             return self.named(connection, ids)
 
     def read(self, after: int = 0, limit: int = 1000, model: int | None = None) -> list[Event]:
         """Rows of the log after a position, in order."""
-        asked = sa.select(events).where(events.c.position > after).order_by(events.c.position).limit(limit)
+        query = sa.select(events).where(events.c.position > after).order_by(events.c.position).limit(limit)
         if model is not None:
-            asked = asked.where(events.c.model == model)
+            query = query.where(events.c.model == model)
         with self.engine.begin() as connection:
-            return [Event._make(row) for row in connection.execute(asked)]
+            return [Event._make(row) for row in connection.execute(query)]
+
+    def with_decisions(self, rows: list[Event]) -> list[tuple[Event, Event]]:
+        """Rows of the log, each with the decision it is about."""
+        known = {(one.model, one.decision_id): one for one in rows if one.kind == DECISION}
+        elsewhere = {one.decision_id for one in rows if (one.model, one.decision_id) not in known}
+        for one in self.about(elsewhere):
+            if one.kind == DECISION:
+                known[one.model, one.decision_id] = one
+        return [(one, known[one.model, one.decision_id]) for one in rows]
 
     def unanswered(self, model: int, after: int, before: float, limit: int = 500) -> list[tuple[Event, bool]]:
-        """Decisions made after a position and before a time, in order, and whether they have an answer."""
-        answers = events.alias()
-        same = (answers.c.model == events.c.model) & (answers.c.decision_id == events.c.decision_id)
-        asked = (
-            sa.select(events, answers.c.position)
-            .outerjoin(answers, same & (answers.c.kind == ANSWER))
+        """Decisions made after a position and before a time, in order, and whether they have feedback."""
+        feedback = events.alias()
+        same = (feedback.c.model == events.c.model) & (feedback.c.decision_id == events.c.decision_id)
+        query = (
+            sa.select(events, feedback.c.position)
+            .outerjoin(feedback, same & (feedback.c.kind == FEEDBACK))
             .where(events.c.position > after, events.c.model == model, events.c.kind == DECISION)
             .where(events.c.time < before)
             .order_by(events.c.position)
             .limit(limit)
         )
         with self.engine.begin() as connection:
-            return [(Event._make(row[:-1]), row[-1] is not None) for row in connection.execute(asked)]
+            return [(Event._make(row[:-1]), row[-1] is not None) for row in connection.execute(query)]
 
     def add_model(self, name: str, spec: str) -> tuple[int, str]:
-        """Number and description of the model with this name, which is made if there is none."""
+        """Number and specification of the model with this name, which is created if there is none."""
         with self.writing() as connection:
-            asked = sa.select(models.c.id, models.c.spec).where(models.c.name == name)
-            found = connection.execute(asked).first()
+            query = sa.select(models.c.id, models.c.spec).where(models.c.name == name)
+            found = connection.execute(query).first()
             if found is None:
                 connection.execute(models.insert().values(name=name, spec=spec, time=time.time()))
-                found = connection.execute(asked).one()
+                found = connection.execute(query).one()
             return found.id, found.spec
 
     def models(self) -> list[tuple[int, str, str]]:
-        """Number, name and description of all models."""
+        """Number, name and specification of all models."""
         with self.engine.begin() as connection:
-            asked = sa.select(models.c.id, models.c.name, models.c.spec).order_by(models.c.id)
-            return [(row.id, row.name, row.spec) for row in connection.execute(asked)]
+            query = sa.select(models.c.id, models.c.name, models.c.spec).order_by(models.c.id)
+            return [(row.id, row.name, row.spec) for row in connection.execute(query)]
 
     def add_snapshot(self, model: int, position: int, data: bytes) -> None:
-        """Keep the state of a model after a position, and the one before it."""
+        """Store the state of a model after a position; the one before it is kept, older ones are deleted."""
         with self.writing() as connection:
             older = sa.select(snapshots.c.position).where(snapshots.c.model == model)
             kept = sorted(connection.execute(older).scalars())[-1:]
-            gone = snapshots.c.position.not_in(kept)
-            connection.execute(snapshots.delete().where(snapshots.c.model == model, gone))
+            outdated = snapshots.c.position.not_in(kept)
+            connection.execute(snapshots.delete().where(snapshots.c.model == model, outdated))
             if position not in kept:
                 connection.execute(snapshots.insert().values(model=model, position=position, data=data))
 
     def snapshot_positions(self) -> dict[int, int]:
-        """Position of the newest state of each model."""
+        """Position of the newest snapshot of each model."""
         with self.engine.begin() as connection:
-            asked = sa.select(snapshots.c.model, sa.func.max(snapshots.c.position)).group_by(snapshots.c.model)
-            return {row[0]: row[1] for row in connection.execute(asked)}
+            query = sa.select(snapshots.c.model, sa.func.max(snapshots.c.position)).group_by(snapshots.c.model)
+            return {row[0]: row[1] for row in connection.execute(query)}
 
     def snapshots(self, model: int) -> Iterator[bytes]:
-        """States of a model, the newest first."""
+        """Snapshots of a model, the newest first."""
         with self.engine.begin() as connection:
-            asked = sa.select(snapshots.c.data).where(snapshots.c.model == model)
-            yield from connection.execute(asked.order_by(snapshots.c.position.desc())).scalars()
+            query = sa.select(snapshots.c.data).where(snapshots.c.model == model)
+            yield from connection.execute(query.order_by(snapshots.c.position.desc())).scalars()
 
     def check(self) -> None:
         """Raise if the store can't be reached."""
@@ -204,7 +214,7 @@ class Store:
 
 
 def _prepare_sqlite(connection: Any, _record: Any) -> None:
-    connection.isolation_level = None  # transactions begin where we say so
+    connection.isolation_level = None  # transactions begin explicitly, in `_begin_sqlite`
     for pragma in ("busy_timeout = 20000", "journal_mode = WAL", "synchronous = FULL"):
         connection.execute(f"PRAGMA {pragma}")
 
@@ -215,7 +225,7 @@ def _begin_sqlite(connection: sa.Connection) -> None:
 
 
 def check_store(url: str) -> None:
-    """Refuse, in a sentence, an address where no log can be kept."""
+    """Raise a ValueError for an address at which no log can be stored."""
     store = Store(url)
     try:
         store.create()

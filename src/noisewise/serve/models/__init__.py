@@ -1,1 +1,1 @@
-"""Served models: state, learner, decisions, reports."""
+"""Served models: specification, learner, log applier, monitoring, reports."""

@@ -1,4 +1,4 @@
-"""Decisions per second, of late."""
+"""A served model: a learner, its monitoring and its random state, at a position of the log."""
 
 from __future__ import annotations
 
@@ -12,49 +12,48 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisewise._typing import Floats
-from noisewise.online import Decision
-from noisewise.online.rates.per_annotator import posterior_rates
+from noisewise.online import Decision, posterior_rates
 from noisewise.persistence import load, save
-from noisewise.serve.api.schemas import ModelSpec
-from noisewise.serve.log.events import BY_DEFAULT, DECISION, NONE, Event, counted_answer
+from noisewise.serve.log.events import BY_DEFAULT, DECISION, MISSING, Event, effective_feedback
 from noisewise.serve.log.store import Store
 from noisewise.serve.models.progress import Progress
 from noisewise.serve.models.rank import Ranked, move_past, rank
-from noisewise.serve.models.recipes import kept_learner
+from noisewise.serve.models.recipes import stored_learner
+from noisewise.serve.models.spec import ModelSpec
 
-UNNAMED, NOBODY = "(unnamed)", "(no answer)"  # people of answers that name none
+UNNAMED, BY_NOBODY = "(unnamed)", "(no answer)"  # annotators of feedback that names none; stored in model states
 
 
 class ServedModel:
-    """A model at a position of the log; `apply` takes it to the next one, the same way every time."""
+    """A model at a position of the log; `apply` advances it by one row, deterministically."""
 
-    def __init__(self, number: int, name: str, spec: ModelSpec, chance: NDArray[np.uint64] | None = None) -> None:
+    def __init__(self, number: int, name: str, spec: ModelSpec, rng_state: NDArray[np.uint64] | None = None) -> None:
         self.id, self.name, self.spec = number, name, spec
-        self.learner = kept_learner(spec)
+        self.learner = stored_learner(spec)
         self.progress = Progress(len(spec.actions), spec.features.width)
         self.position = 0
         self.codes = {action: code for code, action in enumerate(spec.actions)}
-        self.lock = threading.Lock()  # between who decides and who learns
-        self.pace = Pace()
-        self._own_chance = chance
+        self.lock = threading.Lock()  # between decisions and learning
+        self.decision_rate = DecisionRate()
+        self._rng_state = rng_state
 
     @property
-    def chance(self) -> NDArray[np.uint64]:
-        """The stream that decisions draw from: a process that learns has the model's own, others each one of theirs."""
-        if self._own_chance is None:
-            self._own_chance = self.learner.rng_state_.copy()
-        return self._own_chance
+    def rng_state(self) -> NDArray[np.uint64]:
+        """Random state of the decisions: a learner process has the model's own, API processes each one of theirs."""
+        if self._rng_state is None:
+            self._rng_state = self.learner.rng_state_.copy()
+        return self._rng_state
 
-    def forget_draws(self) -> None:
-        """Draw next what the log says comes next; earlier draws were not written."""
-        self._own_chance = None
+    def reset_draws(self) -> None:
+        """Draw next what follows the last draw in the log; later draws were not written."""
+        self._rng_state = None
 
     def rank(self, row: Floats, allowed: NDArray[np.bool_] | None) -> tuple[Ranked, int]:
         """Decide for a row, and the position of the state that decided; the lock must be held."""
-        return rank(self.learner, row, allowed, self.chance), self.position
+        return rank(self.learner, row, allowed, self.rng_state), self.position
 
     def allowed(self, actions: Any, excluded: Any) -> NDArray[np.bool_] | None:
-        """Which actions may be played."""
+        """Mask of the actions that may be played; None for all."""
         if actions is None and not excluded:
             return None
         allowed = np.full(len(self.codes), actions is None)
@@ -68,7 +67,7 @@ class ServedModel:
         return allowed
 
     def apply(self, event: Event, decision: Event, store: Store) -> None:
-        """Take in the next row of the log; `decision` is the one it is about."""
+        """Apply the next row of the log; `decision` is the one it is about."""
         if event.position <= self.position:
             return
         with self.lock:
@@ -76,12 +75,12 @@ class ServedModel:
                 self.learner.n_decisions_ = (event.number or 0) + 1
                 if event.draw is not None:
                     move_past(self.learner.rng_state_, event.draw)
-                self.progress.decided(event.code or 0, event.time)
+                self.progress.add_decision(event.code or 0, event.time)
             else:
                 about = self._rows_about(event.decision_id, store) if decision.active == 0 else []
-                answer = counted_answer(event, decision, about)
-                if answer is not None:
-                    self._learn(answer, decision, event.time)
+                feedback = effective_feedback(event, decision, about)
+                if feedback is not None:
+                    self._learn(feedback, decision, event.time)
             self.position = event.position
 
     def to_bytes(self) -> tuple[bytes, int]:
@@ -102,18 +101,18 @@ class ServedModel:
             path.write_bytes(data)
             state = load(path, extra=[Progress])
         with self.lock:
-            state["learner"].missing = self.learner.missing  # an older state may have it as it is in the description
+            state["learner"].missing = self.learner.missing  # a state of an earlier version may have the spec's value
             self.learner, self.progress, self.position = state["learner"], state["progress"], int(state["position"])
 
-    def believed(self, person: str | None, code: int) -> tuple[float, float]:
-        """Flip rates of an answer, as far as they are known now."""
-        people = getattr(self.learner, "weigher_", None)
+    def estimated_rates(self, annotator: str | None, code: int) -> tuple[float, float]:
+        """Flip rates (rho0, rho1) of feedback on an action, as estimated now; 0 while there is no estimate."""
         if self.spec.people:
-            if people is None or not people.settled or person not in people.codes:
+            tracker = getattr(self.learner, "weigher_", None)
+            if tracker is None or not tracker.settled or annotator not in tracker.codes:
                 return 0.0, 0.0
-            place = people.codes[person]
-            wrong, right = posterior_rates(people.evidence[place : place + 1], people.prior)
-            return float(wrong[0]), float(right[0])
+            index = tracker.codes[annotator]
+            rho0, rho1 = posterior_rates(tracker.evidence[index : index + 1], tracker.prior)
+            return float(rho0[0]), float(rho1[0])
         if self.spec.noise is not None:
             return float(self.learner.flip_rates_[code, 0]), float(self.learner.flip_rates_[code, 1])
         found = self.progress.estimate
@@ -123,12 +122,13 @@ class ServedModel:
 
     def _learn(self, event: Event, decision: Event, time: float) -> None:
         progress, code, row = self.progress, decision.code or 0, decision.row
-        answer = None if event.answer == NONE else event.answer
-        person = (event.person or (NOBODY if event.source == BY_DEFAULT else UNNAMED)) if self.spec.people else None
-        progress.defaults += event.source == BY_DEFAULT
-        progress.missing += answer is None
-        silent = answer is None and self.spec.missing == "drop" and hasattr(self.learner, "weigher_")
-        if not silent:
+        feedback = None if event.answer == MISSING else event.answer
+        by_default = event.source == BY_DEFAULT
+        annotator = (event.person or (BY_NOBODY if by_default else UNNAMED)) if self.spec.people else None
+        progress.n_defaults += by_default
+        progress.n_missing += feedback is None
+        dropped = feedback is None and self.spec.missing == "drop" and hasattr(self.learner, "weigher_")
+        if not dropped:
             made = Decision(
                 self.learner.classes_.item(code),
                 decision.probability or 1.0,
@@ -139,13 +139,13 @@ class ServedModel:
                 decision.version or 0,
             )
             try:
-                self.learner.learn(made, answer, person)
+                self.learner.learn(made, feedback, annotator)
             except ValueError:
-                progress.refused += 1  # a row this far from all others; the same in every replay
+                progress.n_refused += 1  # features of extreme size; refused in every replay alike
                 return
-        if answer is not None:
-            rates = self.believed(person, code)
-            progress.heard(row, code, decision.probability or 1.0, bool(answer), rates, time)
+        if feedback is not None:
+            rates = self.estimated_rates(annotator, code)
+            progress.add_feedback(row, code, decision.probability or 1.0, bool(feedback), rates, time)
 
     def _rows_about(self, decision_id: str, store: Store) -> list[Event]:
         return [one for one in store.about([decision_id]) if one.model == self.id]
@@ -162,33 +162,33 @@ def _saved(model: Any, extra: Any = ()) -> bytes:
         return path.read_bytes()
 
 
-SECONDS = 10
+RATE_WINDOW = 10  # seconds: long enough to be steady, short enough to follow the load
 
 
-class Pace:
-    """Counts what happens in each of the last ten seconds."""
+class DecisionRate:
+    """Decisions per second: a moving average over the last ten full seconds."""
 
     def __init__(self) -> None:
-        self._counts = [0] * SECONDS
-        self._seconds = [0] * SECONDS
+        self._counts = [0] * RATE_WINDOW
+        self._seconds = [0] * RATE_WINDOW
 
-    def tick(self, now: float | None = None) -> None:
-        """Count one."""
+    def count(self, now: float | None = None) -> None:
+        """Count one decision."""
         second = int(time.time() if now is None else now)
-        place = second % SECONDS
-        if self._seconds[place] != second:
-            self._seconds[place], self._counts[place] = second, 0
-        self._counts[place] += 1
+        index = second % RATE_WINDOW
+        if self._seconds[index] != second:
+            self._seconds[index], self._counts[index] = second, 0
+        self._counts[index] += 1
 
-    def now(self, now: float | None = None) -> float:
-        """Mean of the seconds that are over.
+    def per_second(self, now: float | None = None) -> float:
+        """Mean of the full seconds of the window.
 
-        >>> pace = Pace()
+        >>> rate = DecisionRate()
         >>> for moment in (100.1, 100.2, 100.9):
-        ...     pace.tick(moment)
-        >>> pace.now(101.5)
+        ...     rate.count(moment)
+        >>> rate.per_second(101.5)
         0.3
         """
         second = int(time.time() if now is None else now)
         recent = zip(self._seconds, self._counts)
-        return sum(count for then, count in recent if second - SECONDS <= then < second) / SECONDS
+        return sum(count for then, count in recent if second - RATE_WINDOW <= then < second) / RATE_WINDOW

@@ -1,4 +1,4 @@
-"""How a model is doing, as far as its log tells: counts, a learning curve, and the noise in the answers."""
+"""Monitoring of a model from its log: counters, a noise-corrected learning curve, and estimated flip rates."""
 
 from __future__ import annotations
 
@@ -7,94 +7,94 @@ from typing import Any
 import numpy as np
 
 from noisewise._typing import Floats
-from noisewise.online import RateTracker
-from noisewise.online.rates.refit import PlainState
+from noisewise.online import PlainState, RateTracker
 
-RECENT = 1000  # answers that the accuracy of this moment rests on
-POINTS = 256  # of the learning curve
-BLOCK = 250  # answers between two looks at the noise
-WIDEST = 256  # features; wider rows would cost more to watch than to learn from
-Z = 1.959963984540054  # 95 %
-DECISIONS, ANSWERS, RIGHT, PRAISE, SIGNAL, TIME, FALSE_POSITIVE, FALSE_NEGATIVE = range(8)  # columns of the curve
-HEARD, RHO0, BETA, CODE = range(4)  # columns of the recent answers
+RECENT = 1000  # rounds with feedback that the current accuracy rests on
+MAX_POINTS = 256  # of the learning curve
+BLOCK = 250  # rounds between two updates of the rate estimate
+MAX_TRACKED_FEATURES = 256  # for wider rows the rate tracker would cost more than the learner
+Z = 1.959963984540054  # normal quantile of a 95 % interval
+# columns of the learning curve; a point's accuracy is CORRECTED / INFORMATION
+DECISIONS, FEEDBACK, RIGHT, CORRECTED, INFORMATION, TIME, FALSE_POSITIVE, FALSE_NEGATIVE = range(8)
+OBSERVED, RHO0, BETA, ACTION = range(4)  # columns of the recent rounds
 
 
 class Progress(PlainState):
-    """Counts and estimates of a model; a function of its log, as the model itself is."""
+    """Counters and estimates of a model; like the model itself, a deterministic function of its log."""
 
     def __init__(self, n_actions: int, n_features: int) -> None:
-        self.decisions = self.answers = self.right = self.missing = self.defaults = self.refused = 0
-        self.played = np.zeros(n_actions, dtype=np.int64)
-        self.answered = np.zeros(n_actions, dtype=np.int64)
-        self.praised = np.zeros(n_actions, dtype=np.int64)
+        self.n_decisions = self.n_feedback = self.n_right = self.n_missing = self.n_defaults = self.n_refused = 0
+        self.decisions_by_action = np.zeros(n_actions, dtype=np.int64)
+        self.feedback_by_action = np.zeros(n_actions, dtype=np.int64)
+        self.right_by_action = np.zeros(n_actions, dtype=np.int64)
         self.recent = np.zeros((RECENT, 4))
-        self.curve = np.zeros((1, 8))
-        self.bucket = 10  # answers a point
-        self.watched = n_features <= WIDEST
+        self.learning_curve = np.zeros((1, 8))
+        self.feedback_per_point = 10
+        self.tracks_rates = n_features <= MAX_TRACKED_FEATURES
         self.tracker = RateTracker(n_actions, n_kept=4000)
-        self.rows = np.zeros((BLOCK if self.watched else 0, n_features))
-        self.rounds = np.zeros((BLOCK, 3))
-        self.waiting = 0
+        self.block_rows = np.zeros((BLOCK if self.tracks_rates else 0, n_features))
+        self.block_rounds = np.zeros((BLOCK, 3))  # action, propensity, feedback
+        self.n_in_block = 0
         self.next_estimate = BLOCK
         self.estimate: dict[str, Any] | None = None
 
-    def decided(self, code: int, time: float) -> None:
+    def add_decision(self, code: int, time: float) -> None:
         """Count a decision."""
-        self.decisions += 1
-        self.played[code] += 1
-        self.curve[-1, DECISIONS] += 1
-        self.curve[-1, TIME] = time
+        self.n_decisions += 1
+        self.decisions_by_action[code] += 1
+        self.learning_curve[-1, DECISIONS] += 1
+        self.learning_curve[-1, TIME] = time
 
-    def heard(
-        self, row: Floats, code: int, probability: float, right: bool, rates: tuple[float, float], time: float
+    def add_feedback(
+        self, row: Floats, code: int, propensity: float, right: bool, rates: tuple[float, float], time: float
     ) -> None:
-        """Count an answer that is believed to be flipped at these rates."""
+        """Count feedback whose flip rates (rho0, rho1) are estimated to be `rates`."""
         rho0, beta = rates[0], 1 - rates[0] - rates[1]
-        self.recent[self.answers % RECENT] = right, rho0, beta, code
-        self.answers += 1
-        self.right += right
-        self.answered[code] += 1
-        self.praised[code] += right
-        self._watch(row, code, probability, right)
-        point = self.curve[-1]
-        point[ANSWERS] += 1
+        self.recent[self.n_feedback % RECENT] = right, rho0, beta, code
+        self.n_feedback += 1
+        self.n_right += right
+        self.feedback_by_action[code] += 1
+        self.right_by_action[code] += right
+        self._track_rates(row, code, propensity, right)
+        point = self.learning_curve[-1]
+        point[FEEDBACK] += 1
         point[RIGHT] += right
-        point[PRAISE] += beta * (right - rho0)
-        point[SIGNAL] += beta**2
+        point[CORRECTED] += beta * (right - rho0)
+        point[INFORMATION] += beta**2
         point[TIME] = time
         point[FALSE_POSITIVE:] = rates
-        if point[ANSWERS] >= self.bucket:
+        if point[FEEDBACK] >= self.feedback_per_point:
             self._next_point()
 
     def accuracy(self) -> dict[str, float] | None:
-        """Share of the recent decisions that were right, corrected for the noise, with its interval."""
-        return _corrected(self.recent[: min(self.answers, RECENT)])
+        """Noise-corrected accuracy of the recent decisions, with its interval."""
+        return _corrected_accuracy(self.recent[: min(self.n_feedback, RECENT)])
 
     def by_action(self) -> list[dict[str, Any]]:
-        """For each action: how often it was played, and how often it was right of late."""
-        recent = self.recent[: min(self.answers, RECENT)]
+        """Counters and recent noise-corrected accuracy of each action."""
+        recent = self.recent[: min(self.n_feedback, RECENT)]
         return [
             {
-                "decisions": int(self.played[code]),
-                "answers": int(self.answered[code]),
-                "right": int(self.praised[code]),
-                "accuracy": _corrected(recent[recent[:, CODE] == code]),
+                "decisions": int(self.decisions_by_action[code]),
+                "answers": int(self.feedback_by_action[code]),
+                "right": int(self.right_by_action[code]),
+                "accuracy": _corrected_accuracy(recent[recent[:, ACTION] == code]),
             }
-            for code in range(len(self.played))
+            for code in range(len(self.decisions_by_action))
         ]
 
     def history(self) -> list[dict[str, Any]]:
-        """The learning curve: share of right answers by stretches of the log, as heard and corrected."""
-        points, before = [], np.cumsum(self.curve, axis=0)
-        for total, point in zip(before, self.curve):
-            if point[ANSWERS]:
-                corrected = point[PRAISE] / max(point[SIGNAL], 1e-12)
+        """The learning curve: fraction of right decisions, as observed and corrected for the noise."""
+        points, cumulative = [], np.cumsum(self.learning_curve, axis=0)
+        for total, point in zip(cumulative, self.learning_curve):
+            if point[FEEDBACK]:
+                corrected = point[CORRECTED] / max(point[INFORMATION], 1e-12)
                 points.append(
                     {
                         "time": float(point[TIME]),
                         "decisions": int(total[DECISIONS]),
-                        "answers": int(total[ANSWERS]),
-                        "heard_right": float(point[RIGHT] / point[ANSWERS]),
+                        "answers": int(total[FEEDBACK]),
+                        "heard_right": float(point[RIGHT] / point[FEEDBACK]),
                         "accuracy": float(min(max(corrected, 0.0), 1.0)),
                         "false_positive": float(point[FALSE_POSITIVE]),
                         "false_negative": float(point[FALSE_NEGATIVE]),
@@ -102,42 +102,49 @@ class Progress(PlainState):
                 )
         return points
 
-    def _watch(self, row: Floats, code: int, probability: float, right: bool) -> None:
-        if not self.watched:
+    def _track_rates(self, row: Floats, code: int, propensity: float, right: bool) -> None:
+        """Hand rounds to the rate tracker in blocks; estimate anew at geometrically growing intervals."""
+        if not self.tracks_rates:
             return
-        self.rows[self.waiting], self.rounds[self.waiting] = row, (code, probability, right)
-        self.waiting += 1
-        if self.waiting == BLOCK:
-            actions = self.rounds[:, 0].astype(np.int64)
-            self.tracker.observe(self.rows, actions, self.rounds[:, 1], self.rounds[:, 2])
-            self.waiting = 0
+        self.block_rows[self.n_in_block], self.block_rounds[self.n_in_block] = row, (code, propensity, right)
+        self.n_in_block += 1
+        if self.n_in_block == BLOCK:
+            actions = self.block_rounds[:, 0].astype(np.int64)
+            self.tracker.observe(self.block_rows, actions, self.block_rounds[:, 1], self.block_rounds[:, 2])
+            self.n_in_block = 0
             if self.tracker.n_rounds >= self.next_estimate:
                 self.next_estimate = max(self.next_estimate + BLOCK, int(1.15 * self.next_estimate))
-                self.estimate = _plain(self.tracker.estimate())
+                self.estimate = _as_values(self.tracker.estimate())
 
     def _next_point(self) -> None:
-        if len(self.curve) == POINTS:  # two become one, so that the curve never grows
-            merged = self.curve[0::2] + self.curve[1::2]
-            merged[:, TIME:] = self.curve[1::2, TIME:]
-            self.curve = merged
-            self.bucket *= 2
-        self.curve = np.vstack([self.curve, np.zeros((1, 8))])
+        if len(self.learning_curve) == MAX_POINTS:  # merge pairs of points, so that memory is bounded
+            merged = self.learning_curve[0::2] + self.learning_curve[1::2]
+            merged[:, TIME:] = self.learning_curve[1::2, TIME:]
+            self.learning_curve = merged
+            self.feedback_per_point *= 2
+        self.learning_curve = np.vstack([self.learning_curve, np.zeros((1, 8))])
 
 
-def _corrected(answers: Floats) -> dict[str, float] | None:
-    """Share of right decisions from answers with flip rates each: a regression of f - rho0 on 1 - rho0 - rho1."""
-    information = float(np.square(answers[:, BETA]).sum())
-    if len(answers) < 2 or information < 1e-9:
+def _corrected_accuracy(rounds: Floats) -> dict[str, float] | None:
+    """Accuracy a of decisions whose feedback f has flip rates of its own in each round.
+
+    E f = rho0 + beta a with beta = 1 - rho0 - rho1, so a minimises sum (f - rho0 - beta a)^2: least squares through the
+    origin of f - rho0 on beta. The interval uses the heteroscedasticity-consistent standard error, with 1/4 added to
+    the sum of squared scores so that it is not empty where all feedback agrees.
+    """
+    information = float(np.square(rounds[:, BETA]).sum())
+    if len(rounds) < 2 or information < 1e-9:
         return None
-    heard = answers[:, HEARD] - answers[:, RHO0]
-    value = float(heard @ answers[:, BETA]) / information
-    errors = (heard - value * answers[:, BETA]) * answers[:, BETA]
-    spread = Z * float(np.sqrt(np.square(errors).sum() + 0.25)) / information
-    return {"value": _share(value), "low": _share(value - spread), "high": _share(value + spread)}
+    excess = rounds[:, OBSERVED] - rounds[:, RHO0]
+    value = float(excess @ rounds[:, BETA]) / information
+    scores = (excess - value * rounds[:, BETA]) * rounds[:, BETA]
+    half_width = Z * float(np.sqrt(np.square(scores).sum() + 0.25)) / information
+    low, high = value - half_width, value + half_width
+    return {"value": _clipped(value), "low": _clipped(low), "high": _clipped(high)}
 
 
-def _plain(estimate: Any) -> dict[str, Any]:
-    """Estimated rates in plain values, so that a model file can hold them."""
+def _as_values(estimate: Any) -> dict[str, Any]:
+    """Estimated rates as plain values that a model file can store."""
     low0, high0 = estimate.false_positive_interval
     low1, high1 = estimate.false_negative_interval
     return {
@@ -148,5 +155,5 @@ def _plain(estimate: Any) -> dict[str, Any]:
     }
 
 
-def _share(value: float) -> float:
+def _clipped(value: float) -> float:
     return min(max(value, 0.0), 1.0)

@@ -1,4 +1,4 @@
-"""Deciding without learning: a draw, an action, and all that is needed to explain them later."""
+"""Decisions that leave the learner unchanged, and the random stream they draw from."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise._loops.state import new_rng
 from noisewise._typing import Floats
 from noisewise.online import rank_actions
 
-MOST_SKIPPED = 16
+MAX_SKIPPED = 16  # draws of simultaneous requests for one decision, which is made once
 
 
 class Ranked(NamedTuple):
-    """An action and what made it; `draw` is None where nothing was left to chance."""
+    """An action with its propensity, and the scores and UCB widths it was chosen by; `draw` is None without one."""
 
     code: int
     best: int
@@ -25,39 +24,35 @@ class Ranked(NamedTuple):
     widths: Floats
 
 
-def rank(learner: Any, row: Floats, allowed: NDArray[np.bool_] | None, chance: NDArray[np.uint64]) -> Ranked:
-    """Decide as ``learner.decide`` does, with the draws of `chance`, which moves on; the learner does not."""
-    before = chance.copy()
-    code, best, probability, scores, widths = rank_actions(learner, row, allowed, chance)
+def rank(learner: Any, row: Floats, allowed: NDArray[np.bool_] | None, rng_state: NDArray[np.uint64]) -> Ranked:
+    """Decide as ``learner.decide`` does, with draws from `rng_state`, which advances; the learner is unchanged."""
+    before = rng_state.copy()
+    code, best, probability, scores, widths = rank_actions(learner, row, allowed, rng_state)
     if code < 0:
         raise ValueError("the scores of this row are not finite; smaller numbers would do")
-    draw = None if chance[3] == before[3] else next_uniform(before)
+    draw = None if rng_state[3] == before[3] else next_uniform(before)
     return Ranked(code, best, probability, draw, scores, widths)
 
 
-def next_uniform(chance: NDArray[np.uint64]) -> float:
-    """The next number in [0, 1) of numpy's SFC64 stream; `chance`, its state, moves on.
+def next_uniform(rng_state: NDArray[np.uint64]) -> float:
+    """The next number in [0, 1) of numpy's SFC64 stream; `rng_state` advances.
 
+    >>> from noisewise._loops.state import new_rng
     >>> next_uniform(new_rng(0)) == np.random.Generator(np.random.SFC64(0)).random()
     True
     """
     from noisewise._loops.rng import uniform  # compiled: loaded when first needed
 
-    return float(uniform(chance))
+    return float(uniform(rng_state))
 
 
-def move_past(chance: NDArray[np.uint64], draw: float) -> None:
-    """Go on in a stream to what comes after a draw; not at all if the draw is of another stream.
+def move_past(rng_state: NDArray[np.uint64], draw: float) -> None:
+    """Advance a stream to just after `draw`; not at all if the draw is of another stream.
 
-    A few draws may have been passed over: a decision that was asked for twice at the same time is made once.
+    A few draws may have been skipped: a decision that is requested twice at the same time is made once.
     """
-    ahead = chance.copy()
-    for _ in range(MOST_SKIPPED):
+    ahead = rng_state.copy()
+    for _ in range(MAX_SKIPPED):
         if next_uniform(ahead) == draw:
-            chance[:] = ahead
+            rng_state[:] = ahead
             return
-
-
-def fresh_chance() -> NDArray[np.uint64]:
-    """A stream of draws that no other process has."""
-    return new_rng()

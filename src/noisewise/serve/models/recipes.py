@@ -1,4 +1,4 @@
-"""From a model's description to a learner that has seen nothing."""
+"""Untrained learners from the specification of a model."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 
 from noisewise.noise import FlipMatrix
 from noisewise.online import BanditClassifier, UniformExploration, recipes
-from noisewise.serve.api.schemas import MOST_BYTES, ModelSpec, Rates
+from noisewise.serve.models.spec import MAX_BYTES, ModelSpec, Rates
 
-ESTIMATED = {
+ESTIMATING = {  # the recipe that estimates the flip rates of its feedback
     "linucb": "linucb",
     "ucwl": "corrected_ucwl",
     "corrected_ucwl": "corrected_ucwl",
@@ -19,11 +19,11 @@ ESTIMATED = {
     "rcnbf": "rcine",
     "rcine": "rcine",
 }
-TRACKS = ("corrected_ucwl", "rcine")  # recipes that estimate the noise by themselves
+CORRECTING = ("corrected_ucwl", "rcine")  # recipes that always correct for noise
 
 
 def new_learner(spec: ModelSpec) -> BanditClassifier:
-    """A learner for a model's description, with all its arrays; what can't be combined is refused.
+    """An untrained learner for a specification, with its arrays allocated; what can't be combined is refused.
 
     >>> spec = ModelSpec(actions=["tea", "coffee"], features={"count": 3}, recipe="ucwl")
     >>> new_learner(spec).classes_.tolist()
@@ -32,25 +32,23 @@ def new_learner(spec: ModelSpec) -> BanditClassifier:
     options: dict[str, Any] = spec.options.model_dump(exclude_none=True)
     recipe: str = spec.recipe
     if spec.noise == "estimate":
-        if recipe not in ESTIMATED:
-            raise ValueError(f"noise can't be estimated with {recipe}; it can with {', '.join(ESTIMATED)}")
-        recipe = ESTIMATED[recipe]
+        if recipe not in ESTIMATING:
+            raise ValueError(f"noise can't be estimated with {recipe}; it can with {', '.join(ESTIMATING)}")
+        recipe = ESTIMATING[recipe]
         if recipe == "linucb":
             options["rates"] = "action"
     elif spec.noise is not None:
         options["noise"] = _flips(spec.noise)
-    elif recipe in TRACKS:
+    elif recipe in CORRECTING:
         raise ValueError(f'{recipe} corrects for noise: give its rates, or noise="estimate"')
     if recipe == "linucb":
         options["missing"] = spec.missing
     elif spec.missing == "auto" or spec.people:
         raise ValueError(f"people and missing='auto' need the recipe linucb; this is {recipe}")
     if spec.people and spec.missing == "auto":
-        raise ValueError(
-            'missing=\'auto\' reads answers alike, whoever gave them; with people, "drop" or "no" is needed'
-        )
+        raise ValueError('missing=\'auto\' ignores who gave the feedback; with people, "drop" or "no" is needed')
     if (spec.people or spec.missing == "auto") and (spec.noise is not None or options.get("covariance") == "diagonal"):
-        raise ValueError("people and missing='auto' need noise=null and a full covariance: they find the noise")
+        raise ValueError("people and missing='auto' need noise=null and a full covariance: they estimate the noise")
     _check_size(spec, recipe, options.get("covariance"))
     try:
         learner: BanditClassifier = getattr(recipes, recipe)(
@@ -66,13 +64,13 @@ def new_learner(spec: ModelSpec) -> BanditClassifier:
     return learner
 
 
-def kept_learner(spec: ModelSpec) -> BanditClassifier:
-    """The same for a model that is in the store already, and may be older than what is refused today.
+def stored_learner(spec: ModelSpec) -> BanditClassifier:
+    """`new_learner` for a model that is in the store already, perhaps of an earlier version that refused less.
 
-    With people, missing="auto" once passed over answers that did not come, and its log still says so.
+    With people, missing="auto" used to drop missing feedback; such a model goes on doing so.
     """
-    as_before = {"missing": "drop"} if spec.people and spec.missing == "auto" else {}
-    return new_learner(spec.model_copy(update=as_before))
+    earlier = {"missing": "drop"} if spec.people and spec.missing == "auto" else {}
+    return new_learner(spec.model_copy(update=earlier))
 
 
 def _flips(noise: Rates | list[Rates]) -> Any:
@@ -81,16 +79,16 @@ def _flips(noise: Rates | list[Rates]) -> Any:
     return FlipMatrix.binary(noise.false_positive, noise.false_negative)
 
 
-def _exploring(policy: Any, share: float) -> Any:
+def _exploring(policy: Any, exploration: float) -> Any:
     if isinstance(policy, UniformExploration):
-        return UniformExploration(share)
-    return replace(policy, exploration=share, first_exploration=None)
+        return UniformExploration(exploration)
+    return replace(policy, exploration=exploration, first_exploration=None)
 
 
 def _check_size(spec: ModelSpec, recipe: str, covariance: str | None) -> None:
     full = (covariance or ("full" if recipe == "linucb" else "diagonal")) == "full"
     width, actions = spec.features.width, len(spec.actions)
     size = 8 * actions * width * (width if full else 4)
-    if size > MOST_BYTES:
+    if size > MAX_BYTES:
         hint = '; options {"covariance": "diagonal"} or fewer features would do' if full else ""
         raise ValueError(f"{actions} actions with {width} features need {size / 1e6:,.0f} MB{hint}")

@@ -1,4 +1,4 @@
-"""What the service says about a model: accuracy, noise, weights, people, counts."""
+"""Reports of a model (accuracy, noise, weights, annotators, counters) and explanations of its decisions."""
 
 from __future__ import annotations
 
@@ -9,22 +9,24 @@ import numpy as np
 
 from noisewise._loops import state as codes
 from noisewise._typing import Floats
+from noisewise.serve.log.events import ACTIVATION, BY_DEFAULT, DECISION, FEEDBACK, Event
 from noisewise.serve.models.model import ServedModel
+from noisewise.serve.models.spec import ModelSpec
 
-MOST_PEOPLE, MOST_WEIGHTS = 200, 200
+MAX_ANNOTATORS, MAX_WEIGHTS = 200, 200  # rows of a report
 
 
-def summary(model: ServedModel, ignored: Counter[tuple[str, str]]) -> dict[str, Any]:
-    """The headline numbers of a model."""
+def summary(model: ServedModel, statuses: Counter[tuple[str, str]]) -> dict[str, Any]:
+    """Summary of a model; `statuses` counts feedback by (model, status)."""
     progress = model.progress
     counts = {
-        "decisions": progress.decisions,
-        "answers": progress.answers,
-        "right": progress.right,
-        "missing": progress.missing,
-        "defaults": progress.defaults,
-        "refused": progress.refused,
-        **{status: ignored[model.name, status] for status in ("duplicate", "late", "unknown")},
+        "decisions": progress.n_decisions,
+        "answers": progress.n_feedback,
+        "right": progress.n_right,
+        "missing": progress.n_missing,
+        "defaults": progress.n_defaults,
+        "refused": progress.n_refused,
+        **{status: statuses[model.name, status] for status in ("duplicate", "late", "unknown")},
     }
     return {
         "name": model.name,
@@ -33,15 +35,15 @@ def summary(model: ServedModel, ignored: Counter[tuple[str, str]]) -> dict[str, 
         "n_features": model.spec.features.width,
         "people": model.spec.people,
         "position": model.position,
-        "decisions_per_second": model.pace.now(),
+        "decisions_per_second": model.decision_rate.per_second(),
         "counts": counts,
         "accuracy": progress.accuracy(),
-        "noise": noise_of(model),
+        "noise": noise_report(model),
     }
 
 
-def report(model: ServedModel, ignored: Counter[tuple[str, str]]) -> dict[str, Any]:
-    """All that is known about a model."""
+def report(model: ServedModel, statuses: Counter[tuple[str, str]]) -> dict[str, Any]:
+    """Full report of a model."""
     with model.lock:
         learner, actions = model.learner, model.spec.actions
         policy = {
@@ -50,24 +52,24 @@ def report(model: ServedModel, ignored: Counter[tuple[str, str]]) -> dict[str, A
         }
         by_action = [{"action": action, **one} for action, one in zip(actions, model.progress.by_action())]
         return {
-            **summary(model, ignored),
+            **summary(model, statuses),
             "spec": model.spec.model_dump(mode="json"),
             "exploration": policy,
             "actions": by_action,
             "coefficients": coefficients(model),
-            "people_rates": people_of(model),
+            "people_rates": annotator_rates(model),
         }
 
 
-def noise_of(model: ServedModel) -> dict[str, Any]:
-    """Flip rates of the answers: those given, those estimated and corrected for, or those merely watched."""
+def noise_report(model: ServedModel) -> dict[str, Any]:
+    """Flip rates of the feedback: given, estimated and corrected for, or only monitored (source "watched")."""
     found = model.progress.estimate
-    nothing = {"value": 0.0, "low": 0.0, "high": 1.0}
-    watched = found or {
-        "false_positive": nothing,
-        "false_negative": nothing,
+    unknown = {"value": 0.0, "low": 0.0, "high": 1.0}
+    estimate = found or {
+        "false_positive": unknown,
+        "false_negative": unknown,
         "identified": False,
-        "reason": "too few answers yet",
+        "reason": "too little feedback yet",
     }
     given = model.spec.noise
     source = "watched" if given is None else "estimated" if given == "estimate" else "given"
@@ -78,36 +80,69 @@ def noise_of(model: ServedModel) -> dict[str, Any]:
             {"action": action, "false_positive": false_positive, "false_negative": false_negative}
             for action, (false_positive, false_negative) in rates
         ]
-    return {"source": source, **watched, "by_action": by_action}
+    return {"source": source, **estimate, "by_action": by_action}
 
 
 def coefficients(model: ServedModel) -> list[dict[str, Any]]:
-    """Weights of each feature for all actions, the features that matter most first."""
+    """Weights of each feature for all actions, features with the largest weights first."""
     weights = model.learner._weights()[:, : len(model.spec.actions)]
-    order = np.argsort(-np.square(weights).sum(axis=1), kind="stable")[:MOST_WEIGHTS]
+    order = np.argsort(-np.square(weights).sum(axis=1), kind="stable")[:MAX_WEIGHTS]
     columns = model.spec.features.columns
-    return [{"feature": columns[place], "weights": weights[place].tolist()} for place in order]
+    return [{"feature": columns[index], "weights": weights[index].tolist()} for index in order]
 
 
-def people_of(model: ServedModel) -> list[dict[str, Any]]:
-    """Who can be believed: flip rates of each person with intervals, those with most answers first."""
+def annotator_rates(model: ServedModel) -> list[dict[str, Any]]:
+    """Estimated flip rates of each annotator with intervals, those with most feedback first."""
     tracker = getattr(model.learner, "weigher_", None)
     if not model.spec.people or tracker is None:
         return []
-    order = np.argsort(-tracker.answers, kind="stable")[:MOST_PEOPLE]
+    order = np.argsort(-tracker.answers, kind="stable")[:MAX_ANNOTATORS]
     found = tracker.report()
     return [
         {
-            "person": str(found.people[place]),
-            "answers": int(found.answers[place]),
+            "person": str(found.people[index]),
+            "answers": int(found.answers[index]),
             "settled": bool(tracker.settled),
-            "false_positive": _measure(found.false_positive[place], found.false_positive_interval[place]),
-            "false_negative": _measure(found.false_negative[place], found.false_negative_interval[place]),
-            "signal": float(found.signal[place]),
+            "false_positive": _interval(found.false_positive[index], found.false_positive_interval[index]),
+            "false_negative": _interval(found.false_negative[index], found.false_negative_interval[index]),
+            "signal": float(found.signal[index]),
         }
-        for place in order
+        for index in order
     ]
 
 
-def _measure(rate: float, interval: Floats) -> dict[str, float]:
+def explain(spec: ModelSpec, rows: dict[int, Event]) -> dict[str, Any]:
+    """The explanation of a decision from the rows of the log about it, by kind."""
+    made, feedback = rows[DECISION], rows.get(FEEDBACK)
+    values = np.frombuffer(made.scores or b"", dtype="<f8").tolist()
+    n = len(spec.actions)
+    allowed = made.allowed_codes(n)
+    return {
+        "decision_id": made.decision_id,
+        "action": spec.actions[made.code or 0],
+        "best": spec.actions[made.best or 0],
+        "probability": made.probability,
+        "explored": made.code != made.best,
+        "draw": made.draw,
+        "version": made.version,
+        "position": made.position,
+        "time": made.time,
+        "active": made.active != 0 or ACTIVATION in rows,
+        "features": made.row.tolist(),
+        "scores": [
+            {"action": action, "score": score, "width": width, "allowed": code in allowed}
+            for code, (action, score, width) in enumerate(zip(spec.actions, values[:n], values[n:]))
+        ],
+        "answer": None
+        if feedback is None
+        else {
+            "right": feedback.right,
+            "person": feedback.person,
+            "time": feedback.time,
+            "by_default": feedback.source == BY_DEFAULT,
+        },
+    }
+
+
+def _interval(rate: float, interval: Floats) -> dict[str, float]:
     return {"value": float(rate), "low": float(interval[0]), "high": float(interval[1])}

@@ -1,4 +1,4 @@
-"""From what a request says about a situation to a row of numbers."""
+"""Encoding of a request's features as a feature vector: by position, by name, or by feature hashing."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from noisewise._typing import Floats
-from noisewise.serve.api.schemas import Features
+from noisewise.serve.models.spec import Features
 
-LARGEST = 1e100
-DEEPEST = 8
+MAX_VALUE = 1e100  # squares and products of two features stay finite
+MAX_DEPTH = 8  # of nested JSON objects
 
 
 def row_of(given: list[float] | dict[str, Any], features: Features) -> Floats:
-    """A row for a model whose features are described.
+    """The feature vector of a request, for a model with these features.
 
     >>> row_of({"age": 3, "income": 4}, Features(names=["income", "age"], unit_norm=True, constant=1.0))
     array([0.8, 0.6, 1. ])
@@ -34,8 +34,8 @@ def row_of(given: list[float] | dict[str, Any], features: Features) -> Floats:
 
 def _vector(given: Any, count: int) -> Floats:
     if not isinstance(given, list) or len(given) != count:
-        said = f"{len(given)} numbers" if isinstance(given, list) else "an object"
-        raise ValueError(f"features is {said}; this model needs a list of {count} numbers")
+        kind = f"{len(given)} numbers" if isinstance(given, list) else "an object"
+        raise ValueError(f"features is {kind}; this model needs a list of {count} numbers")
     return np.array(given, dtype=np.float64)
 
 
@@ -45,12 +45,19 @@ def _named(given: Any, names: list[str]) -> Floats:
     if given.keys() != set(names):
         unknown = [name for name in given if name not in set(names)]
         absent = [name for name in names if name not in given]
-        said = f"unknown: {_some(unknown)}" if unknown else f"missing: {_some(absent)}"
-        raise ValueError(f"features must have each of the model's {len(names)} names; {said}")
+        reason = f"unknown: {_some(unknown)}" if unknown else f"missing: {_some(absent)}"
+        raise ValueError(f"features must have each of the model's {len(names)} names; {reason}")
     return np.array([_number(name, given[name]) for name in names], dtype=np.float64)
 
 
 def _hashed(given: Any, width: int) -> Floats:
+    """Signed feature hashing: each leaf of the JSON object is added to, or subtracted from, one column [1]_.
+
+    References
+    ----------
+    .. [1] Weinberger, K., Dasgupta, A., Langford, J., Smola, A., Attenberg, J. (2009). Feature hashing for large scale
+       multitask learning. ICML 2009.
+    """
     if not isinstance(given, dict):
         raise ValueError("features is a list; this model needs an object")
     row = np.zeros(width)
@@ -61,9 +68,9 @@ def _hashed(given: Any, width: int) -> Floats:
 
 
 def _leaves(item: Any, name: str, depth: int = 0) -> Iterator[tuple[str, float]]:
-    """Numbers by their path; a word or true at a path is a feature of its own with the value 1."""
-    if depth > DEEPEST:
-        raise ValueError(f"features are nested more than {DEEPEST} deep; flatter ones would do")
+    """Numbers by their path; a text or true at a path is an indicator feature of its own."""
+    if depth > MAX_DEPTH:
+        raise ValueError(f"features are nested more than {MAX_DEPTH} deep; flatter ones would do")
     if isinstance(item, dict):
         for key, value in item.items():
             yield from _leaves(value, f"{name}.{key}" if name else key, depth + 1)
@@ -80,7 +87,7 @@ def _leaves(item: Any, name: str, depth: int = 0) -> Iterator[tuple[str, float]]
 
 
 def _number(name: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not -LARGEST <= value <= LARGEST:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not -MAX_VALUE <= value <= MAX_VALUE:
         raise ValueError(f"feature {name!r} is {str(value)[:40]!r}; it must be a finite number")
     return float(value)
 

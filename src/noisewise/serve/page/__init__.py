@@ -1,1 +1,1 @@
-"""The page of the service, and what it shows."""
+"""The page of the service, its demonstration and its sample digits."""

@@ -1,4 +1,4 @@
-"""A simulated crowd, so that there is something to see: digits, judged by twenty people of whom some are careless."""
+"""Demonstration: twenty simulated annotators of different reliability give feedback on digits."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 
 from noisewise._typing import Floats
-from noisewise.serve.api.schemas import DecideRequest, ModelSpec
 from noisewise.serve.models.model import ServedModel
 from noisewise.serve.models.service import Service
+from noisewise.serve.models.spec import DecideRequest, ModelSpec
 
+# flip rates (rho0, rho1) of five kinds of annotators
 CAREFUL, CARELESS, SPITEFUL, YES, NO = (0.02, 0.02), (0.3, 0.3), (0.8, 0.8), (0.97, 0.03), (0.03, 0.97)
 CROWD = [CAREFUL] * 11 + [CARELESS] * 5 + [SPITEFUL] * 1 + [YES] * 2 + [NO] * 1
-WORDS = {CAREFUL: "careful", CARELESS: "careless", SPITEFUL: "spiteful", YES: "yes-sayer", NO: "no-sayer"}
+NAMES = {CAREFUL: "careful", CARELESS: "careless", SPITEFUL: "spiteful", YES: "yes-sayer", NO: "no-sayer"}
 SPEC = {
     "actions": list(range(10)),
     "features": {"count": 64, "unit_norm": True, "constant": 0.3},
@@ -24,15 +25,15 @@ SPEC = {
     "exploration": 0.01,
     "people": True,
 }
-AT_ONCE = 32  # people who are asked at the same time
+CONCURRENT = 32  # annotators who are asked at the same time
 log = logging.getLogger("noisewise.serve.demo")
 
 
 @dataclass
 class Crowd:
-    """People who look at a digit and say whether the guess is right, each with flip rates (false praise, false blame).
+    """Annotators who give feedback on guesses at digits, each with flip rates (rho0, rho1).
 
-    The more a person's place in the list, the less often it is asked, as in real crowds.
+    The i-th annotator is asked with a probability proportional to 1/i (Zipf's law), as in real crowds.
     """
 
     rates: list[tuple[float, float]] = field(default_factory=lambda: list(CROWD))
@@ -43,38 +44,40 @@ class Crowd:
 
         self.images, self.truth = load_digits(return_X_y=True)
         self.rng = np.random.default_rng(self.seed)
-        order = np.random.default_rng(7).permutation(len(self.rates))  # kinds of people of all activities
-        self.rates = [self.rates[place] for place in order]
-        self.people = [f"{WORDS.get(rate, 'person')} {number}" for number, rate in enumerate(self.rates, start=1)]
+        order = np.random.default_rng(7).permutation(len(self.rates))  # kinds of annotators at all levels of activity
+        self.rates = [self.rates[index] for index in order]
+        self.annotators = [
+            f"{NAMES.get(rate, 'annotator')} {number}" for number, rate in enumerate(self.rates, start=1)
+        ]
         activity = 1 / np.arange(1, len(self.rates) + 1)
         self.activity = activity / activity.sum()
 
     def situation(self) -> tuple[Floats, int, int]:
-        """A digit, what it truly is, and who is asked."""
-        place = int(self.rng.integers(len(self.images)))
-        person = int(self.rng.choice(len(self.rates), p=self.activity))
-        return self.images[place], int(self.truth[place]), person
+        """A digit, its true class, and the annotator who is asked."""
+        index = int(self.rng.integers(len(self.images)))
+        annotator = int(self.rng.choice(len(self.rates), p=self.activity))
+        return self.images[index], int(self.truth[index]), annotator
 
-    def says(self, right: bool, person: int) -> bool:
-        """What a person says about a guess that is right or wrong."""
-        false_praise, false_blame = self.rates[person]
-        return bool(self.rng.random() < (1 - false_blame if right else false_praise))
+    def feedback(self, right: bool, annotator: int) -> bool:
+        """Noisy feedback of an annotator on a guess that is right or wrong."""
+        false_positive, false_negative = self.rates[annotator]
+        return bool(self.rng.random() < (1 - false_negative if right else false_positive))
 
 
 async def run_demo(service: Service, first: int = 3000, pause: float = 0.25) -> None:
-    """Teach the model `digits`: the first answers as fast as they go, then a few a second, until cancelled."""
+    """Teach the model `digits`: the first rounds as fast as possible, then a few a second, until cancelled."""
     model, _ = await service.create("digits", ModelSpec.model_validate(SPEC))
     crowd = Crowd()
-    while model.progress.answers < first:
-        await asyncio.gather(*(_one_round(service, model, crowd) for _ in range(AT_ONCE)))
-    log.info("the crowd has given %d answers", model.progress.answers)
+    while model.progress.n_feedback < first:
+        await asyncio.gather(*(_one_round(service, model, crowd) for _ in range(CONCURRENT)))
+    log.info("the simulated annotators have given feedback on %d decisions", model.progress.n_feedback)
     while True:
         await _one_round(service, model, crowd)
         await asyncio.sleep(pause)
 
 
 async def _one_round(service: Service, model: ServedModel, crowd: Crowd) -> Any:
-    image, truth, person = crowd.situation()
+    image, truth, annotator = crowd.situation()
     made = await service.decide(model, DecideRequest(features=image.tolist()))
-    said = crowd.says(made.code == truth, person)
-    return await service.feedback(model, made.decision_id, said, crowd.people[person])
+    right = crowd.feedback(made.code == truth, annotator)
+    return await service.feedback(model, made.decision_id, right, crowd.annotators[annotator])

@@ -1,4 +1,4 @@
-"""Handwritten digits for the page on which a person teaches a model."""
+"""Sample digits for the page on which a visitor teaches a model."""
 
 from __future__ import annotations
 

@@ -8,18 +8,18 @@ from sklearn.datasets import load_digits
 
 from noisewise.serve import ModelSpec
 from noisewise.serve.models.model import ServedModel
-from noisewise.serve.models.report import people_of, report
+from noisewise.serve.models.report import annotator_rates, report
 from noisewise.serve.page.demo import CAREFUL, CARELESS, NO, SPEC, SPITEFUL, YES, Crowd, run_demo
 from serve_app import service, situation
 
 
 async def teach(one, model, crowd, answers):
     async def person():
-        while model.progress.answers < answers:
+        while model.progress.n_feedback < answers:
             image, truth, who = crowd.situation()
             made = await one.decide(model, situation(image))
-            said = crowd.says(made.code == truth, who)
-            await one.feedback(model, made.decision_id, said, crowd.people[who])
+            said = crowd.feedback(made.code == truth, who)
+            await one.feedback(model, made.decision_id, said, crowd.annotators[who])
 
     await asyncio.gather(*(person() for _ in range(8)))
 
@@ -59,9 +59,9 @@ def test_knowing_people_beats_believing_everybody(seed, tmp_path):
                 await teach(one, model, Crowd(kinds, seed=seed), 5000)
                 errors[people] = error_of(model)
             crowd = Crowd(kinds)
-            known = {name: sum(rates) for name, rates in zip(crowd.people, crowd.rates)}
-            found = {one["person"]: 1 - one["signal"] for one in people_of(one.models["people-true"])}
-            often = [one["person"] for one in people_of(one.models["people-true"]) if one["answers"] >= 150]
+            known = {name: sum(rates) for name, rates in zip(crowd.annotators, crowd.rates)}
+            found = {one["person"]: 1 - one["signal"] for one in annotator_rates(one.models["people-true"])}
+            often = [one["person"] for one in annotator_rates(one.models["people-true"]) if one["answers"] >= 150]
             return errors, max(abs(found[name] - known[name]) for name in often)
 
     errors, worst = asyncio.run(run())
@@ -86,11 +86,11 @@ def test_a_new_person_is_judged_after_a_few_answers():
 
     for _ in range(1500):
         who = crowd.situation()[2]
-        one_round(crowd.people[who], crowd.rates[who])
+        one_round(crowd.annotators[who], crowd.rates[who])
     for name, rates in (("careful", CAREFUL), ("careless", CARELESS), ("spiteful", SPITEFUL)):
         for _ in range(30):
             one_round(name, rates)
-    signal = {one["person"]: one["signal"] for one in people_of(model)}
+    signal = {one["person"]: one["signal"] for one in annotator_rates(model)}
     assert signal["spiteful"] < signal["careless"] < 0.7 < signal["careful"]
 
 
@@ -98,7 +98,7 @@ def test_the_demonstration_brings_a_crowd(tmp_path):
     async def run():
         async with service(f"sqlite:///{tmp_path}/log.db") as one:
             demo = asyncio.create_task(run_demo(one, first=200, pause=0.01))
-            while "digits" not in one.models or one.models["digits"].progress.answers < 205:
+            while "digits" not in one.models or one.models["digits"].progress.n_feedback < 205:
                 await asyncio.sleep(0.05)
                 assert not demo.done()
             demo.cancel()

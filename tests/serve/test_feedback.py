@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from noisewise.serve.log.write import ACCEPTED, DUPLICATE, LATE
-from noisewise.serve.models.service import Missing
+from noisewise.serve.log.group_commit import ACCEPTED, DUPLICATE, LATE
+from noisewise.serve.models.service import NotFound
 from serve_app import make, service, situation
 
 
@@ -25,7 +25,7 @@ def test_the_first_answer_counts(tmp_path):
         )
         assert (first.status, second.status) == (ACCEPTED, DUPLICATE)
         assert second.event.right is True
-        assert model.progress.answers == model.progress.right == 1
+        assert model.progress.n_feedback == model.progress.n_right == 1
         assert one.counts["m", DUPLICATE] == 1
 
     run(tmp_path, test)
@@ -33,7 +33,7 @@ def test_the_first_answer_counts(tmp_path):
 
 def test_an_answer_to_no_decision_is_refused_and_counted(tmp_path):
     async def test(one, model):
-        with pytest.raises(Missing, match="no decision 'nothing'"):
+        with pytest.raises(NotFound, match="no decision 'nothing'"):
             await one.feedback(model, "nothing", True)
         assert one.counts["m", "unknown"] == 1
         assert one.store.read() == []
@@ -46,7 +46,7 @@ def test_a_decision_asked_for_twice_is_made_once(tmp_path):
         first = await one.decide(model, situation([1, 0, 0, 0], decision_id="mine"))
         again = await one.decide(model, situation([0, 5, 0, 0], decision_id="mine"))
         assert again == first
-        assert model.progress.decisions == 1
+        assert model.progress.n_decisions == 1
 
     run(tmp_path, test, exploration=0.5)
 
@@ -57,7 +57,7 @@ def test_the_same_name_in_two_models_is_two_decisions(tmp_path):
         for where in (model, other):
             await one.decide(where, situation([1, 0, 0, 0], decision_id="mine"))
             await one.feedback(where, "mine", True)
-        assert model.progress.answers == other.progress.answers == 1
+        assert model.progress.n_feedback == other.progress.n_feedback == 1
 
     run(tmp_path, test)
 
@@ -67,13 +67,13 @@ def test_a_decision_without_an_answer_gets_the_default_one(default, counted, tmp
     async def test(one, model):
         made = await one.decide(model, situation([1, 0, 0, 0]))
         for _ in range(200):
-            if model.progress.defaults:
+            if model.progress.n_defaults:
                 break
             await asyncio.sleep(0.05)
-        assert (model.progress.defaults, model.progress.answers) == (1, counted)
+        assert (model.progress.n_defaults, model.progress.n_feedback) == (1, counted)
         late = await one.feedback(model, made.decision_id, True)
         assert (late.status, late.event.right) == (LATE, default)
-        assert model.progress.answers == counted
+        assert model.progress.n_feedback == counted
 
     run(tmp_path, test, wait_seconds=0.2, default_right=default)
 
