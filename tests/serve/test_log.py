@@ -103,7 +103,7 @@ def test_damaged_states_are_passed_over(tmp_path, caplog):
         assert model.progress.n_feedback == 2
 
     asyncio.run(run(check))
-    assert "passed over" in caplog.text
+    assert "is skipped" in caplog.text
 
 
 def test_names_of_decisions_are_in_the_order_of_time():

@@ -50,7 +50,7 @@ def test_the_same_model_again_is_fine_and_another_one_is_refused(client):
         ({"noise": [{"false_positive": 0.1, "false_negative": 0.1}]}, "one for each"),
         ({"recipe": "soba", "noise": "estimate"}, "can't be estimated"),
         ({"recipe": "ucwl", "people": True}, "need the recipe linucb"),
-        ({"people": True, "missing": "auto"}, "whoever gave them"),
+        ({"people": True, "missing": "auto"}, "ignores who gave the feedback"),
         ({"people": True, "noise": "estimate"}, "noise=null"),
         ({"recipe": "corrected_ucwl"}, "give its rates"),
         ({"options": {"C": 1.0}}, "does not take"),
