@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from noisewise.serve.models.spec import Identifier, ModelSpec, Person, Strict
+from noisewise.serve.models.spec import AnnotatorName, Identifier, ModelSpec, Strict
 
 
 class DecideResponse(BaseModel):
@@ -23,7 +23,7 @@ class FeedbackRequest(Strict):
 
     decision_id: Identifier
     right: bool | None
-    person: Person | None = None
+    person: AnnotatorName | None = None
 
 
 class FeedbackResponse(BaseModel):

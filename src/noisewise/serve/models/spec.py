@@ -11,7 +11,7 @@ MAX_BYTES = 256_000_000  # memory of a model's covariances
 NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"
 
 Identifier = Annotated[str, StringConstraints(pattern=r"^[!-~]{1,64}$")]
-Person = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]{1,128}$")]
+AnnotatorName = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]{1,128}$")]
 ActionName = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]{1,128}$")]
 ActionNumber = Annotated[int, Field(ge=-(2**53), le=2**53)]
 Actions = list[ActionName] | list[ActionNumber]
