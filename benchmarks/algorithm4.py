@@ -10,11 +10,8 @@ import numpy as np
 
 from noisewise import GaussianNoise
 from noisewise.datasets import CopyOracle
-from noisewise.features.kernel import NoisyKernelRegressor
-from noisewise.features.maps.random_map import RandomMap, loss_terms
-from noisewise.features.unknown_noise import UnknownNoiseKernelRegressor
-from noisewise.kernels import Exponential, Gaussian, Polynomial
-from noisewise.kernels.surrogates import surrogate
+from noisewise.features import NoisyKernelRegressor, RandomMap, UnknownNoiseKernelRegressor, loss_terms
+from noisewise.kernels import Exponential, Gaussian, Polynomial, surrogate
 from noisewise.losses import Squared
 
 

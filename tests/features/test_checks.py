@@ -1,4 +1,4 @@
-"""What is said about the noise is held against the rows."""
+"""The stated noise is checked against the rows."""
 
 import warnings
 
@@ -29,7 +29,7 @@ def noisy(rng, noise, n=600):
 def test_more_noise_than_a_column_has_variance_gets_a_warning(learner, rng):
     _, Z, y = noisy(rng, GaussianNoise(0.5))
     frame = pd.DataFrame(Z, columns=["a", "b", "c"])
-    sentence = r"variance 3 is stated for column b, which varies by 1\.\d+ in all: .* a standard deviation given"
+    sentence = r"variance 3 is stated for column b, which has a variance of 1\.\d+ in all: .* a standard deviation"
     with pytest.warns(RuntimeWarning, match=sentence) as caught:
         learner(noise=GaussianNoise([0.5, 3.0, 0.5])).fit(frame, y)
     assert caught[0].filename == __file__
@@ -66,13 +66,13 @@ def test_one_copy_shows_no_noise(learner, rng):
     learner(noise=GaussianNoise(0.5)).fit(Z, y, copies=Z[:, None])
 
 
-@pytest.mark.parametrize("spoil", [lambda Z: 7 + 0 * Z, lambda Z: Z + 1.5, lambda Z: Z[::-1], lambda Z: 3 * Z])
+@pytest.mark.parametrize("change", [lambda Z: 7 + 0 * Z, lambda Z: Z + 1.5, lambda Z: Z[::-1], lambda Z: 3 * Z])
 @pytest.mark.parametrize("learner", [NoisyFeatureRegressor, NoisyKernelRegressor])
-def test_copies_of_other_rows_get_a_warning(spoil, learner, rng):
+def test_copies_of_other_rows_get_a_warning(change, learner, rng):
     noise = GaussianNoise(0.5)
     X, Z, y = noisy(rng, noise)
     with pytest.warns(RuntimeWarning, match="of X lies further from its copies than they from each other") as caught:
-        learner().fit(spoil(Z), y, copies=noise.copies(X, 2, rng))
+        learner().fit(change(Z), y, copies=noise.copies(X, 2, rng))
     assert caught[0].filename == __file__
 
 

@@ -1,4 +1,4 @@
-"""Deconvolved Fourier features: products of clean waves, and functions learnt through noise."""
+"""Deconvolved random Fourier features: unbiased products of clean features, and regression on noisy rows."""
 
 import numpy as np
 import pytest
@@ -14,16 +14,16 @@ from noisewise.features import (
     SymmetricNoise,
 )
 from noisewise.features.noise_argument import characteristic_of_mean
-from noisewise.features.solvers.deconvolution import excess_products, leading_ways, pair_damping, turn
+from noisewise.features.solvers.deconvolution import excess_products, pair_damping, principal_components, rotate
 from noisewise.kernels import Gaussian, Laplacian, Linear
 
 ROW = np.array([0.4, -0.8])
-LAWS = [GaussianNoise([[0.3, 0.1], [0.1, 0.2]]), LaplaceNoise([0.3, 0.2])]
+NOISES = [GaussianNoise([[0.3, 0.1], [0.1, 0.2]]), LaplaceNoise([0.3, 0.2])]
 
 
-@pytest.mark.parametrize("noise", LAWS)
+@pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("m", [1, 2])
-def test_products_of_waves_are_those_of_clean_waves_damped(noise, m, rng):
+def test_corrected_products_are_those_of_clean_features_damped(noise, m, rng):
     frequencies, phases = 0.7 * rng.normal(size=(5, 2)), rng.uniform(0, 2 * np.pi, 5)
     angles = noise.copies(np.tile(ROW, (100_000, 1)), m, rng).mean(axis=1) @ frequencies.T + phases
     cosines, sines = ((f(angles)[:, :, None] * f(angles)[:, None, :]) for f in (np.cos, np.sin))
@@ -50,27 +50,27 @@ def test_the_mean_of_two_copies_has_less_variance_than_their_product(rng):
     assert (ours.var(axis=0) < product.var(axis=0)).all()
 
 
-def test_turned_sums_are_sums_of_turned_features(rng):
+def test_rotated_sums_are_sums_of_rotated_features(rng):
     Z, by = rng.normal(size=(30, 6)), rng.normal(size=(4, 3))
     sums = Z.T @ Z
-    turned, noise = turn(sums, np.eye(4), by)
-    Z_turned = np.column_stack([Z[:, 0], Z[:, 1:5] @ by, Z[:, 5]])
-    np.testing.assert_allclose(turned, Z_turned.T @ Z_turned)
+    rotated, noise = rotate(sums, np.eye(4), by)
+    Z_rotated = np.column_stack([Z[:, 0], Z[:, 1:5] @ by, Z[:, 5]])
+    np.testing.assert_allclose(rotated, Z_rotated.T @ Z_rotated)
     np.testing.assert_allclose(noise, by.T @ by)
 
 
-def test_leading_ways_make_the_prior_a_plain_ridge(rng):
+def test_principal_components_make_the_prior_a_plain_ridge(rng):
     Z = np.column_stack([np.ones(50), rng.normal(size=(50, 5))])
     prior = np.array([1.0, 2.0, 0.5, 3.0])
-    ways = leading_ways(Z.T @ Z, 1, prior)
-    np.testing.assert_allclose(ways.T @ (ways / prior[:, None]), np.eye(4), atol=1e-10)
+    basis = principal_components(Z.T @ Z, 1, prior)
+    np.testing.assert_allclose(basis.T @ (basis / prior[:, None]), np.eye(4), atol=1e-10)
 
 
 @pytest.mark.parametrize(
     "noise",
     [GaussianNoise(0.09), LaplaceNoise(0.2), SymmetricNoise(lambda w: np.sinc(0.5 * w / np.pi).prod(axis=-1))],
 )
-def test_a_wave_is_straightened(noise, rng):
+def test_the_attenuation_of_a_sine_is_corrected(noise, rng):
     X, y = make_sine(3000, rng)
     noisy = noise.corrupt(X, rng) if hasattr(noise, "corrupt") else X + rng.uniform(-0.5, 0.5, X.shape)
     X_test, y_test = make_sine(2000, rng)
@@ -81,13 +81,13 @@ def test_a_wave_is_straightened(noise, rng):
     assert errors[1] < 0.5 * errors[0]
 
 
-def test_copies_show_their_noise(rng):
+def test_noise_is_estimated_from_copies(rng):
     X, y = make_sine(2000, rng)
     copies = GaussianNoise(0.09).copies(X, 2, rng)
-    told = DeconvolvedFourierRegressor(GaussianNoise(0.09), random_state=0).fit(copies[:, 0], y, copies=copies)
+    known = DeconvolvedFourierRegressor(GaussianNoise(0.09), random_state=0).fit(copies[:, 0], y, copies=copies)
     found = DeconvolvedFourierRegressor(random_state=0).fit(copies[:, 0], y, copies=copies)
     np.testing.assert_allclose(found.noise_.matrix(1), 0.09, rtol=0.1)
-    np.testing.assert_allclose(found.predict(X), told.predict(X), atol=0.05)
+    np.testing.assert_allclose(found.predict(X), known.predict(X), atol=0.05)
 
 
 def test_pieces_give_what_all_rows_give(rng):
@@ -103,7 +103,7 @@ def test_pieces_give_what_all_rows_give(rng):
         pieces.partial_fit(X, y)
 
 
-def test_moons_are_told_apart_through_noise(rng):
+def test_moons_are_separated_through_noise(rng):
     X, y, copies = make_noisy_moons(1000, noise=0.3, random_state=1)
     model = DeconvolvedFourierClassifier(GaussianNoise(0.09), random_state=0)
     assert model.fit(copies[:, 0], y, copies=copies).score(X, y) > 0.99
@@ -168,7 +168,7 @@ def test_tuned_on_clean_rows_a_sine_is_learnt_as_if_it_were_clean():
 
 
 @pytest.mark.slow
-def test_tuned_on_clean_rows_moons_are_told_apart():
+def test_tuned_on_clean_rows_moons_are_separated():
     noise, errors = GaussianNoise(0.16), []
     for seed in range(3):
         _, y, copies = make_noisy_moons(1000, 0.4, seed)

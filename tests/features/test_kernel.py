@@ -6,7 +6,7 @@ import pytest
 from helpers import assert_biased, assert_unbiased
 from noisewise import GaussianNoise
 from noisewise.features.kernel import NoisyKernelRegressor
-from noisewise.features.solvers.surrogate_descent import descend, two_copies
+from noisewise.features.solvers.surrogate_descent import descend, two_replicates
 from noisewise.features.theory import surrogate_descent_guarantee
 from noisewise.kernels import Gaussian, Laplacian, Linear, RationalQuadratic
 from noisewise.kernels.surrogates import surrogate
@@ -40,7 +40,7 @@ def literal(stored, other, y, kernel, step, ball, power=3.0):
 def test_blocks_and_runs_equal_the_literal_algorithm(ball, power, rng):
     _, y, copies = sine(600, rng)
     hat = surrogate(Gaussian(1.0), NOISE)
-    pair = two_copies(copies, NOISE.matrix(1))
+    pair = two_replicates(copies, NOISE.matrix(1))
     steps = np.array([0.3, 0.03])
     stream = descend(pair, y, (hat, hat), steps, np.full(2, ball), power)
     for run, step in enumerate(steps):
@@ -51,7 +51,7 @@ def test_blocks_and_runs_equal_the_literal_algorithm(ball, power, rng):
 def test_losses_of_the_stream_are_those_of_earlier_averages(rng):
     _, y, copies = sine(300, rng)
     hat = surrogate(Gaussian(1.0), NOISE)
-    pair = two_copies(copies, NOISE.matrix(1))
+    pair = two_replicates(copies, NOISE.matrix(1))
     whole = descend(pair, y, (hat, hat), np.array([0.1]), np.array([2.0]))
     n = 280
     part = descend(pair._replace(stored=pair.stored[:n], other=pair.other[:n]), y[:n], (hat, hat), [0.1], [2.0])
@@ -86,7 +86,7 @@ def test_the_stored_copy_must_not_be_the_one_of_the_gradient(rng):
 def test_one_copy_is_split_into_two_independent_ones(rng):
     covariance = np.array([[0.3, 0.1], [0.1, 0.2]])
     X = np.array([[1.0, -2.0]]).repeat(200_000, axis=0)
-    pair = two_copies(GaussianNoise(covariance).copies(X, 1, rng), covariance, rng)
+    pair = two_replicates(GaussianNoise(covariance).copies(X, 1, rng), covariance, rng)
     both = np.hstack([pair.stored - X, pair.other - X])
     products = (both[:, :, None] * both[:, None, :]).reshape(len(X), -1)
     zero = np.zeros((2, 2))
@@ -96,7 +96,7 @@ def test_one_copy_is_split_into_two_independent_ones(rng):
 
 def test_copies_are_shared_out_and_averaged():
     copies = np.arange(15.0).reshape(1, 5, 3)
-    pair = two_copies(copies, np.eye(3))
+    pair = two_replicates(copies, np.eye(3))
     np.testing.assert_array_equal(pair.stored, copies[:, :3].mean(axis=1))
     np.testing.assert_array_equal(pair.other, copies[:, 3:].mean(axis=1))
     assert (pair.noise_stored, pair.noise_other) == (1 / 3, 1 / 2)
@@ -132,7 +132,7 @@ def test_noise_is_estimated_from_copies(rng):
 def test_a_budget_bounds_the_stored_rows_and_keeps_the_norm(rng):
     _, y, copies = sine(2000, rng)
     hat = surrogate(Gaussian(1.0), NOISE)
-    pair = two_copies(copies, NOISE.matrix(1))
+    pair = two_replicates(copies, NOISE.matrix(1))
     stream = descend(pair, y, (hat, hat), np.array([0.1]), np.array([1.5]), power=None, budget=300)
     assert len(stream.rows) == 300
     norm = stream.coefs[0] @ hat.gram(stream.rows) @ stream.coefs[0]

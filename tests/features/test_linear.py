@@ -1,4 +1,4 @@
-"""Linear learners: coefficients of clean features, from noisy ones."""
+"""Corrected least squares: coefficients of clean features, from noisy ones."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ def correlated(n, rng):
 
 
 @pytest.mark.parametrize(
-    ("noise", "told", "m"),
+    ("noise", "known", "m"),
     [
         (GaussianNoise([[0.5, 0.2, 0], [0.2, 0.4, 0], [0, 0, 0.1]]), True, 1),
         (GaussianNoise(0.5), False, 2),
@@ -28,18 +28,18 @@ def correlated(n, rng):
         (MaskingNoise(0.9), False, 2),
     ],
 )
-def test_coefficients_are_straightened(noise, told, m, rng):
+def test_attenuation_of_coefficients_is_corrected(noise, known, m, rng):
     X, y = correlated(40_000, rng)
     copies = noise.copies(X, m, rng)
-    model = NoisyFeatureRegressor(noise if told else None).fit(copies[:, 0], y, copies=copies)
+    model = NoisyFeatureRegressor(noise if known else None).fit(copies[:, 0], y, copies=copies)
     plain = LinearRegression().fit(copies.mean(axis=1), y)
     assert np.abs(plain.coef_ - TRUE).max() > 0.1
     assert np.abs(model.coef_ - TRUE).max() < 0.4 * np.abs(plain.coef_ - TRUE).max()
-    np.testing.assert_allclose(model.bent_coef_, plain.coef_, atol=0.2 * np.abs(plain.coef_ - TRUE).max() + 0.02)
+    np.testing.assert_allclose(model.attenuated_coef_, plain.coef_, atol=0.2 * np.abs(plain.coef_ - TRUE).max() + 0.02)
     np.testing.assert_allclose(model.intercept_, 4, atol=0.4 * abs(plain.intercept_ - 4) + 0.05)
 
 
-def test_noise_of_each_row_is_taken_away(rng):
+def test_noise_covariances_of_each_row_are_subtracted(rng):
     X, y = correlated(40_000, rng)
     variances = rng.exponential(0.5, size=X.shape)
     noisy = X + rng.normal(size=X.shape) * np.sqrt(variances)
@@ -50,7 +50,7 @@ def test_noise_of_each_row_is_taken_away(rng):
     np.testing.assert_allclose(full.coef_, model.coef_, rtol=1e-8)
 
 
-def test_the_report_says_how_much_is_bent(rng):
+def test_attenuation_and_reliability_are_reported(rng):
     X = rng.normal(size=(50_000, 1))
     noise = GaussianNoise(3.0)
     model = NoisyFeatureRegressor(noise).fit(noise.corrupt(X, rng), X[:, 0])
@@ -58,10 +58,18 @@ def test_the_report_says_how_much_is_bent(rng):
     np.testing.assert_allclose(model.reliability_, [0.25], atol=0.02)
     quiet = NoisyFeatureRegressor().fit(X, X[:, 0])
     assert quiet.attenuation_ == pytest.approx(1.0)
-    assert quiet.bent_coef_ == pytest.approx(quiet.coef_)
+    assert quiet.attenuated_coef_ == pytest.approx(quiet.coef_)
 
 
-def test_copies_show_their_noise(rng):
+def test_bent_coef_is_the_earlier_name_of_attenuated_coef(rng):
+    X = rng.normal(size=(50, 2))
+    model = NoisyFeatureRegressor().fit(X, X[:, 0])
+    with pytest.warns(DeprecationWarning, match="bent_coef_ is now attenuated_coef_"):
+        np.testing.assert_array_equal(model.bent_coef_, model.attenuated_coef_)
+    assert not hasattr(NoisyFeatureRegressor(), "bent_coef_")
+
+
+def test_noise_is_estimated_from_copies(rng):
     X, y = correlated(20_000, rng)
     covariance = np.array([[0.5, 0.2, 0], [0.2, 0.4, 0], [0, 0, 0.1]])
     copies = GaussianNoise(covariance).copies(X, 3, rng)
@@ -196,7 +204,7 @@ def test_most_of_what_noise_costs_is_won_back_on_california_like_rows():
 
 
 @pytest.mark.slow
-def test_guarded_batch_has_the_excess_risk_of_the_best_steps():
+def test_cross_validated_batch_has_the_excess_risk_of_the_best_steps():
     variances = 0.7 ** np.arange(10) / (0.7 ** np.arange(10)).sum()
     noise, risks = GaussianNoise(0.09), []
     for seed in range(10):
@@ -228,8 +236,8 @@ def test_known_target_noise_gives_total_least_squares():
     by_hand = -normal[:3] / normal[3] * 0.2 / 0.5
     found = NoisyFeatureRegressor(GaussianNoise(0.25), strength=0.0, target_noise=0.04).fit(noisy, y)
     np.testing.assert_allclose(found.coef_, by_hand, rtol=1e-9)
-    guarded = NoisyFeatureRegressor(GaussianNoise(0.25), target_noise=0.04).fit(noisy, y)
-    np.testing.assert_allclose(guarded.coef_, by_hand, rtol=0.01)
+    model = NoisyFeatureRegressor(GaussianNoise(0.25), target_noise=0.04).fit(noisy, y)
+    np.testing.assert_allclose(model.coef_, by_hand, rtol=0.01)
 
 
 def test_known_target_noise_errs_less():
@@ -248,9 +256,9 @@ def test_target_noise_that_does_not_fit_is_not_used():
     curved = y + noisy[:, 0] ** 2
     plain = NoisyFeatureRegressor(GaussianNoise(0.25)).fit(noisy, curved)
     with pytest.warns(RuntimeWarning, match="does not fit") as caught:
-        told = NoisyFeatureRegressor(GaussianNoise(0.25), target_noise=0.04).fit(noisy, curved)
+        known = NoisyFeatureRegressor(GaussianNoise(0.25), target_noise=0.04).fit(noisy, curved)
     assert caught[0].filename == __file__
-    np.testing.assert_array_equal(told.coef_, plain.coef_)
+    np.testing.assert_array_equal(known.coef_, plain.coef_)
 
 
 def test_target_noise_is_a_variance():

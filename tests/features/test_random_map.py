@@ -1,4 +1,4 @@
-"""Random terms and random maps: means, variances and numbers of copies, against closed forms and the kernels."""
+"""Random terms and random maps: means, variances and counts of copies, against closed forms and the kernels."""
 
 import numpy as np
 import pytest
@@ -48,7 +48,7 @@ def test_one_random_term_has_the_moments_of_lemma_1(loss, p, rng):
 
 
 @pytest.mark.parametrize("p", [1.5, 2.0, 3.0])
-def test_numbers_of_factors_follow_their_law(p, rng):
+def test_numbers_of_factors_are_geometric(p, rng):
     degrees = loss_terms(losses.Exponential(), "roulette", p).degrees(400_000, rng)
     assert degrees.mean() == pytest.approx(1 / (p - 1), rel=0.01)
     assert_unbiased(degrees >= 3, p**-3.0)
@@ -140,15 +140,15 @@ def test_the_printed_map_of_the_gaussian_kernel_is_that_of_another(rng):
 
 
 @pytest.mark.parametrize(
-    ("estimator", "factor", "reach"), [("geometric", 2.0, 2.0), ("roulette", 1.0, 2.0), ("auto", 1.0, 1.0)]
+    ("estimator", "factor", "argument"), [("geometric", 2.0, 2.0), ("roulette", 1.0, 2.0), ("auto", 1.0, 1.0)]
 )
-def test_squared_norms_of_maps(estimator, factor, reach, rng):
+def test_squared_norms_of_maps(estimator, factor, argument, rng):
     x, noise = SMALL[0], 0.2
     mean_square = x @ x + 3 * noise**2
     for kernel in (Polynomial(2), Exponential()) if estimator != "auto" else (Polynomial(2), Polynomial(3)):
         maps = RandomMap(kernel, estimator, p=2.0)
         drawn = noisy_maps(maps, x, 400_000, rng, noise)
-        expected = factor * kernel.of_dot(np.array(reach * mean_square))
+        expected = factor * kernel.of_dot(np.array(argument * mean_square))
         assert np.mean(maps.prod(drawn, drawn)) == pytest.approx(expected, rel=0.03)
 
 
@@ -189,7 +189,7 @@ def test_terms_that_vanish_take_no_copies(rng):
     np.testing.assert_array_equal(maps.mult(nothing, [1.0, 2.0]), 0)
 
 
-def test_degrees_are_capped_and_the_rest_is_told():
+def test_degrees_are_truncated_and_the_lost_probability_is_reported():
     maps = RandomMap(Exponential(), "roulette", p=1.01)
     assert maps.draw(2000, 0)[:, 1].max() == 60
     assert maps.lost_probability == pytest.approx(1.01**-61)

@@ -56,7 +56,7 @@ def test_squared_distances_survive_a_far_origin():
 
 
 @pytest.mark.parametrize("shape", [lambda X: X, sparse.csr_array])
-def test_equal_rows_are_at_no_distance(shape):
+def test_equal_rows_have_distance_zero(shape):
     X = np.random.default_rng(4).normal(size=(40, 300))
     twice = shape(np.vstack([X, X]))
     np.testing.assert_array_equal(np.diagonal(squared_distances(twice, shape(np.vstack([X, X])))), 0)
@@ -79,7 +79,7 @@ def test_median_width_of_a_sample_is_near_and_repeats():
     assert median_width(X, max_rows=500, random_state=0) != median_width(X, max_rows=500, random_state=1)
 
 
-def test_median_width_leaves_copies_out_and_refuses_only_copies():
+def test_median_width_ignores_duplicates_and_refuses_only_duplicates():
     assert median_width([[0.0]] * 9 + [[2.0]]) == 2.0
     with pytest.raises(ValueError, match="all rows are equal"):
         median_width([[1.0], [1.0]])
@@ -93,7 +93,7 @@ def test_impossible_widths_are_refused(kind, width):
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
-def test_the_median_width_is_found_though_nearly_all_rows_are_copies(kind):
+def test_the_median_width_is_found_though_nearly_all_rows_are_duplicates(kind):
     rows = np.zeros((3000, 2))
     rows[7] = (3.0, 4.0)
     assert {median_width(kind(rows), random_state=seed) for seed in range(8)} == {5.0}

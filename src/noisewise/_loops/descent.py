@@ -1,4 +1,4 @@
-"""Gradient descent on the squared loss of clean rows, of which only noisy ones are seen."""
+"""Online gradient descent on the squared loss of clean rows, with unbiased gradients from noisy rows."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ import numpy as np
 
 from noisewise._loops.compiled import compiled
 
-CONSTANT, ROOT, ADAGRAD = 0, 1, 2  # steps
+CONSTANT, ROOT, ADAGRAD = 0, 1, 2  # step rules
 
 
 class Descent(NamedTuple):
-    """What a learner knows; the loop changes all of it.
+    """The state of a learner; the loop changes all of it.
 
-    `weights`, `squares` (of gradients), `older` and `newer` (sums of weights) have one entry a column; `means` and
-    `spreads` (sums of squared deviations) one more, for the target; `rounds` counts all rounds and those in the sums.
+    `weights`, `squares` (sums of squared gradients), `older` and `newer` (sums of weights, for suffix averaging) have
+    one entry a column; `means` and `deviations` (sums of squared deviations) one more, for the target; `rounds` counts
+    all rounds and those in `older` and `newer`.
     """
 
     weights: Any
@@ -23,12 +24,12 @@ class Descent(NamedTuple):
     older: Any
     newer: Any
     means: Any
-    spreads: Any
+    deviations: Any
     rounds: Any
 
 
 def begin(d: int) -> Descent:
-    """Nothing is known yet."""
+    """The state before the first round."""
     zeros, more = np.zeros((4, d)), np.zeros((2, d + 1))
     return Descent(zeros[0], zeros[1], zeros[2], zeros[3], more[0], more[1], np.zeros(3, dtype=np.int64))
 
@@ -45,10 +46,10 @@ def fill_gradient(
     deviations: Any,
     out: Any,
 ) -> None:
-    """Write to `out`: 2 (w.left - target) right - 2 C w, C being what noise adds to the products of round t.
+    """Write the gradient 2 (w.left - target) right - 2 C w to `out`, C being the noise covariance of round t.
 
-    `variances` (r, d) and `covariances` (r, d, d) hold no row, one for all rounds or one for each; `deviations[t]`
-    holds vectors v, whose v v' are summed.
+    C is a sum of three parts: `variances` (r, d) and `covariances` (r, d, d) have length 0, 1 (for all rounds) or one
+    entry for each round; `deviations[t]` are vectors v of a sum of v v'.
     """
     d = len(weights)
     residual = -target
@@ -87,11 +88,11 @@ def descend(
     clean: Any,
     predictions: Any,
 ) -> None:
-    """One round for each row, in order; `state` moves on.
+    """One round for each row, in order; updates `state`.
 
-    `correction` is (variances, covariances, deviations) as in `fill_gradient`. A `radius` of 0 stands for the ball
-    |w s| <= 2 s_y in units of the columns' and the target's deviations so far. Where `clean` has rows, the prediction
-    for each, made before its round is learnt from, is written to `predictions`.
+    `correction` is (variances, covariances, deviations) as in `fill_gradient`. A `radius` of 0 is the adaptive ball
+    |w s| <= 2 s_y, with the standard deviations s of the columns and s_y of the target so far. Where `clean` has rows,
+    the prediction for each, made before its update, is written to `predictions`.
     """
     variances, covariances, deviations = correction
     d = len(state.weights)
@@ -102,7 +103,7 @@ def descend(
             for j in range(d):
                 predictions[t] += state.weights[j] * (clean[t, j] - (state.means[j] if centred else 0.0))
         past = state.rounds[0]
-        if step == CONSTANT or past > 0:  # other steps, and means, need a past
+        if step == CONSTANT or past > 0:  # other steps, and means, need earlier rows
             for j in range(d):
                 centre = state.means[j] if centred else 0.0
                 first[j], second[j] = left[t, j] - centre, right[t, j] - centre
@@ -111,18 +112,18 @@ def descend(
                 fill_gradient(t, state.weights, first, second, target, variances, covariances, deviations, gradient)
                 take_step(state, gradient, step, rate)
                 project(state, radius)
-        look(state, left[t], right[t], targets[t], centred)
+        update_moments(state, left[t], right[t], targets[t], centred)
         average(state)
 
 
 @compiled
 def take_step(state: Any, gradient: Any, step: int, rate: float) -> None:
-    """Weights, against the gradient: a constant step, one that shrinks as 1 / sqrt(t), or one a column (AdaGrad)."""
+    """A step against the gradient: constant, decreasing as 1 / sqrt(t), or adapted to each column (AdaGrad)."""
     d = len(gradient)
     past = state.rounds[0]
     length = 0.0
     for j in range(d):
-        length += state.spreads[j]
+        length += state.deviations[j]
     for j in range(d):
         if step == CONSTANT:
             state.weights[j] -= rate * gradient[j]
@@ -131,20 +132,20 @@ def take_step(state: Any, gradient: Any, step: int, rate: float) -> None:
                 state.weights[j] -= rate * past / length / np.sqrt(past) * gradient[j]
         else:
             state.squares[j] += gradient[j] * gradient[j]
-            if state.squares[j] > 0.0 and state.spreads[j] > 0.0:
-                unit = np.sqrt(state.spreads[d] / state.spreads[j])
+            if state.squares[j] > 0.0 and state.deviations[j] > 0.0:
+                unit = np.sqrt(state.deviations[d] / state.deviations[j])
                 state.weights[j] -= rate * unit * gradient[j] / np.sqrt(state.squares[j])
 
 
 @compiled
 def project(state: Any, radius: float) -> None:
-    """Weights outside the ball are shortened."""
+    """Projection of the weights on the ball."""
     d = len(state.weights)
     size = 0.0
     for j in range(d):
-        unit = state.spreads[j] if radius == 0.0 else 1.0
+        unit = state.deviations[j] if radius == 0.0 else 1.0
         size += state.weights[j] * state.weights[j] * unit
-    most = 4.0 * state.spreads[d] if radius == 0.0 else radius * radius
+    most = 4.0 * state.deviations[d] if radius == 0.0 else radius * radius
     if size > most:
         shorter = np.sqrt(most / size)
         for j in range(d):
@@ -152,26 +153,26 @@ def project(state: Any, radius: float) -> None:
 
 
 @compiled
-def look(state: Any, left: Any, right: Any, target: float, centred: bool) -> None:
-    """Means and squared deviations, with one more row."""
+def update_moments(state: Any, left: Any, right: Any, target: float, centred: bool) -> None:
+    """Means and squared deviations with one more row (Welford)."""
     d = len(state.weights)
     state.rounds[0] += 1
     for j in range(d + 1):
         value = target if j == d else 0.5 * (left[j] + right[j])
         before = value - (state.means[j] if centred else 0.0)
         state.means[j] += (value - state.means[j]) / state.rounds[0]
-        state.spreads[j] += before * (value - (state.means[j] if centred else 0.0))
+        state.deviations[j] += before * (value - (state.means[j] if centred else 0.0))
 
 
 @compiled
 def average(state: Any) -> None:
-    """Sums of weights: `newer` starts anew at rounds 1, 2, 4, 8, ..., `older` goes on from the start before."""
+    """Suffix averages: the sum `newer` restarts at rounds 1, 2, 4, 8, ..., and `older` runs from the restart before."""
     t = state.rounds[0]
-    anew = t & (t - 1) == 0
-    if anew:
+    restart = t & (t - 1) == 0
+    if restart:
         state.rounds[1], state.rounds[2] = state.rounds[2], 0
     for j in range(len(state.weights)):
-        if anew:
+        if restart:
             state.older[j], state.newer[j] = state.newer[j], 0.0
         state.older[j] += state.weights[j]
         state.newer[j] += state.weights[j]

@@ -1,4 +1,4 @@
-"""Descent with random maps (Algorithm 4): many maps as one predictor, one round, and predictions."""
+"""Online gradient descent with random feature maps (Algorithm 4): inner products of maps, rounds and predictions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from noisewise._loops.compiled import compiled
 
 
 class Terms(NamedTuple):
-    """Series that are estimated by a random number of terms: coefficient times weight of each, and `single`."""
+    """A series that is estimated by random terms: coefficient times weight of each, and whether one term is taken."""
 
     table: NDArray[np.float64]
     single: bool
@@ -19,7 +19,7 @@ class Terms(NamedTuple):
 
 @compiled
 def dot(x: Any, z: Any) -> float:
-    """Inner product, in order."""
+    """Inner product, summed in order."""
     total = 0.0
     for i in range(x.shape[0]):
         total += x[i] * z[i]
@@ -28,7 +28,7 @@ def dot(x: Any, z: Any) -> float:
 
 @compiled
 def series(terms: Any, factors: Any, degree: int) -> float:
-    """Sum of the terms up to the degree, or the last alone; nothing for a degree of -1."""
+    """Sum of the terms up to the degree, or the last alone; zero for a degree of -1."""
     if degree < 0:
         return 0.0
     product, total = 1.0, float(terms.table[0])
@@ -51,7 +51,7 @@ def size_of(terms: Any, copies: Any, start: int, n_pairs: int) -> float:
 
 @compiled
 def product(terms: Any, a: Any, i: int, n: int, b: Any, j: int, m: int, above: int) -> float:
-    """Inner product of two maps of size 1 (vectors a[i:i+n] and b[j:j+m]) in the degrees above `above`."""
+    """Inner product of two maps with scalar factor 1 (vectors a[i:i+n] and b[j:j+m]) in the degrees above `above`."""
     if terms.single and n != m:
         return 0.0
     running, total = 1.0, 0.0
@@ -65,13 +65,13 @@ def product(terms: Any, a: Any, i: int, n: int, b: Any, j: int, m: int, above: i
 
 @compiled
 def squared_norm(terms: Any, vectors: Any, start: int, degree: int) -> float:
-    """Inner product of a map of size 1 with itself."""
+    """Inner product of a map with scalar factor 1 with itself."""
     return product(terms, vectors, start, degree, vectors, start, degree, -1)
 
 
 @compiled
-def spread(vectors: Any, start: int, degree: int, offsets: Any, out: Any) -> None:
-    """Fill `out` with the tensors x1 (x) ... (x) xn, one degree after the other, as far as they are kept dense."""
+def fill_tensors(vectors: Any, start: int, degree: int, offsets: Any, out: Any) -> None:
+    """Fill `out` with the tensors x1 (x) ... (x) xn, one degree after the other, up to the highest dense degree."""
     d = vectors.shape[1]
     out[0] = 1.0
     for n in range(1, min(degree, offsets.shape[0] - 2) + 1):
@@ -97,7 +97,7 @@ def dense_value(weights: Any, tensors: Any, table: Any, degree: int, single: boo
 
 @compiled
 def against_row(terms: Any, roots: Any, vectors: Any, start: int, degree: int, x: Any, above: int) -> float:
-    """Inner product of a map of size 1 with Psi(x) in the degrees above `above` (Mult, Subroutine 4)."""
+    """Inner product of a map with scalar factor 1 with Psi(x) in the degrees above `above` (Mult, Subroutine 4)."""
     running, total = 1.0, 0.0
     for k in range(degree + 1):
         if k > 0:
@@ -109,7 +109,7 @@ def against_row(terms: Any, roots: Any, vectors: Any, start: int, degree: int, x
 
 @compiled
 def sizes_of_maps(terms: Any, copies: Any, starts: Any, n_pairs: Any, out: Any) -> None:
-    """Fill `out` with the sizes of many maps, whose copies begin at `starts`."""
+    """Fill `out` with the scalar factors of many maps, whose copies begin at `starts`."""
     for i in range(starts.shape[0]):
         out[i] = size_of(terms, copies, starts[i], n_pairs[i])
 
@@ -132,19 +132,19 @@ def multiples(terms: Any, roots: Any, maps: Any, x: Any, out: Any) -> None:
 ROUNDS, DEEP, VECTORS = range(3)
 # sums: squared norms of maps, squared targets, squared factors, factors, squared rows, rows, weights of the average
 NORMS, TARGETS, FACTORS, N_FACTORS, ROWS, N_ROWS, WEIGHTS = range(7)
-# settings: constant step, or share of the step that adapts; bound of the squared norm (-1 adapts); power of the weights
-STEP, ADAPTS, BALL, POWER = range(4)
-BURN_IN = 100.0  # rounds before an adapting step begins to fall
-ROOM = 100.0  # an adapting ball: so many times mean squared target / mean squared norm of the maps
-TINY = 1e-100
-SMALL = 1e-3  # scales below cost digits of the average, which is a difference
+# settings: constant step (-1 adapts), relative step, bound of the squared norm (-1 adapts), power of the weights
+STEP, RELATIVE_STEP, BALL, POWER = range(4)
+BURN_IN = 100.0  # rounds before an adaptive step begins to decrease
+BALL_FACTOR = 100.0  # of an adaptive ball, times mean squared target / mean squared norm of the maps
+TINY = 1e-100  # against division by zero
+SMALLEST_SCALE = 1e-3  # a smaller scale costs digits of the average, which is a difference
 
 
 class Descent(NamedTuple):
-    """K predictors that share their random maps, between two rounds; loops change all but what the last line names.
+    """K predictors with common random maps, between two rounds; loops change all but `offsets`, `table` and `settings`.
 
-    A predictor is ``scale * sum of coefs * map``. Degrees up to that of `offsets` are kept as dense tensors; maps that
-    go beyond are deep and kept as they are. `marks` are coefs times the `total` at their round, and `drift` is the
+    A predictor is ``scale * sum of coefs * map``. Degrees up to that of `offsets` are kept as dense tensors; maps of
+    higher degree are deep and stored as vectors. `marks` are coefs times the `total` at their round, and `drift` is the
     same sum as `dense` with these, so that ``total * dense - drift`` is the weighted sum of the predictors so far.
     """
 
@@ -169,7 +169,7 @@ class Descent(NamedTuple):
 
 @compiled
 def values(state: Any, terms: Any, copies: Any, start: int, degree: int, size: float, tensors: Any, out: Any) -> None:
-    """Fill `out` with each predictor's inner product with a map; `tensors` is filled on the way."""
+    """Fill `out` with each predictor's inner product with a map, and `tensors` with the map's dense part."""
     out[:] = 0.0
     if degree < 0:
         return
@@ -182,21 +182,22 @@ def values(state: Any, terms: Any, copies: Any, start: int, degree: int, size: f
             if value != 0:
                 for k in range(out.shape[0]):
                     out[k] += value * state.coefs[state.rounds[i], k]
-    spread(copies, start, degree, state.offsets, tensors)
+    fill_tensors(copies, start, degree, state.offsets, tensors)
     for k in range(out.shape[0]):
         out[k] += dense_value(state.dense[k], tensors, state.table, degree, terms.single, state.offsets)
         out[k] *= size * state.scale[k]
 
 
 @compiled
-def learn(state: Any, laws: Any, margin: bool, copies: Any, plan: Any, degree_of_loss: int, y: Any) -> None:
-    """One round of Algorithm 4: the first map of the plan is kept, the others are factors of the gradient's length.
+def learn(state: Any, all_series: Any, margin: bool, copies: Any, plan: Any, degree_of_loss: int, y: Any) -> None:
+    """One round of Algorithm 4: the first map of the plan is stored, the others are factors of the loss's derivative.
 
-    `laws` are the terms of maps, of their sizes and of the loss. A row of `plan` holds the pairs of copies that a map's
-    size takes, and the map's degree; copies come in this order. A `degree_of_loss` of -1 is a length of zero.
+    `all_series` are the terms of maps, of their scalar factors and of the loss. A row of `plan` holds the number of
+    pairs of copies of a scalar factor, and the map's degree; copies come in this order. A `degree_of_loss` of -1 is a
+    derivative of zero.
     `y` has a row for each map (targets may be noisy too) and a column for each predictor.
     """
-    terms, size_terms, loss_terms = laws
+    terms, size_terms, loss_terms = all_series
     n_factors = plan.shape[0] - 1
     n_outputs = y.shape[1]
     tensors, value = np.empty(state.dense.shape[1]), np.empty(n_outputs)
@@ -246,15 +247,15 @@ def keep(state: Any, copies: Any, first: int, degree: int, size: float) -> None:
 
 @compiled
 def step_size(state: Any, own: float) -> float:
-    """The step: constant, or a share of one over the mean squared norm of earlier maps, falling with the root of time.
+    """The step: constant, or relative to 1 / mean squared norm of earlier maps, decreasing as 1 / sqrt(time).
 
-    The norm of the map itself counts in the first round only: a step that depends on the map would bias the gradient.
+    The norm of the map itself is used in the first round only: a step that depends on the map would bias the gradient.
     """
     rounds = state.counts[ROUNDS]
     if state.settings[STEP] >= 0:
         return float(state.settings[STEP])
     mean = state.sums[NORMS] / rounds if state.sums[NORMS] > 0 else own
-    return float(state.settings[ADAPTS] / (max(mean, TINY) * np.sqrt(1 + rounds / BURN_IN)))
+    return float(state.settings[RELATIVE_STEP] / (max(mean, TINY) * np.sqrt(1 + rounds / BURN_IN)))
 
 
 @compiled
@@ -270,7 +271,7 @@ def move(
     lengths: Any,
     y: Any,
 ) -> None:
-    """Add the new map to each predictor, pull it back into the ball, and count it in the average."""
+    """Add the new map to each predictor, project on the ball, and update the average."""
     t = state.counts[ROUNDS]
     state.sums[NORMS] += own
     state.sums[TARGETS] += np.sum(y * y) / y.shape[0]
@@ -278,7 +279,7 @@ def move(
     state.sums[WEIGHTS] += weight
     ball = state.settings[BALL]
     if ball < 0:
-        ball = ROOM * state.sums[TARGETS] / max(state.sums[NORMS], TINY)
+        ball = BALL_FACTOR * state.sums[TARGETS] / max(state.sums[NORMS], TINY)
     top = state.offsets.shape[0] - 2
     for k in range(value.shape[0]):
         alpha = -step * lengths[k]
@@ -286,24 +287,24 @@ def move(
         state.coefs[t, k], state.marks[t, k] = coef, coef * state.total[k]
         if coef != 0 and not (terms.single and degree > top):
             for n in range(degree if terms.single else 0, min(degree, top) + 1):
-                amount = coef * size * state.table[n]
+                weight_n = coef * size * state.table[n]
                 for i in range(state.offsets[n], state.offsets[n + 1]):
-                    state.dense[k, i] += amount * tensors[i]
-                    state.drift[k, i] += state.total[k] * amount * tensors[i]
+                    state.dense[k, i] += weight_n * tensors[i]
+                    state.drift[k, i] += state.total[k] * weight_n * tensors[i]
         norm = max(state.norm[k] + 2 * alpha * value[k] + alpha * alpha * own, 0.0)
         if norm > ball:
             state.scale[k] *= np.sqrt(ball / norm)
             norm = ball
         state.norm[k] = norm
         state.total[k] += weight * state.scale[k]
-        if state.scale[k] < SMALL:
+        if state.scale[k] < SMALLEST_SCALE:
             rescale(state, k)
     state.counts[ROUNDS] += 1
 
 
 @compiled
 def rescale(state: Any, k: int) -> None:
-    """Move the scale of a predictor into its coefficients before it is a small number, and count anew from here."""
+    """Multiply the coefficients of a predictor by its scale, before that is small, and restart scale and total."""
     for t in range(state.counts[ROUNDS] + 1):
         state.marks[t, k] -= state.total[k] * state.coefs[t, k]
         state.coefs[t, k] *= state.scale[k]
@@ -326,7 +327,7 @@ def predict(terms: Any, roots: Any, X: Any, dense: Any, offsets: Any, deep: Any,
     for row in range(X.shape[0]):
         for n in range(top):
             same[n] = X[row]
-        spread(same, 0, top, offsets, tensors)
+        fill_tensors(same, 0, top, offsets, tensors)
         for k in range(n_outputs):
             out[row, k] = dense_value(dense[k], tensors, roots, top, False, offsets)
         for i in range(starts.shape[0]):

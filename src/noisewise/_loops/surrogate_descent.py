@@ -1,4 +1,4 @@
-"""Kernel descent in a surrogate space (Algorithm 3), a block of rounds at a time, for several step sizes at once."""
+"""Online gradient descent in a surrogate space (Algorithm 3), in blocks of rounds, for several step sizes at once."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisewise._loops.compiled import compiled
+from noisewise._loops.random_maps import SMALLEST_SCALE
 
 
 class Runs(NamedTuple):
@@ -16,8 +17,8 @@ class Runs(NamedTuple):
     `norm` is the squared norm in the surrogate space, kept up to date by one kernel row a round. `total` is the
     weighted sum of scales so far and `weight` that of the weights. The mark of a coefficient is its product with the
     total at its round; it counts (total * coef - mark) / weight in the average of all predictors.
-    Where a scale gets small, it moves into the coefficients and the total begins anew: coefficients of earlier blocks
-    are then to be multiplied by `shrunk`, after `moved` times each has been taken from its mark.
+    Where a scale gets small, it is multiplied into the coefficients and the total restarts: coefficients of earlier
+    blocks are then to be multiplied by `shrunk`, after `moved` times each has been subtracted from its mark.
     """
 
     scale: NDArray[np.float64]
@@ -30,19 +31,16 @@ class Runs(NamedTuple):
     balls: NDArray[np.float64]
 
 
-SMALL = 1e-3  # scales below cost digits of the average, which is a difference
-
-
 @compiled
 def descend(
     runs: Any, before: Any, own: Any, y: Any, first: int, power: float, coefs: Any, marks: Any, losses: Any
 ) -> None:
-    """Play a block of rounds, the first of which is round `first`; fills coefs, marks and losses, all of shape (G, B).
+    """A block of rounds, the first of which is round `first`; fills coefs, marks and losses, all of shape (G, B).
 
-    `before` holds what stored rows of earlier blocks say, of shape (4, G, B): sums of coefs and of marks with kernel
-    rows at the copy to be stored, and the same at the other copy. `own` (2, B, B) holds the two kernel rows
-    among the block's own stored copies. A loss is the product of the averaged predictor's errors at both copies, which
-    are fresh: its mean is the clean squared error.
+    `before` are the predictions from stored rows of earlier blocks, of shape (4, G, B): sums of coefs and of marks with
+    kernel rows at the replicate to be stored, and the same at the other one. `own` (2, B, B) are the two kernel rows
+    among the block's own stored replicates. A loss is the product of the averaged predictor's errors at both
+    replicates, which are new and independent: its mean is the clean squared error.
     """
     for g in range(coefs.shape[0]):
         for b in range(y.shape[0]):
@@ -73,13 +71,13 @@ def descend(
             weight = (first + b + 1.0) ** power
             runs.weight[g] += weight
             runs.total[g] += weight * runs.scale[g]
-            if runs.scale[g] < SMALL:
+            if runs.scale[g] < SMALLEST_SCALE:
                 rescale(runs, before, g, b, coefs, marks)
 
 
 @compiled
 def rescale(runs: Any, before: Any, g: int, b: int, coefs: Any, marks: Any) -> None:
-    """Move the scale of a run into its coefficients and into what earlier rows say of rounds to come."""
+    """Multiply the coefficients of a run, and the predictions from earlier rows for later rounds, by its scale."""
     total, scale = runs.total[g], runs.scale[g]
     for i in range(b + 1):
         marks[g, i] -= total * coefs[g, i]

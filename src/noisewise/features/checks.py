@@ -1,4 +1,4 @@
-"""What is said about the noise, held against the rows: more noise than there is variance, copies of other rows."""
+"""Checks of the stated noise against the rows: more noise than variance, and replicates of other rows."""
 
 from __future__ import annotations
 
@@ -9,16 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from noisewise._typing import Floats
-from noisewise.features.noise_argument import correction_of_mean
-from noisewise.noise.feature_noise import MaskingNoise, SymmetricNoise
-
-CHANCE = 5.0  # standard errors
+from noisewise.features.noise_argument import CONTRADICTION, correction_of_mean
+from noisewise.noise import MaskingNoise, SymmetricNoise
 
 
 def check_noise(
     learner: Any, every: Floats, copies: ArrayLike | None, row_covariances: ArrayLike | None = None, depth: int = 2
 ) -> None:
-    """Warn if rows and what is said about their noise can't both be right; `every` are X and its copies together.
+    """Warn if the rows contradict the stated noise; `every` are X and its copies together.
 
     Warnings point at the user's line: `depth` methods of the learner lie in between, such as fit and one it calls.
     """
@@ -31,40 +29,41 @@ def check_noise(
             _warn_of_other_rows(every[:, 0], every[:, 1:], names, depth + 3)
     if known and not _unstated(learner.noise):
         stated = correction_of_mean(every, learner.noise, row_covariances).sums(len(every), 1, 0)[0].diagonal()
-        _warn_of_too_much(every.mean(axis=1), stated / len(every), names, depth + 3)
+        _warn_of_excess_noise(every.mean(axis=1), stated / len(every), names, depth + 3)
 
 
 def _unstated(noise: Any) -> bool:
-    """Whether a law does not state its variance: that of masks depends on the rows, that of a function may be open."""
+    """Whether the variance is unknown: that of masking depends on the rows, that of symmetric noise is optional."""
     return isinstance(noise, MaskingNoise) or (isinstance(noise, SymmetricNoise) and noise.covariance is None)
 
 
-def _warn_of_too_much(rows: Floats, stated: Floats, names: Any, stacklevel: int) -> None:
-    """Noise alone makes a column vary as much as itself, and clean values can only add to that."""
+def _warn_of_excess_noise(rows: Floats, stated: Floats, names: Any, stacklevel: int) -> None:
+    """The variance of a noisy column is that of its clean values plus the noise: no less than the noise alone."""
     n = len(rows)
     squares = (rows - rows.mean(axis=0)) ** 2
-    seen = squares.mean(axis=0)
-    error = np.maximum(squares.std(axis=0), np.sqrt(2) * stated) / np.sqrt(n)  # Gaussian noise errs as much
-    over = np.flatnonzero(stated > seen + CHANCE * error)
+    observed = squares.mean(axis=0)
+    error = np.maximum(squares.std(axis=0), np.sqrt(2) * stated) / np.sqrt(n)  # the latter for Gaussian noise
+    over = np.flatnonzero(stated > observed + CONTRADICTION * error)
     if len(over):
-        worst = over[np.argmax(stated[over] - seen[over])]
+        worst = over[np.argmax(stated[over] - observed[over])]
         others = f" (and {len(over) - 1} more)" if len(over) > 1 else ""
         warnings.warn(
-            f"noise of variance {stated[worst]:.3g} is stated for column {names[worst]}{others}, which varies by "
-            f"{seen[worst]:.3g} in all: what is learnt can't be trusted; is a standard deviation given for a variance?",
+            f"noise of variance {stated[worst]:.3g} is stated for column {names[worst]}{others}, which has a "
+            f"variance of {observed[worst]:.3g} in all: the fit can't be trusted; is a standard deviation given for a "
+            "variance?",
             RuntimeWarning,
             stacklevel=stacklevel,
         )
 
 
 def _warn_of_other_rows(X: Floats, copies: Floats, names: Any, stacklevel: int) -> None:
-    """From the mean of m copies X differs by 1 + 1/m of the noise's variance, which the copies show."""
+    """The squared difference of X and the mean of m replicates is (1 + 1/m) times the noise variance on average."""
     n, m, _ = copies.shape
     if m < 2 or n < 2:
         return
     excess = (X - copies.mean(axis=1)) ** 2 - (1 + 1 / m) * copies.var(axis=1, ddof=1)
     apart, error = excess.mean(axis=0), excess.std(axis=0) / np.sqrt(n)
-    far = np.flatnonzero(apart > np.maximum(CHANCE * error, 1e-9 * X.var(axis=0)))
+    far = np.flatnonzero(apart > np.maximum(CONTRADICTION * error, 1e-9 * X.var(axis=0)))
     if len(far):
         warnings.warn(
             f"column {names[far[0]]} of X lies further from its copies than they from each other; are they copies of "

@@ -1,4 +1,4 @@
-"""Kernel regression on features with Gaussian noise of a known covariance: Algorithm 3, guarded by kernel ridge."""
+"""Kernel regression on features with Gaussian noise of known covariance: surrogate kernels, ridge and descent."""
 
 from __future__ import annotations
 
@@ -13,59 +13,63 @@ from noisewise._typing import Floats, RandomState
 from noisewise._validation import generator
 from noisewise.features.checks import check_noise
 from noisewise.features.noise_argument import gather_copies, noise_matrix
-from noisewise.features.solvers.cross_validation import guarded_choice
+from noisewise.features.solvers.cross_validation import standard_error_rule
 from noisewise.features.solvers.kernel_ridge import LANDMARKS, KernelRidge, fit_kernel_ridge
-from noisewise.features.solvers.surrogate_descent import Copies, Stream, descend, two_copies
+from noisewise.features.solvers.surrogate_descent import Replicates, Stream, descend, two_replicates
 from noisewise.features.theory import surrogate_descent_guarantee
-from noisewise.kernels import Gaussian, Radial, median_width
-from noisewise.kernels.surrogates import Surrogate, largest_variance, surrogate
+from noisewise.kernels import Gaussian, Radial, Surrogate, largest_variance, median_width, surrogate
 from noisewise.noise import GaussianNoise
 
 WIDTHS = (0.35, 0.7, 1.4)  # candidates, in median distances between clean rows
-STEPS = (1.0, 0.3, 0.1, 0.03, 0.01)  # candidates, as shares of the step that makes a predictor right at one row
+STEPS = (1.0, 0.3, 0.1, 0.03, 0.01)  # candidates, as fractions of the step that fits a single row exactly
 
 Pair = tuple[Surrogate, Surrogate]
 
 
 class NoisyKernelRegressor(RegressorMixin, BaseEstimator):
-    """Kernel regression on features blurred by Gaussian noise of known covariance.
+    """Kernel regression on features with Gaussian noise of known covariance.
 
-    Learns in a surrogate space whose noisy inner products are the clean ones on average (Cesa-Bianchi et al.). By
-    default it starts from kernel ridge on the averaged copies, and leaves it for ridge in the surrogate space or for
-    descent in one pass over the rows (Algorithm 3) only where that is better on clean rows beyond chance: by two
-    standard errors of the unbiased loss. With a `step` or a `ball` it is Algorithm 3 alone.
-    Quadratic in rows; `DeconvolvedFourierRegressor` is linear and does the same job.
+    A surrogate kernel s satisfies E s(a, x + noise) = k(a, x), so that inner products with noisy rows are unbiased for
+    those with clean rows. The reference model is kernel ridge regression on the mean of the copies (replicates); ridge
+    regression in the surrogate space, or online gradient descent there in one pass over the rows (Algorithm 3 of [1]_),
+    replaces it if the unbiased loss is lower by two standard errors (k-standard-error rule). With a `step` or a `ball`
+    it is Algorithm 3 alone. Time is quadratic in the rows; that of `DeconvolvedFourierRegressor` is linear.
 
     Parameters
     ----------
     kernel : Gaussian, Laplacian, RationalQuadratic or None
         None tries Gaussian kernels of three widths around the median distance, none below what is advised. A Gaussian
-        kernel needs a width above the limit of `noisewise.kernels.surrogate`; others are cut at the rates that the
-        noise allows.
+        kernel needs a width above the limit of `noisewise.kernels.surrogate`; the mixtures of other kernels are
+        truncated at the rates that have a surrogate.
     noise : GaussianNoise or None
-        Noise of one copy. None takes it from the differences of `copies`, or is no noise if there are none.
+        Noise of one replicate. None estimates it from the differences of `copies`; without copies, no noise.
     step : float, "theory" or None
         Constant step [eta]; "theory" is the one of the regret bound, too small to be of use on finite data; None tries
-        several and takes the best by the unbiased loss of the stream plus two standard errors.
+        several and selects one by the unbiased loss of the stream with the k-standard-error rule.
     ball : float, optional
-        Bound of the predictor's norm in the surrogate space [W]; None is what fits all targets of far-apart rows.
+        Bound of the predictor's norm in the surrogate space [W]; None is what interpolates targets of distant rows.
     averaging : float or None, default=3
         Predictors of all rounds are averaged with weights round^averaging; None takes the last alone.
     budget : int, optional
         Rows to keep at most.
     random_state : int, generator or None
-        A single copy of each row is split into two with more noise by chance.
+        Splits a single replicate of each row into two by adding noise.
 
     Attributes
     ----------
     kernel_ : the kernel used
-    noise_ : GaussianNoise of one copy
+    noise_ : GaussianNoise of one replicate
     support_rows_ : stored noisy rows
     dual_coef_ : their coefficients [alpha]
     intercept_ : float
-    correction_ : 1 if the noise was corrected for, 0 if the guard preferred to average the copies
+    correction_ : 1 if the noise was corrected for, 0 if the k-standard-error rule preferred the mean of the copies
     step_ : float, NaN for kernel ridge
     loss_ : float, mean of the unbiased loss over the second half of the rows
+
+    References
+    ----------
+    .. [1] Cesa-Bianchi, N., Shalev-Shwartz, S., Shamir, O. (2011). Online learning of noisy data. IEEE Transactions on
+       Information Theory 57(12). (Algorithm 3.)
 
     Examples
     --------
@@ -98,9 +102,9 @@ class NoisyKernelRegressor(RegressorMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, copies: ArrayLike | None = None) -> NoisyKernelRegressor:
-        """Learn from noisy rows and further noisy copies of them, of shape (n, m, d).
+        """Learn from noisy rows and further noisy copies (replicates) of them, of shape (n, m, d).
 
-        With Gaussian noise, a row without further copies is split into two, each with twice the noise.
+        A row without further copies is split into two replicates, each with twice the noise.
         """
         rows, targets = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         self._check_parameters()
@@ -108,7 +112,7 @@ class NoisyKernelRegressor(RegressorMixin, BaseEstimator):
         self.noise_ = self._noise_of(every)
         check_noise(self, every, copies, depth=1)
         covariance = noise_matrix(self.noise_, rows.shape[1])
-        pair = two_copies(every, covariance, generator(self.random_state))
+        pair = two_replicates(every, covariance, generator(self.random_state))
         kernels = self._candidates(pair, covariance)
         hats = [self._surrogates(kernel, pair, covariance) for kernel in kernels]
         centre = float(targets.mean())
@@ -118,16 +122,16 @@ class NoisyKernelRegressor(RegressorMixin, BaseEstimator):
             ridge = fit_kernel_ridge(every.mean(axis=1), pair, y_centred, hats, self.budget or LANDMARKS)
             kernels, hats = [kernels[ridge.kernel]], [hats[ridge.kernel]]
         streams = [self._play(pair, y_centred, hat) for hat in hats]
-        place = self._choose(streams, ridge)
-        self.kernel_, self.highest_rate_ = kernels[place], hats[place][0].highest_rate
+        chosen = self._choose(streams, ridge)
+        self.kernel_, self.highest_rate_ = kernels[chosen], hats[chosen][0].highest_rate
         self.intercept_ += centre
         return self
 
     def predict(self, X: Any, noisy: bool = False) -> Floats:
         """Predictions for clean rows; with ``noisy=True``, for rows that are single noisy copies.
 
-        The mean over the noise of a noisy row's prediction is that of the clean row. It spreads around it: where a
-        guess of y is wanted and not its mean, clean rows or means of many copies serve better.
+        The prediction of a noisy row is unbiased for that of the clean row, with a variance: for a small squared error,
+        predict clean rows or means of many replicates.
         """
         check_is_fitted(self)
         rows = validate_data(self, X, dtype=np.float64, reset=False)
@@ -139,7 +143,7 @@ class NoisyKernelRegressor(RegressorMixin, BaseEstimator):
             values[part] = kernel.gram(rows[part], self.support_rows_) @ self.dual_coef_ if n_kept else 0.0
         return values + self.intercept_
 
-    def _play(self, pair: Copies, y: Floats, hats: Pair) -> Stream:
+    def _play(self, pair: Replicates, y: Floats, hats: Pair) -> Stream:
         """The stream with one kernel, once for each step."""
         height = hats[0].height(pair.stored.shape[1])
         ball = float(np.sqrt(len(y) * np.mean(y**2) / height)) if self.ball is None else float(self.ball)
@@ -148,26 +152,26 @@ class NoisyKernelRegressor(RegressorMixin, BaseEstimator):
         return descend(pair, y, hats, steps, balls, self.averaging, self.budget)
 
     def _choose(self, streams: list[Stream], ridge: KernelRidge | None) -> int:
-        """Keep the run of the lowest guarded loss, or kernel ridge if none is better beyond doubt; give its kernel."""
+        """Keep the fit that the k-standard-error rule selects; the index of its kernel."""
         losses = np.concatenate([stream.losses for stream in streams])
         if ridge is not None:
             losses = np.concatenate([losses, ridge.losses[None]])
-        later = losses[:, losses.shape[1] // 2 :]  # where streams have learnt
+        later = losses[:, losses.shape[1] // 2 :]  # after a burn-in of the streams
         start = None if ridge is None else len(later) - 1
-        choice = guarded_choice(later, np.ones(later.shape[1]), start=start)
+        choice = standard_error_rule(later, np.ones(later.shape[1]), start=start)
         self.loss_ = float(choice.means[choice.best])
         if ridge is not None and choice.best == start:
             self.correction_, self.step_, self.intercept_ = float(ridge.corrected), np.nan, ridge.intercept
             self.support_rows_, self.dual_coef_ = ridge.rows, ridge.coefs
             return 0
-        place, run = divmod(choice.best, len(streams[0].coefs))
-        stream = streams[place]
+        kernel, run = divmod(choice.best, len(streams[0].coefs))
+        stream = streams[kernel]
         self.correction_, self.step_, self.intercept_ = 1.0, float(stream.steps[run]), 0.0
         self.support_rows_, self.dual_coef_ = stream.rows, stream.coefs[run]
-        return place
+        return kernel
 
-    def _surrogates(self, kernel: Radial, pair: Copies, covariance: Floats) -> Pair:
-        """What stands for the kernel at the stored copies, and at the others."""
+    def _surrogates(self, kernel: Radial, pair: Replicates, covariance: Floats) -> Pair:
+        """Surrogates of the kernel for the stored replicates, and for the others."""
         rate = self._rate(kernel, pair, covariance)
         first, second = (
             surrogate(kernel, GaussianNoise(times * covariance), rate)
@@ -175,19 +179,19 @@ class NoisyKernelRegressor(RegressorMixin, BaseEstimator):
         )
         return first, second
 
-    def _candidates(self, pair: Copies, covariance: Floats) -> list[Radial]:
+    def _candidates(self, pair: Replicates, covariance: Floats) -> list[Radial]:
         if self.kernel is not None:
             if not isinstance(self.kernel, Radial):
                 raise TypeError(f"{self.kernel!r} is not a radial kernel; Gaussian(width) would do")
             return [self.kernel]
         try:
-            seen = median_width(pair.stored, random_state=0) ** 2
+            noisy = median_width(pair.stored, random_state=0) ** 2
         except ValueError:  # all rows are equal: any width will do
-            seen = 1.0
-        clean = max(seen - 2 * pair.noise_stored * np.trace(covariance), 0.1 * seen)
+            noisy = 1.0
+        clean = max(noisy - 2 * pair.noise_stored * np.trace(covariance), 0.1 * noisy)
         largest = largest_variance(GaussianNoise(max(pair.noise_stored, pair.noise_other) * covariance))
         narrowest = 2 * np.sqrt(largest)
-        widths = {float(max(share * np.sqrt(clean), narrowest)) for share in WIDTHS}
+        widths = {float(max(relative * np.sqrt(clean), narrowest)) for relative in WIDTHS}
         return [Gaussian(width) for width in sorted(widths)]
 
     def _steps(self, height: float, ball: float, y: Floats) -> Floats:
@@ -199,7 +203,7 @@ class NoisyKernelRegressor(RegressorMixin, BaseEstimator):
         return np.array([float(self.step)])
 
     def _noise_of(self, copies: Floats) -> GaussianNoise:
-        """The given noise, or what the copies differ by."""
+        """The given noise, or the covariance within the replicates of each row."""
         if self.noise is not None:
             if not isinstance(self.noise, GaussianNoise):
                 raise TypeError(f"noise is {self.noise!r}; a surrogate kernel needs a GaussianNoise")
@@ -210,8 +214,8 @@ class NoisyKernelRegressor(RegressorMixin, BaseEstimator):
         apart = (copies - copies.mean(axis=1, keepdims=True)).reshape(n * m, -1)
         return GaussianNoise(apart.T @ apart / (n * (m - 1)))
 
-    def _rate(self, kernel: Radial, pair: Copies, covariance: Floats) -> float | None:
-        """One limit of rates for both copies, so that their surrogates stand for the same kernel."""
+    def _rate(self, kernel: Radial, pair: Replicates, covariance: Floats) -> float | None:
+        """One limit of rates for both replicates, so that their surrogates are those of the same kernel."""
         largest = max(1.0, pair.noise_stored, pair.noise_other) * largest_variance(GaussianNoise(covariance))
         return None if isinstance(kernel, Gaussian) or largest == 0 else 0.25 / largest
 

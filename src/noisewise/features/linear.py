@@ -1,7 +1,8 @@
-"""Linear regression and classification from noisy features, in one pass."""
+"""Linear regression and classification with errors in the features: corrected least squares in one pass."""
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -11,17 +12,23 @@ from noisewise._typing import Floats
 from noisewise.features.checks import check_noise
 from noisewise.features.noise_argument import FeatureNoise, correction_of_mean, gather_copies
 from noisewise.features.solvers.cross_validation import centre, fold_products
-from noisewise.features.solvers.least_squares import STRENGTHS, Fitted, amount_on_a_line, solve, solve_guarded
+from noisewise.features.solvers.least_squares import (
+    STRENGTHS,
+    Fitted,
+    solve,
+    solve_cross_validated,
+    total_least_squares_scale,
+)
 from noisewise.features.targets import LabelTargets, NumberTargets, Scored
 from noisewise.noise import GaussianNoise
 
 
 class _NoisyLinear(Scored):
-    """Sums of products, fold by fold, with what the noise adds to them kept beside; solved after every piece."""
+    """Second moments of each fold and the noise covariances in them, accumulated; solved after every piece."""
 
     coef_: Floats
     intercept_: Floats | float
-    bent_coef_: Floats
+    attenuated_coef_: Floats
     target_noise: float | None = None
 
     def __init__(
@@ -47,7 +54,7 @@ class _NoisyLinear(Scored):
         rows = np.column_stack([every.mean(axis=1), Y])
         if fresh:
             self.n_samples_seen_ = 0
-            self._shift = rows.mean(axis=0)  # sums of large numbers would cancel
+            self._shift = rows.mean(axis=0)  # against cancellation of large means
             self._sums = np.zeros((self.n_folds, 1 + rows.shape[1], 1 + rows.shape[1]))
             self._corrections = np.zeros((self.n_folds, d, d))
             self._noise_sum = np.zeros((d, d))
@@ -64,37 +71,38 @@ class _NoisyLinear(Scored):
         fitted = self._fitted(q)
         weights = fitted.coefficients[1:]
         self._keep(weights.T, fitted.coefficients[0] + self._shift[d:] - self._shift[:d] @ weights)
-        self.correction_, self.strength_ = fitted.amount, fitted.strength
+        self.correction_, self.strength_ = fitted.noise_fraction, fitted.strength
         self.validation_loss_, self.validation_error_ = np.nan, np.nan
         if fitted.choice is not None:
             self.validation_loss_ = float(fitted.choice.means[fitted.choice.best])
             self.validation_error_ = float(fitted.choice.errors[fitted.choice.best])
         average = self._noise_sum / self.n_samples_seen_
         self.noise_ = GaussianNoise((average + average.T) / 2) if self.noise is None else self.noise
-        self._say_how_bent(weights, q)
+        self._keep_attenuation(weights, q)
 
     def _fitted(self, q: int) -> Fitted:
         total, noise = self._sums.sum(axis=0), self._corrections.sum(axis=0)
-        whole = None if self.target_noise is None else amount_on_a_line(total, noise, self.target_noise)
+        scale = None if self.target_noise is None else total_least_squares_scale(total, noise, self.target_noise)
         if self.strength is None:
-            return solve_guarded(self._sums, self._corrections, q, self.constraint, self.standard_errors, whole)
-        strength, amount = np.array([float(self.strength)]), whole or 1.0
-        return Fitted(solve(total, amount * noise, q, strength, self.constraint)[0], amount, float(strength[0]), None)
+            return solve_cross_validated(self._sums, self._corrections, q, self.constraint, self.standard_errors, scale)
+        strength, fraction = np.array([float(self.strength)]), scale or 1.0
+        coefficients = solve(total, fraction * noise, q, strength, self.constraint)[0]
+        return Fitted(coefficients, fraction, float(strength[0]), None)
 
-    def _say_how_bent(self, weights: Floats, q: int) -> None:
-        """What plain least squares would have made of the same weights: G / (G + C) of them."""
+    def _keep_attenuation(self, weights: Floats, q: int) -> None:
+        """The limit (G + C)^-1 G w of least squares on noisy rows, with signal covariance G and noise covariance C."""
         observed = centre(self._sums.sum(axis=0), q)[0]
         noise = self._corrections.sum(axis=0) / self.n_samples_seen_
         variances = np.diag(observed)
-        share = np.divide(np.diag(noise), variances, out=np.zeros(len(noise)), where=variances > 0)
-        self.reliability_ = np.clip(1 - share, 0.0, 1.0)
+        noise_fraction = np.divide(np.diag(noise), variances, out=np.zeros(len(noise)), where=variances > 0)
+        self.reliability_ = np.clip(1 - noise_fraction, 0.0, 1.0)
         values, vectors = np.linalg.eigh(observed - noise)
         signal = vectors * np.maximum(values, 0.0) @ vectors.T
         explained = signal @ weights
-        bent = np.linalg.pinv(signal + noise, hermitian=True) @ explained
+        attenuated = np.linalg.pinv(signal + noise, hermitian=True) @ explained
         size = float(np.sum(weights * explained))
-        self.attenuation_ = float(np.clip(np.sum(bent * explained) / size, 0.0, 1.0)) if size > 0 else 1.0
-        self._keep_bent(bent.T)
+        self.attenuation_ = float(np.clip(np.sum(attenuated * explained) / size, 0.0, 1.0)) if size > 0 else 1.0
+        self._keep_attenuated(attenuated.T)
 
     def _check_settings(self) -> None:
         if self.constraint not in STRENGTHS:
@@ -112,47 +120,64 @@ class _NoisyLinear(Scored):
     def _keep(self, coef: Floats, intercept: Floats) -> None:
         self.coef_, self.intercept_ = coef, intercept
 
-    def _keep_bent(self, coef: Floats) -> None:
-        self.bent_coef_ = coef
+    def _keep_attenuated(self, coef: Floats) -> None:
+        self.attenuated_coef_ = coef
+
+    @property
+    def bent_coef_(self) -> Floats:
+        """The earlier name of `attenuated_coef_`."""
+        coef = self.attenuated_coef_
+        warnings.warn("bent_coef_ is now attenuated_coef_", DeprecationWarning, stacklevel=2)
+        return coef
 
 
 class NoisyFeatureRegressor(NumberTargets, _NoisyLinear):
-    """Least squares on features with known noise, or seen in several noisy copies: coefficients of the clean features.
+    """Corrected least squares for features with known noise, or with several noisy copies (replicates) of each row.
 
-    Noise in the features bends coefficients towards zero, and correlated columns into each other. Here the noise's
-    share is taken away from the sums of products before they are solved. How much of it, and the ridge (or ball) that
-    keeps the solution in bounds, are chosen by the unbiased loss on held-out folds plus two standard errors; plain
-    least squares on the mean copy is among the candidates. One pass over the rows, memory (columns)^2 for each fold.
+    Noise in the features attenuates coefficients towards zero and mixes those of correlated columns (attenuation
+    bias). The noise covariance C is subtracted from the Gram matrix before it is solved: the estimate minimises the
+    unbiased loss ``mean (y - w.x~)^2 - w'C w + ridge |w|^2`` of the noisy rows x~. The fraction of C to subtract and
+    the ridge (or the norm bound of a ball) are chosen by cross-validation on the unbiased loss with the
+    k-standard-error rule; least squares on the mean replicate is among the candidates. One pass over the rows, memory
+    (columns)^2 for each fold.
 
     Parameters
     ----------
     noise : GaussianNoise, LaplaceNoise, MaskingNoise, SymmetricNoise or None
-        The noise, where it is known. None with copies: they show it. None without copies: no noise.
+        The noise, where it is known. None with copies: estimated from them. None without copies: no noise.
     constraint : {"ridge", "ball"}, default="ridge"
-        What keeps the weights (of columns in units of their standard deviation) in bounds.
+        How the weights (of columns in units of their standard deviation) are regularised.
     strength : float, optional
-        The ridge, or the ball's radius in units of the targets' standard deviation; then all noise is taken away.
-        None chooses both.
+        The ridge, or the ball's radius in units of the targets' standard deviation; the whole noise covariance is then
+        subtracted. None chooses both.
     standard_errors : float, default=2
-        How many standard errors of its loss a candidate has to bear.
+        The k of the k-standard-error rule.
     n_folds : int, default=20
-        Folds that are held out in turn; rows go to them round and round.
+        Folds that are held out one at a time; row i is in fold i mod n_folds.
     target_noise : float, optional
-        Variance of the noise in the targets, where it is known and the rest of the target is a line of the features:
-        the coefficients are then those of total least squares, as exact as can be. A value that does not fit is not
-        used, with a warning.
+        Variance of the noise in the targets, where it is known and the target is otherwise linear in the features:
+        the coefficients are then those of total least squares, which have less variance. A value that contradicts the
+        rows is not used, with a warning.
 
     Attributes
     ----------
-    coef_, intercept_ : the linear rule for clean features
-    noise_ : the noise, given, or Gaussian of the covariance the copies showed
-    correction_ : float, the share of the noise that was taken away
+    coef_, intercept_ : the linear predictor for clean features
+    noise_ : the noise, given, or Gaussian with the covariance estimated from the copies
+    correction_ : float, the fraction of the noise covariance that was subtracted
     strength_ : float, the ridge or radius chosen
     validation_loss_, validation_error_ : the unbiased held-out loss of the choice and its standard error
-    reliability_ : array of shape (n_features,), the share of each column's variance that is signal
-    bent_coef_ : what plain least squares makes of `coef_` in this noise; for predictions of rows as noisy as these
-    attenuation_ : float, the share of `coef_` that is left in `bent_coef_`; 1 says that the noise bends nothing
+    reliability_ : array of shape (n_features,), the fraction of each column's variance that is signal
+    attenuated_coef_ : the limit of least squares on rows with this noise; for predictions from rows as noisy as these
+    attenuation_ : float, the size of `attenuated_coef_` as a fraction of that of `coef_`; 1 is no attenuation
     n_samples_seen_ : int
+
+    References
+    ----------
+    .. [1] Fuller, W. A. (1987). Measurement Error Models. Wiley.
+    .. [2] Carroll, R. J., Ruppert, D., Stefanski, L. A., Crainiceanu, C. M. (2006). Measurement Error in Nonlinear
+       Models: A Modern Perspective. 2nd edition, Chapman and Hall/CRC.
+    .. [3] Loh, P.-L., Wainwright, M. J. (2012). High-dimensional regression with noisy and missing data: provable
+       guarantees with nonconvexity. Annals of Statistics 40(3). (The corrected Gram matrix, also for missing values.)
 
     Examples
     --------
@@ -160,7 +185,7 @@ class NoisyFeatureRegressor(NumberTargets, _NoisyLinear):
     >>> X = rng.normal(size=(40_000, 1))
     >>> noise = GaussianNoise(1.0)
     >>> model = NoisyFeatureRegressor(noise).fit(noise.corrupt(X, rng), 3 * X[:, 0])
-    >>> model.coef_.round(1), model.bent_coef_.round(1), round(model.attenuation_, 2)
+    >>> model.coef_.round(1), model.attenuated_coef_.round(1), round(model.attenuation_, 2)
     (array([3.]), array([1.5]), 0.5)
     """
 
@@ -188,7 +213,7 @@ class NoisyFeatureRegressor(NumberTargets, _NoisyLinear):
         copies : array of shape (n, m, d), optional
             Further independent noisy copies. X is not counted twice where it is one of them, or their mean.
         row_covariances : array of shape (n, d) or (n, d, d), optional
-            Noise variances or covariance of each row, in place of `noise`.
+            Noise variances or covariance of each row, instead of `noise`.
         """
         return self._take(*self._check_training(X, y, fresh=True), copies, row_covariances, fresh=True)
 
@@ -202,15 +227,15 @@ class NoisyFeatureRegressor(NumberTargets, _NoisyLinear):
     def _keep(self, coef: Floats, intercept: Floats) -> None:
         self.coef_, self.intercept_ = coef[0], float(intercept[0])
 
-    def _keep_bent(self, coef: Floats) -> None:
-        self.bent_coef_ = coef[0]
+    def _keep_attenuated(self, coef: Floats) -> None:
+        self.attenuated_coef_ = coef[0]
 
 
 class NoisyFeatureClassifier(LabelTargets, _NoisyLinear):
-    """Linear classification from features with known noise, or seen in several noisy copies.
+    """Linear classification for features with known noise, or with several noisy copies (replicates) of each row.
 
-    Squared loss on targets of -1 and 1, corrected and guarded as in `NoisyFeatureRegressor`, with the same parameters
-    and attributes. It separates clean rows; noisy rows can be given to `predict` as well.
+    Squared loss on targets of -1 and 1, corrected and cross-validated as in `NoisyFeatureRegressor`, with the same
+    parameters, attributes and references. It separates clean rows; noisy rows can be given to `predict` as well.
 
     Parameters
     ----------
@@ -244,6 +269,6 @@ class NoisyFeatureClassifier(LabelTargets, _NoisyLinear):
         copies: ArrayLike | None = None,
         row_covariances: ArrayLike | None = None,
     ) -> Self:
-        """Learn from more rows; the first call takes all `classes` that will ever come, or those of its labels."""
+        """Learn from more rows; the first call takes all `classes`, or those of its labels."""
         fresh = not hasattr(self, "n_samples_seen_")
         return self._take(*self._check_training(X, y, fresh, classes), copies, row_covariances, fresh)

@@ -1,4 +1,4 @@
-"""How noise is told to a learner: a law, a covariance for each row, or copies whose differences show it."""
+"""The noise of the features, as estimators take it: a distribution, a covariance for each row, or replicates."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from noisewise._typing import Floats
-from noisewise.noise import GaussianNoise
-from noisewise.noise.feature_noise import LaplaceNoise, MaskingNoise, SymmetricNoise
+from noisewise.noise import GaussianNoise, LaplaceNoise, MaskingNoise, SymmetricNoise
 
 FeatureNoise = GaussianNoise | LaplaceNoise | MaskingNoise | SymmetricNoise | None
+CONTRADICTION = 5.0  # standard errors between the stated and the observed noise; 6e-7 of normal samples exceed them
 
 
 class Correction(NamedTuple):
-    """What the noise adds to the second moment of each row, in up to three parts that are summed.
+    """The noise covariance in the second moment x x' of each row, as a sum of up to three parts.
 
-    `variances` (r, d) and `covariances` (r, d, d) hold no row, one for all rows or one for each; each row of
-    `deviations` (n, m, d) stands for the sum of v v' over its m vectors v.
+    `variances` (r, d) and `covariances` (r, d, d) have length 0, 1 (for all rows) or one entry for each row; each row
+    of `deviations` (n, m, d) represents the sum of v v' over its m vectors v.
     """
 
     variances: Floats
@@ -26,7 +26,7 @@ class Correction(NamedTuple):
     deviations: Floats
 
     def sums(self, n_rows: int, n_folds: int, first_fold: int) -> Floats:
-        """The correction summed over the rows of each fold, of shape (n_folds, d, d); row i is in fold first + i."""
+        """The correction summed over the rows of each fold, of shape (n_folds, d, d); folds as in `fold_products`."""
         d = self.variances.shape[1]
         total = np.zeros((n_folds, d, d))
         folds = (first_fold + np.arange(n_rows)) % n_folds
@@ -47,7 +47,7 @@ def _sum_rows(parts: Floats, rows: slice, count: int) -> Floats:
 
 
 def gather_copies(X: Floats, copies: ArrayLike | None) -> Floats:
-    """All noisy copies of each row, of shape (n, m, d): X and the further ones.
+    """All replicates of each row, of shape (n, m, d): X and the further `copies`.
 
     X is not counted twice where it is one of the copies already, or their mean.
 
@@ -77,16 +77,17 @@ def gather_copies(X: Floats, copies: ArrayLike | None) -> Floats:
 def correction_of_mean(
     copies: Floats, noise: FeatureNoise = None, row_covariances: ArrayLike | None = None
 ) -> Correction:
-    """What noise adds to the second moment of the mean copy of each row, without bias.
+    """An unbiased estimate of the noise covariance in the second moment of the mean replicate of each row.
 
-    Known noise counts 1/m of its covariance. Without a law, m copies show it: the sum of v v' / (m (m - 1)) over
-    their deviations v from their mean. With two copies this is the symmetrised product of the one with the other.
+    Known noise contributes 1/m of its covariance. Unknown noise is estimated from m replicates: the sum of
+    v v' / (m (m - 1)) over their deviations v from their mean. With two replicates the corrected second moment is the
+    symmetrised product of the one with the other.
     """
     n, m, d = copies.shape
     none = Correction(np.zeros((0, d)), np.zeros((0, d, d)), np.zeros((n, 0, d)))
     if row_covariances is not None:
         if noise is not None:
-            raise ValueError("noise and row_covariances are both given; one of them says what the noise is")
+            raise ValueError("noise and row_covariances are both given; give one of them")
         parts = _check_row_covariances(row_covariances, n, d) / m
         return none._replace(variances=parts) if parts.ndim == 2 else none._replace(covariances=parts)
     if isinstance(noise, MaskingNoise):
@@ -103,7 +104,7 @@ def correction_of_mean(
 
 
 def noise_matrix(noise: Any, n_features: int) -> Floats:
-    """The covariance of a noise for rows of `n_features` columns, or a sentence that says what would do."""
+    """The covariance of a noise for rows of `n_features` columns."""
     if not hasattr(noise, "matrix"):
         raise ValueError(
             f"noise is {noise!r}; GaussianNoise(covariance), LaplaceNoise(scale), MaskingNoise(keep), "
@@ -113,7 +114,7 @@ def noise_matrix(noise: Any, n_features: int) -> Floats:
 
 
 def characteristic_of_mean(noise: Any, frequencies: Floats, n_copies: int) -> Floats:
-    """Characteristic function of the noise in the mean of `n_copies` copies, at frequencies in the last axis [chi].
+    """Characteristic function of the noise in the mean of `n_copies` replicates, at frequencies in the last axis [chi].
 
     >>> characteristic_of_mean(GaussianNoise(1.0), np.array([[2.0]]), 2).round(4)
     array([0.3679])

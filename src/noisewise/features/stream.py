@@ -1,4 +1,4 @@
-"""Linear regression on a stream of noisy rows."""
+"""Online linear regression with errors in the features (Cesa-Bianchi et al., Algorithms 1 and 2)."""
 
 from __future__ import annotations
 
@@ -14,46 +14,56 @@ from noisewise.features.targets import NumberTargets
 from noisewise.features.theory import known_covariance_guarantee, two_copies_guarantee
 from noisewise.noise import GaussianNoise
 
-STEPS = ("theory", "constant", "root", "adagrad")
-RATES = {"root": 1.0, "adagrad": 0.2}
+STEP_RULES = ("theory", "constant", "root", "adagrad")
+RATES = {"root": 1.0, "adagrad": 0.2}  # defaults
 
 
 class OnlineNoisyRegressor(NumberTargets):
-    """Linear regression that learns from each noisy row once, in order, as if it had seen the clean ones.
+    """Online linear regression on noisy rows: gradient descent on the squared loss of the clean rows.
 
-    Every step goes against an unbiased estimate of the gradient at the clean row: from two or more independent copies
-    of a row, whatever the noise (Cesa-Bianchi et al., Algorithm 1, each copy in both parts), or from one copy and the
-    noise's covariance (Algorithm 2), which may differ from row to row. Of a fixed set of rows,
-    `NoisyFeatureRegressor` makes more.
+    Each step uses an unbiased estimate of the gradient ``2 (w.x - y) x`` at the clean row x: from two or more
+    independent copies (replicates) of it, whatever the noise (Algorithm 1 of [1]_, symmetrised), or from one copy x~
+    and the noise covariance C, ``2 (w.x~ - y) x~ - 2 C w`` (Algorithm 2), where C may differ from row to row. For a
+    fixed set of rows `NoisyFeatureRegressor` is more accurate.
 
     Parameters
     ----------
     noise : GaussianNoise, LaplaceNoise, MaskingNoise, SymmetricNoise or None
-        The noise, where it is known. None with copies: they show it. None without copies: no noise.
+        The noise, where it is known. None with copies: estimated from them. None without copies: no noise.
     step : {"adagrad", "root", "constant", "theory"}, default="adagrad"
-        How far to move: adapted to each column, rate / sqrt(t), `rate`, or the step for which regret is bounded. The
-        last one is for bounds, not for use: it is far too short.
+        The step size: AdaGrad, rate / sqrt(t), `rate`, or the one of the regret bound. The last one is for checking the
+        bound; in practice it is far too small.
     rate : float, optional
-        For "adagrad" in units of the target's and the column's deviations (0.2 by default), for "root" in units of the
-        rows' mean squared length (1 by default), for "constant" as it is.
+        For "adagrad" in units of the target's and the column's standard deviations (0.2 by default), for "root" in
+        units of the rows' mean squared length (1 by default), for "constant" as it is.
     radius : float, optional
-        Weights are kept within a ball of this radius [B_w]. By default the ball comes from the data: weights of
-        standardised columns have at most twice the target's deviation.
+        Weights are projected on a ball of this radius [B_w]. By default the ball adapts to the data: weights of
+        standardised columns have a norm of at most twice the target's standard deviation.
     averaging : {"suffix", "last"}, default="suffix"
         Predict with the mean of the weights of the later half to three quarters of all rounds, or with the last ones.
     symmetrised : bool, default=True
-        Whether each of two copies plays both parts; False is Algorithm 1 as printed, with about twice the variance.
+        Whether the gradient is averaged over both orders of two copies; False is Algorithm 1 as printed, with about
+        twice the variance.
     fit_intercept : bool, default=True
         Whether rows and targets are centred by their means so far.
     horizon : int, optional
-        Rounds that will come in all [T], for "theory"; by default the rows of the first call.
+        Number of rounds in all [T], for "theory"; by default the rows of the first call.
 
     Attributes
     ----------
-    coef_, intercept_ : the linear rule for clean features
-    noise_ : the noise, given, or Gaussian of the covariance the copies showed
+    coef_, intercept_ : the linear predictor for clean features
+    noise_ : the noise, given, or Gaussian with the covariance estimated from the copies
     rate_ : the rate in use
     n_samples_seen_ : rounds so far
+
+    References
+    ----------
+    .. [1] Cesa-Bianchi, N., Shalev-Shwartz, S., Shamir, O. (2011). Online learning of noisy data. IEEE Transactions on
+       Information Theory 57(12). (Algorithms 1 and 2.)
+    .. [2] Duchi, J., Hazan, E., Singer, Y. (2011). Adaptive subgradient methods for online learning and stochastic
+       optimization. Journal of Machine Learning Research 12. (AdaGrad.)
+    .. [3] Rakhlin, A., Shamir, O., Sridharan, K. (2012). Making gradient descent optimal for strongly convex stochastic
+       optimization. ICML. (Suffix averaging.)
 
     Examples
     --------
@@ -85,7 +95,7 @@ class OnlineNoisyRegressor(NumberTargets):
         self.horizon = horizon
 
     def fit(self, X: Any, y: Any, copies: ArrayLike | None = None, row_covariances: ArrayLike | None = None) -> Self:
-        """Forget, and learn from the rows in order.
+        """Start anew, and learn from the rows in order.
 
         Parameters
         ----------
@@ -96,7 +106,7 @@ class OnlineNoisyRegressor(NumberTargets):
         copies : array of shape (n, m, d), optional
             Further independent noisy copies. X is not counted twice where it is one of them, or their mean.
         row_covariances : array of shape (n, d) or (n, d, d), optional
-            Noise variances or covariance of each row, in place of `noise`.
+            Noise variances or covariance of each row, instead of `noise`.
         """
         rows, targets = self._check_training(X, y, fresh=True)
         self._learn(rows, targets[:, 0], copies, row_covariances, True, rows[:0])
@@ -114,7 +124,7 @@ class OnlineNoisyRegressor(NumberTargets):
     def play(
         self, X: Any, y: Any, clean: Any, copies: ArrayLike | None = None, row_covariances: ArrayLike | None = None
     ) -> Floats:
-        """Forget, learn from the rows in order, and return what was predicted for each clean row before its round.
+        """Start anew, learn from the rows in order, and return the prediction for each clean row made before its round.
 
         `noisewise.features.theory.regret` takes the predictions: regret is measured on clean rows.
         """
@@ -179,8 +189,8 @@ class OnlineNoisyRegressor(NumberTargets):
         return known_covariance_guarantee(rounds, self.radius, row_bound, target_bound, noise).step
 
     def _check_settings(self) -> None:
-        if self.step not in STEPS:
-            raise ValueError(f"step is {self.step!r}; one of {', '.join(STEPS)} will do")
+        if self.step not in STEP_RULES:
+            raise ValueError(f"step is {self.step!r}; one of {', '.join(STEP_RULES)} will do")
         if self.step == "constant" and self.rate is None:
             raise ValueError("a constant step needs its rate")
         if self.step == "theory" and self.radius is None:

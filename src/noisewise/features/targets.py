@@ -1,4 +1,4 @@
-"""What is learnt: numbers, or labels as numbers, with the checks scikit-learn expects of each."""
+"""Mixins of regressors and of least-squares classifiers: checks of training data, scores and predictions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from noisewise._validation import check_binary_or_more, encode_labels, find_labe
 
 
 class Scored(BaseEstimator, ABC):
-    """A learner with one score, or one for each class, for every row."""
+    """An estimator with one score, or one for each class, for every row."""
 
     @abstractmethod
     def _scores(self, X: Floats) -> Floats:
@@ -27,23 +27,23 @@ class Scored(BaseEstimator, ABC):
 
 
 class NumberTargets(RegressorMixin, Scored):
-    """Predicts one number."""
+    """A regressor of one target."""
 
     def predict(self, X: Any) -> Floats:
-        """The predicted number of each clean row.
+        """The predicted target of each clean row.
 
-        For rows as noisy as those learnt from, a model without correction predicts better; that of a linear one has the
-        coefficients `bent_coef_`.
+        For rows as noisy as the training rows, a model without correction predicts better; that of a linear one has the
+        coefficients `attenuated_coef_`.
         """
         return np.asarray(self._check_and_score(X)[:, 0])
 
     def _check_training(self, X: Any, y: Any, fresh: bool) -> tuple[Floats, Floats]:
-        rows, numbers = validate_data(self, X, y, reset=fresh, dtype=np.float64, y_numeric=True)
-        return rows, np.asarray(numbers, dtype=np.float64)[:, None]
+        rows, targets = validate_data(self, X, y, reset=fresh, dtype=np.float64, y_numeric=True)
+        return rows, np.asarray(targets, dtype=np.float64)[:, None]
 
 
 class LabelTargets(ClassifierMixin, Scored):
-    """Predicts a label by squared loss: two classes are one target of -1 or 1, more are one such target each."""
+    """A classifier by squared loss: two classes are one target of -1 or 1, more are one such target each."""
 
     classes_: NDArray[Any]
 

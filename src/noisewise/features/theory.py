@@ -1,7 +1,12 @@
-"""What theory promises: regret on clean examples, its bounds, and the steps that go with them.
+"""Regret on clean examples, its bounds, and the step sizes of the bounds.
 
-Bounds are those of Cesa-Bianchi, Shalev-Shwartz and Shamir, "Online learning of noisy data", with constants that hold:
-several of the printed ones do not. Steps are for these bounds; learners that adapt do much better on finite streams.
+The bounds are those of [1]_ with corrected constants: several of the printed ones do not hold. The steps are those of
+the bounds; adaptive steps are much better on finite streams.
+
+References
+----------
+.. [1] Cesa-Bianchi, N., Shalev-Shwartz, S., Shamir, O. (2011). Online learning of noisy data. IEEE Transactions on
+   Information Theory 57(12).
 """
 
 from __future__ import annotations
@@ -30,9 +35,9 @@ def regret(predictions: ArrayLike, best: ArrayLike, y: ArrayLike, loss: Loss | N
     Parameters
     ----------
     predictions : array of shape (rounds,)
-        At the clean row of each round, made before it was learnt from. Regret on noisy rows hides everything.
+        At the clean row of each round, made before its update. Regret on noisy rows does not show the noise.
     best : array of shape (rounds,)
-        What the predictor to compare with says, for instance that of `best_in_ball`.
+        Predictions of the competitor, for instance that of `best_in_ball`.
     y : array of shape (rounds,)
     loss : Loss, optional
         The squared loss by default.
@@ -116,7 +121,7 @@ def surrogate_descent_guarantee(rounds: int, ball: float, height: float, target_
     rounds : int
         [T]
     ball : float
-        Bound of the norm in the surrogate space [W]; `surrogate_ball` says what it must be.
+        Bound of the norm in the surrogate space [W]; see `surrogate_ball`.
     height : float
         The surrogate kernel's value of a row with itself [R^2], ``surrogate(kernel, noise).height(n_features)``.
     target_bound : float
@@ -136,7 +141,7 @@ def surrogate_ball(ball: float, height: float, angle: float = np.pi / 2) -> floa
 
 
 def radial_height(variance: float, limit: float) -> float:
-    """Bound of the height of the surrogate of (1 + r^2 / d)^-1, for any d, cut at c = `limit` (Theorem 5).
+    """Bound of the height of the surrogate of (1 + r^2 / d)^-1, for any d, truncated at c = `limit` (Theorem 5).
 
     `variance` is that of the noise in each column; the limit must be below d / (4 variance).
     """
@@ -152,21 +157,21 @@ def map_bound(
     ----------
     kernel : kernel of the inner product, or Gaussian
     row_bound : float
-        Root of a bound of E ``|x~|^2``. (The paper's B_x in this place is its square.)
+        Root of a bound of E ``|x~|^2``. (The paper's B_x here is its square.)
     p : float
     estimator : {"geometric", "roulette", "full"}
-        The paper's; all terms up to a random one; all terms of a polynomial kernel.
+        The paper's, one random term; all terms up to a random one; all terms of a polynomial kernel.
     """
     squared, over = row_bound**2, p / (p - 1)
     if isinstance(kernel, Gaussian):
         if estimator == "full":
-            raise ValueError("the map of a Gaussian kernel does not end; roulette or geometric estimates do")
+            raise ValueError("the feature map of a Gaussian kernel is infinite; take roulette or geometric estimates")
         both = float(np.exp(2 * (np.sqrt(p) + p) * squared / kernel.width**2))
         return both * over**2 if estimator == "geometric" else both
     if not isinstance(kernel, DotProduct):
         raise TypeError(f"{kernel!r} is not understood; kernels of the inner product and the Gaussian kernel are")
-    reach = squared if estimator == "full" else p * squared
-    value = float(kernel.of_dot(np.array(reach)))
+    argument = squared if estimator == "full" else p * squared
+    value = float(kernel.of_dot(np.array(argument)))
     return value * over if estimator == "geometric" else value
 
 
@@ -180,14 +185,14 @@ def unknown_noise_guarantee(
     p: float = 2.0,
     estimator: Literal["full", "roulette", "geometric"] = "geometric",
 ) -> Guarantee:
-    """Kernel predictors under noise of an unknown law (Algorithm 4, Theorems 6 and 7).
+    """Kernel predictors under noise of unknown distribution (Algorithm 4, Theorems 6 and 7).
 
     Parameters
     ----------
     rounds : int
         [T]
     ball : float
-        Bound of the predictor's norm. (The paper's B_w in this place is its square.)
+        Bound of the predictor's norm. (The paper's B_w here is its square.)
     loss : Loss
     kernel, row_bound, p, estimator
         As for `map_bound`; "full" needs a squared loss, too, which takes one factor.

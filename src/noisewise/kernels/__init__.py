@@ -1,12 +1,18 @@
-"""How examples are like each other: Mercer kernels, their sums, and features that stand for them."""
+"""Mercer kernels, their sums, their approximation by features, and their surrogates under noise."""
 
-from noisewise.kernels.combine import ConicSum, Grouped, Kernel
-from noisewise.kernels.dot import Binomial, DotProduct, Exponential, Linear, Polynomial
-from noisewise.kernels.fourier import FourierFeatures, draw_frequencies, fourier_features
-from noisewise.kernels.nystroem_features import NystroemFeatures, nystroem
+from noisewise.kernels.approximation import (
+    FourierFeatures,
+    NystroemFeatures,
+    draw_frequencies,
+    fourier_features,
+    nystroem,
+)
+from noisewise.kernels.base import ConicSum, Grouped, Kernel
+from noisewise.kernels.dot_product import Binomial, DotProduct, Exponential, Linear, Polynomial
+from noisewise.kernels.pairwise import squared_distances
 from noisewise.kernels.radial import Gaussian, Laplacian, Radial, RationalQuadratic, median_width
-from noisewise.kernels.rows import squared_distances
 from noisewise.kernels.surrogates import Blurred, Surrogate, blurred, surrogate
+from noisewise.kernels.surrogates import largest_variance as largest_variance
 
 __all__ = [
     "Binomial",
@@ -33,3 +39,4 @@ __all__ = [
     "squared_distances",
     "surrogate",
 ]
+__shared__ = ["largest_variance"]

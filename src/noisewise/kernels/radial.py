@@ -1,4 +1,4 @@
-"""Kernels of the distance, each a mixture of Gaussian kernels."""
+"""Radial kernels: functions of the Euclidean distance, each a scale mixture of Gaussian kernels."""
 
 from __future__ import annotations
 
@@ -12,14 +12,20 @@ from scipy.stats import gamma, levy
 
 from noisewise._typing import Floats, RandomState
 from noisewise._validation import generator
-from noisewise.kernels.combine import Kernel, keep_positive
-from noisewise.kernels.rows import block_of_squared_distances, centred, check_rows, pairwise, squared_distances
+from noisewise.kernels.base import Kernel, keep_positive
+from noisewise.kernels.pairwise import centred, check_rows, pairwise, squared_distances, tile_of_squared_distances
 
 
 class Radial(Kernel):
     """A kernel that is a function of the Euclidean distance r, in any dimension.
 
-    By Schoenberg's theorem it is a mixture of Gaussian kernels: the mean of exp(-u r^2) over a law of the rate u.
+    By Schoenberg's theorem [1]_ it is a mixture of Gaussian kernels: the mean of exp(-u r^2) over a distribution of the
+    rate u.
+
+    References
+    ----------
+    .. [1] Schoenberg, I. J. (1938). Metric spaces and completely monotone functions. Annals of Mathematics 39(4).
+    .. [2] Rasmussen, C. E., Williams, C. K. I. (2006). Gaussian Processes for Machine Learning. MIT Press. (Chapter 4.)
     """
 
     @abstractmethod
@@ -28,22 +34,22 @@ class Radial(Kernel):
 
     @abstractmethod
     def draw_rates(self, n: int, rng: RandomState = None) -> Floats:
-        """Draw `n` rates u from the law whose mean of exp(-u r^2) is the kernel."""
+        """Draw `n` rates u from the distribution whose mean of exp(-u r^2) is the kernel."""
 
     def gram(self, X: Any, Z: Any = None) -> Floats:
         """Values for all pairs of rows, of shape (rows of X, rows of Z); `Z` None means X again."""
         return pairwise(
-            lambda left, right: self.of_squared_distance(block_of_squared_distances(left, right)), *centred(X, Z)
+            lambda left, right: self.of_squared_distance(tile_of_squared_distances(left, right)), *centred(X, Z)
         )
 
     def diagonal(self, X: Any) -> Floats:
-        """Ones: every row is at no distance from itself."""
+        """Ones: the distance of a row to itself is zero."""
         return np.ones(check_rows(X).shape[0])
 
 
 @dataclass(frozen=True)
 class Gaussian(Radial):
-    """exp(-r^2 / width^2): the kernel with ``gamma = 1 / width**2`` in scikit-learn's words [s].
+    """exp(-r^2 / width^2): ``gamma = 1 / width**2`` in scikit-learn's parametrisation [s].
 
     >>> Gaussian(width=2.0).gram([[0.0]], [[0.0], [2.0]]).round(4)
     array([[1.    , 0.3679]])
@@ -81,11 +87,11 @@ class Laplacian(Radial):
         return np.asarray(np.exp(np.sqrt(squared) / -self.width))
 
     def schoenberg(self, u: ArrayLike) -> Floats:
-        """Density of the rate u [mu]: u^(-3/2) exp(-1 / (4 width^2 u)) / (2 width sqrt(pi)), a Levy law."""
+        """Density of the rate u [mu]: u^(-3/2) exp(-1 / (4 width^2 u)) / (2 width sqrt(pi)), a Levy distribution."""
         return np.asarray(levy.pdf(u, scale=1 / (2 * self.width**2)))
 
     def draw_rates(self, n: int, rng: RandomState = None) -> Floats:
-        """Rates from the Levy law: 1 / (2 width^2 z^2) with z normal."""
+        """Rates from the Levy distribution: 1 / (2 width^2 z^2) with z normal."""
         return np.asarray(0.5 / (self.width * generator(rng).standard_normal(n)) ** 2)
 
 
@@ -108,16 +114,16 @@ class RationalQuadratic(Radial):
         return np.asarray((1 + squared / self.scale) ** -self.power)
 
     def schoenberg(self, u: ArrayLike) -> Floats:
-        """Density of the rate u [mu]: a Gamma law of shape `power` and rate `scale`."""
+        """Density of the rate u [mu]: a Gamma distribution of shape `power` and rate `scale`."""
         return np.asarray(gamma.pdf(u, self.power, scale=1 / self.scale))
 
     def draw_rates(self, n: int, rng: RandomState = None) -> Floats:
-        """Rates from the Gamma law."""
+        """Rates from the Gamma distribution."""
         return generator(rng).gamma(self.power, 1 / self.scale, n)
 
 
 def median_width(X: Any, max_rows: int = 1000, random_state: RandomState = None) -> float:
-    """Median distance between two different rows: a width of the right size for Gaussian and Laplacian.
+    """Median distance between two different rows: the median heuristic for the width of Gaussian and Laplacian.
 
     Parameters
     ----------
@@ -125,7 +131,7 @@ def median_width(X: Any, max_rows: int = 1000, random_state: RandomState = None)
     max_rows : int
         Rows to compare; more than that are sampled.
     random_state : int, generator or None
-        Decides the sample.
+        Draws the sample.
 
     Examples
     --------
@@ -139,8 +145,8 @@ def median_width(X: Any, max_rows: int = 1000, random_state: RandomState = None)
     if rows.shape[0] > max_rows:
         some = rows[generator(random_state).choice(rows.shape[0], max_rows, replace=False)]
     distances = np.sqrt(squared_distances(some)[np.triu_indices(some.shape[0], 1)])
-    distances = distances[distances > 0]  # copies of a row say nothing about scale
-    if not len(distances) and some.shape[0] < rows.shape[0]:  # nearly all are copies: the others may tell
+    distances = distances[distances > 0]  # duplicates of a row have no information about scale
+    if not len(distances) and some.shape[0] < rows.shape[0]:  # nearly all are duplicates: compare one with all rows
         distances = np.sqrt(squared_distances(some[:1], rows))
         distances = distances[distances > 0]
     if not len(distances):

@@ -1,4 +1,10 @@
-"""Kernels reshaped by Gaussian noise: surrogates that undo it on average, and what it does when nothing is undone."""
+"""Kernels under Gaussian noise: surrogates whose mean over the noise is the clean kernel, and the uncorrected mean.
+
+References
+----------
+.. [1] Cesa-Bianchi, N., Shalev-Shwartz, S., Shamir, O. (2011). Online learning of noisy data. IEEE Transactions on
+   Information Theory 57(12). (Surrogate Hilbert spaces, eq. 5; radial kernels, Theorem 5.)
+"""
 
 from __future__ import annotations
 
@@ -10,18 +16,18 @@ import numpy as np
 
 from noisewise._numerics.distances import inner_products
 from noisewise._typing import Floats
-from noisewise.kernels.combine import Kernel
+from noisewise.kernels.base import Kernel
+from noisewise.kernels.pairwise import centred, check_rows, pairwise, tile_of_squared_distances
 from noisewise.kernels.radial import Gaussian, Radial
-from noisewise.kernels.rows import block_of_squared_distances, centred, check_rows, pairwise
 
-MOST_NODES = 320  # a mixture of that many is a kernel too, and the surrogate of just that mixture
-TOLERANCE = 1e-11
+MAX_NODES = 320  # of a quadrature; a discrete mixture is a kernel too, and its surrogate is exact for it
+TOLERANCE = 1e-11  # relative, of the height
 
 
 def enough_nodes(kernel: Any, limit: float, variance: float = 0.0) -> int:
-    """How many nodes bring the height of a mixture's surrogate, in one noisy column, to eleven digits."""
+    """Number of quadrature nodes for which the height of a mixture's surrogate, in one noisy column, has converged."""
     before, n = np.inf, 20
-    while n < MOST_NODES:
+    while n < MAX_NODES:
         rates, weights = mixture_nodes(kernel, limit, n)
         height = float(np.sum(weights / np.sqrt(1 - 2 * variance * rates)))
         if abs(height - before) <= TOLERANCE * abs(height):
@@ -31,7 +37,7 @@ def enough_nodes(kernel: Any, limit: float, variance: float = 0.0) -> int:
 
 
 def mixture_nodes(kernel: Any, limit: float, n_nodes: int) -> tuple[Floats, Floats]:
-    """Rates and weights that stand for a kernel's mixture up to a limit: Gauss-Legendre in the root of the rate."""
+    """Rates and weights of a kernel's mixture up to a limit: Gauss-Legendre quadrature in the root of the rate."""
     points, weights = np.polynomial.legendre.leggauss(n_nodes)
     roots = (points + 1) / 2
     rates = limit * roots**2  # dense near 0, where densities of rates are sharp
@@ -52,11 +58,11 @@ def mix(heights: Floats, rates: Floats, squared: Floats) -> Floats:
     return total
 
 
-ADVISED = 0.25  # rates up to 1 / (4 |Sigma|), widths from 2 sqrt(|Sigma|): beyond, a surrogate's spread takes over
+ADVISED = 0.25  # rates up to 1 / (4 |Sigma|), widths from 2 sqrt(|Sigma|): beyond, the variance dominates
 
 
 class Noise(Protocol):
-    """What a surrogate needs of a noise: a GaussianNoise, or anything with the same two members."""
+    """A GaussianNoise, or any object with the same two members."""
 
     @property
     def covariance(self) -> Floats:
@@ -74,11 +80,16 @@ def surrogate(kernel: Radial, noise: Noise, highest_rate: float | None = None) -
     kernel : Gaussian, Laplacian, RationalQuadratic or another Radial with a `schoenberg` density
     noise : GaussianNoise
         Any covariance [Sigma]. A Gaussian kernel needs ``width**2 > 2 * |Sigma|`` (largest eigenvalue);
-        ``width**2 >= 4 * |Sigma|`` is advised, as the spread of the surrogate grows without limit below.
+        ``width**2 >= 4 * |Sigma|`` is advised, as the standard deviation of the surrogate grows without limit below.
     highest_rate : float, optional
         Other kernels are mixtures of Gaussian kernels exp(-u r^2), and only rates u below ``1 / (2 * |Sigma|)`` have a
-        surrogate; it stands for the mixture up to this rate, ``1 / (4 * |Sigma|)`` by default (the attribute `clean`).
+        surrogate; it is that of the mixture up to this rate (attribute `clean`), ``1 / (4 * |Sigma|)`` by default.
         A rough kernel such as the Laplacian is visibly smoothed by that at small distances.
+
+    References
+    ----------
+    .. [1] Cesa-Bianchi, N., Shalev-Shwartz, S., Shamir, O. (2011). Online learning of noisy data. IEEE Transactions on
+       Information Theory 57(12). (Eq. 5 and Theorem 5.)
 
     Examples
     --------
@@ -91,7 +102,7 @@ def surrogate(kernel: Radial, noise: Noise, highest_rate: float | None = None) -
 
 
 def blurred(kernel: Gaussian, noise: Noise) -> Blurred:
-    """What a Gaussian kernel sees through noise in one argument when nothing is corrected: E k(a, x + noise).
+    """The mean of a Gaussian kernel over the noise of one argument, without correction: E k(a, x + noise).
 
     >>> from noisewise import GaussianNoise
     >>> blurred(Gaussian(width=2.0), GaussianNoise(1.0)).gram([[0.0]], [[0.0], [1.0]]).round(4)
@@ -100,11 +111,11 @@ def blurred(kernel: Gaussian, noise: Noise) -> Blurred:
     return Blurred(kernel, noise)
 
 
-class _Reshaped(Kernel):
+class _UnderNoise(Kernel):
     """A mixture of Gaussian kernels of rates u, each with its widths 1/u changed by `sign` * 2 Sigma.
 
-    Every part is exp(-d'(I/u + 2 sign Sigma)^-1 d) / sqrt(det(I + 2 sign u Sigma)), which needs no rotation of Sigma;
-    the code works in Sigma's eigenvectors, where it is a product over columns (eq. 5 of the paper).
+    Every part is exp(-d'(I/u + 2 sign Sigma)^-1 d) / sqrt(det(I + 2 sign u Sigma)), computed
+    along the eigenvectors of Sigma, where it is a product over columns (eq. 5 of the paper).
     """
 
     noise: Noise
@@ -121,14 +132,14 @@ class _Reshaped(Kernel):
         variances, axes = self._axes(left.shape[1])
         shrunk = rates[:, None] / (1 + 2 * self.sign * np.outer(rates, variances))
         heights = weights * np.prod(np.sqrt(shrunk / rates[:, None]), axis=1)
-        if np.ptp(variances) == 0:  # the same noise in all directions: one distance serves all rates
-            return pairwise(lambda a, b: mix(heights, shrunk[:, 0], block_of_squared_distances(a, b)), left, right)
+        if np.ptp(variances) == 0:  # isotropic noise: one distance for all rates
+            return pairwise(lambda a, b: mix(heights, shrunk[:, 0], tile_of_squared_distances(a, b)), left, right)
         left = inner_products(left, axes.T)
         right = None if right is None else inner_products(right, axes.T)
 
         def values(a: Floats, b: Floats) -> Floats:
             parts = (
-                height * np.exp(-block_of_squared_distances(a * scale, b * scale))
+                height * np.exp(-tile_of_squared_distances(a * scale, b * scale))
                 for height, scale in zip(heights, np.sqrt(shrunk))
             )
             return np.asarray(sum(parts))
@@ -153,7 +164,7 @@ class _Reshaped(Kernel):
 
 
 @dataclass(frozen=True)
-class Surrogate(_Reshaped):
+class Surrogate(_UnderNoise):
     """Kernel that `surrogate` makes; see there."""
 
     kernel: Radial
@@ -182,13 +193,13 @@ class Surrogate(_Reshaped):
         """The kernel whose noisy values this one estimates: the given kernel, up to the highest rate."""
         if isinstance(self.kernel, Gaussian) or self._is_whole():
             return self.kernel
-        return Surrogate(self.kernel, _Silence(), self._limit(), self.n_nodes)
+        return Surrogate(self.kernel, _NoNoise(), self._limit(), self.n_nodes)
 
     def rates(self) -> tuple[Floats, Floats]:
         """The one rate of a Gaussian kernel, or nodes and weights of a quadrature over the mixture."""
         if isinstance(self.kernel, Gaussian):
             return np.array([self.kernel.width**-2]), np.ones(1)
-        return mixture_nodes(self.kernel, self._limit(), self.n_nodes or MOST_NODES)
+        return mixture_nodes(self.kernel, self._limit(), self.n_nodes or MAX_NODES)
 
     def gram(self, X: Any, Z: Any = None) -> Floats:
         """Values for all pairs of rows, of shape (rows of X, rows of Z); `Z` None means X again."""
@@ -205,7 +216,7 @@ class Surrogate(_Reshaped):
 
 
 @dataclass(frozen=True)
-class Blurred(_Reshaped):
+class Blurred(_UnderNoise):
     """Kernel that `blurred` makes; see there."""
 
     kernel: Gaussian
@@ -251,7 +262,7 @@ def _inverse(number: float) -> float:
 
 
 @dataclass(frozen=True)
-class _Silence:
+class _NoNoise:
     """No noise, for rows of any number of columns."""
 
     @property

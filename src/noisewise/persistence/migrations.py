@@ -19,6 +19,8 @@ RENAMED_CLASSES: dict[str, str] = {
 
 # Public name of a class now -> {stored parameter, attribute, field or key of its state: its name now}.
 RENAMED_FIELDS: dict[str, dict[str, str]] = {
+    "noisewise.features.NoisyFeatureClassifier": {"bent_coef_": "attenuated_coef_"},
+    "noisewise.features.NoisyFeatureRegressor": {"bent_coef_": "attenuated_coef_"},
     **{
         f"noisewise.online.{name}": {"reals_": "parameters_", "integers_": "counters_", "chance_": "rng_state_"}
         for name in ("BanditClassifier", "OnlineClassifier")

@@ -1,4 +1,4 @@
-"""Algorithm 4 on its way: predictors made of random maps, as plain arrays that can be saved and taken up again."""
+"""Online gradient descent with random feature maps (Algorithm 4), its state as plain arrays that can be saved."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from noisewise.kernels import Kernel
 from noisewise.losses import Loss
 
 State = dict[str, NDArray[Any]]
-SMALL_TENSOR, LARGE_TENSOR = 4096, 65536  # numbers in a dense tensor: of any degree, and of degree 3 at most
-SHARE_OF_NORM = 0.125  # a half would make a squared loss forget all but the last example
+SMALL_TENSOR, LARGE_TENSOR = 4096, 65536  # largest dense tensors: of any degree, and of degree 3 at most
+RELATIVE_STEP = 0.125  # times 1 / |map|^2; with a half, a step on the squared loss would interpolate the last example
 
 
 @dataclass(frozen=True)
 class MapDescent:
-    """How to learn: what is estimated by random terms, how far to step, how far to go, what to average.
+    """Settings of the descent: kernel and loss, their estimator, the step, the norm bound and the averaging.
 
     `step` None adapts to the norms of the maps; `ball` bounds the norm, None adapts to targets and norms.
     """
@@ -50,18 +50,18 @@ class MapDescent:
 
     @cached_property
     def length(self) -> RandomTerms:
-        """Estimates of the gradient's length, which is the derivative of the loss."""
+        """Estimates of the derivative of the loss, the scalar factor of the gradient."""
         return loss_terms(self.loss, self.estimator, self.p)
 
     def start(self, n_features: int, n_outputs: int) -> State:
-        """Predictors of zero."""
+        """The state of zero predictors."""
         top = 0
         while top < self.map.terms.top and n_features ** (top + 1) <= (LARGE_TENSOR if top < 3 else SMALL_TENSOR):
             top += 1
         offsets = np.concatenate([[0], np.cumsum([n_features**n for n in range(top + 1)])])
         settings = [
             -1.0 if self.step is None else self.step,
-            SHARE_OF_NORM,
+            RELATIVE_STEP,
             -1.0 if self.ball is None else self.ball**2,
         ]
         return {
@@ -85,24 +85,24 @@ class MapDescent:
         }
 
     def draw(self, rng: np.random.Generator) -> tuple[NDArray[np.int64], int]:
-        """What one round needs: a map to keep, as many to estimate the gradient's length, and its degree."""
+        """A plan for one round (a map to store, maps for the derivative of the loss), and the degree of its series."""
         kept = self.map.draw(1, rng)
         degree = int(self.length.degrees(1, rng)[0])
         return np.concatenate([kept, self.map.draw(max(degree, 0), rng)]), degree
 
     def learner(self, state: State) -> Any:
-        """A function ``learn(copies, plan, degree, targets)`` that plays one round and changes the state."""
+        """A function ``learn(copies, plan, degree, targets)`` that does one round and changes the state."""
         from noisewise._loops import random_maps
 
-        laws = (self.map.terms.compiled(), self.map.compiled_size(), self.length.compiled())
+        series = (self.map.terms.compiled(), self.map.compiled_size(), self.length.compiled())
         margin = self.loss.argument == "margin"
         packed = random_maps.Descent(**state)
 
         def learn(copies: Floats, plan: NDArray[np.int64], degree: int, targets: Floats) -> None:
             nonlocal packed
-            if _make_room(state, int(plan[0, 1])):
+            if _grow(state, int(plan[0, 1])):
                 packed = random_maps.Descent(**state)
-            random_maps.learn(packed, laws, margin, copies, plan, degree, targets)
+            random_maps.learn(packed, series, margin, copies, plan, degree, targets)
 
         return learn
 
@@ -137,7 +137,7 @@ class MapDescent:
         return np.asarray(out * self.map.size_at(X)[:, None])
 
     def check_variance(self, state: State) -> None:
-        """Refuse series that are used beyond their radius: they look unbiased, and have no finite variance."""
+        """Refuse arguments of a series beyond its radius: the estimates would have no finite variance."""
         from noisewise._loops import random_maps as loop
 
         sums = state["sums"]
@@ -155,7 +155,7 @@ class MapDescent:
             )
 
 
-def _make_room(state: State, degree: int) -> bool:
+def _grow(state: State, degree: int) -> bool:
     """Double the arrays that one more round, with a map of this degree, would overflow."""
     rounds, n_deep, n_vectors = state["counts"]
     needs = dict.fromkeys(("coefs", "marks"), rounds + 1) | dict.fromkeys(

@@ -1,4 +1,10 @@
-"""Feature maps estimated from noisy copies, a random number of them, with the clean map as their mean."""
+"""Unbiased estimates of a kernel's feature map from a random number of noisy replicates.
+
+References
+----------
+.. [1] Cesa-Bianchi, N., Shalev-Shwartz, S., Shamir, O. (2011). Online learning of noisy data. IEEE Transactions on
+   Information Theory 57(12). (Lemma 1, Subroutines 2 to 7.)
+"""
 
 from __future__ import annotations
 
@@ -21,7 +27,7 @@ NOTHING = -1  # the degree of an estimate that is zero and needs no copies
 
 
 class Maps(NamedTuple):
-    """Random maps: where the vectors of each begin, how many there are, its size, and all vectors."""
+    """Random maps: index of the first vector of each, number of its vectors, its scalar factor, and all vectors."""
 
     starts: NDArray[np.int64]
     degrees: NDArray[np.int64]
@@ -31,16 +37,16 @@ class Maps(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class RandomTerms:
-    """A power series estimated by a random number of its terms; its mean is the series.
+    """An unbiased estimate of a power series from a random number of its terms.
 
     Parameters
     ----------
     coefficients : array
-        Of the powers 0, 1, ...; a series goes on beyond them if one of the last two is not zero.
+        Of the powers 0, 1, ...; the series is taken as infinite if one of the last two is not zero.
     estimator : "auto", "roulette" or "geometric"
         "geometric" takes the term of a random degree N alone, over its probability (p - 1) / p^(N + 1): Lemma 1 of the
-        paper. "roulette" takes all terms up to N, each over the probability p^-n of getting there: the same copies,
-        less variance. "auto" takes all terms of a polynomial, without chance, and plays roulette with other series.
+        paper. "roulette" (Russian roulette) takes all terms up to N, term n over the probability P(N >= n) = p^-n: the
+        same copies, less variance. "auto" takes all terms of a polynomial, exactly, and roulette for other series.
     p : float
         Above 1; the larger, the fewer copies and the more variance.
 
@@ -65,30 +71,30 @@ class RandomTerms:
 
     @cached_property
     def is_polynomial(self) -> bool:
-        """Whether the series ends before the coefficients do."""
+        """Whether the series is finite: its last coefficients are zero."""
         return not bool(np.any(self.coefficients[-2:]))
 
     @cached_property
     def top(self) -> int:
-        """The highest degree that counts."""
+        """The highest degree with a coefficient other than zero."""
         return int(np.max(np.flatnonzero(self.coefficients), initial=0))
 
     @property
     def single(self) -> bool:
-        """Whether one term stands for all."""
+        """Whether an estimate is one term, not a sum."""
         return self.estimator == "geometric"
 
     @property
     def lost_probability(self) -> float:
-        """RandomState that a degree beyond the last coefficient would have been drawn; such terms are given up."""
+        """Probability of a degree beyond the last coefficient; such terms are truncated."""
         return 0.0 if self.is_polynomial else float(self.p ** -len(self.coefficients))
 
     def weighted(self) -> Floats:
-        """Each coefficient times the weight of its term, up to the highest degree that counts."""
+        """Each coefficient times the weight of its term, up to `top`."""
         return self.coefficients[: self.top + 1] * self.weights()
 
     def weights(self) -> Floats:
-        """One over the probability that a term is used."""
+        """The inverse probability of each term."""
         powers = self.p ** np.arange(self.top + 1.0)
         if self.single:
             return np.asarray(powers * self.p / (self.p - 1))
@@ -98,17 +104,17 @@ class RandomTerms:
         """Degrees of `n` estimates; -1 for one that is zero."""
         if self.estimator == "auto" and self.is_polynomial:
             return np.full(n, self.top)
-        return self.settle(random_degree(rng, self.p, n))
+        return self.truncate(random_degree(rng, self.p, n))
 
-    def settle(self, drawn: Codes) -> Codes:
-        """The degrees that drawn ones lead to: those beyond the series are cut back, or nothing."""
+    def truncate(self, drawn: Codes) -> Codes:
+        """Drawn degrees within the series: larger ones become the highest (roulette) or make the estimate zero."""
         if not self.single:
             return np.minimum(drawn, self.top)
         known = np.minimum(drawn, self.top)
         return np.where((drawn <= self.top) & (self.coefficients[known] != 0), drawn, NOTHING)
 
     def compiled(self) -> Any:
-        """The terms as loops take them."""
+        """The terms as arguments of compiled loops."""
         from noisewise._loops.random_maps import Terms
 
         return Terms(self.weighted(), self.single)
@@ -117,8 +123,8 @@ class RandomTerms:
 def loss_terms(loss: Loss, estimator: Estimator = "auto", p: float = 2.0) -> RandomTerms:
     """The derivative of a loss, as a series to be estimated [gamma].
 
-    Roulette is played with series that do not end. The squared loss takes one factor: to leave it out by chance would
-    double the mean square of the gradient, and save half a map.
+    Roulette is for infinite series. The squared loss takes one factor: leaving it out at random would double the mean
+    square of the gradient, and save half a map.
 
     >>> from noisewise.losses import Squared
     >>> loss_terms(Squared(), "roulette").weighted()
@@ -128,7 +134,9 @@ def loss_terms(loss: Loss, estimator: Estimator = "auto", p: float = 2.0) -> Ran
 
 
 class RandomMap:
-    """Estimates of Psi(x), the feature map of a kernel, from noisy copies of x (Subroutines 2 to 7, repaired).
+    """Unbiased estimates of Psi(x), the feature map of a kernel, from noisy copies (replicates) of x.
+
+    These are Subroutines 2 to 7 of the paper, corrected.
 
     Parameters
     ----------
@@ -140,7 +148,7 @@ class RandomMap:
     Examples
     --------
     >>> from noisewise.kernels import Polynomial
-    >>> square = RandomMap(Polynomial(2))  # needs two copies, and no chance
+    >>> square = RandomMap(Polynomial(2))  # two copies, nothing random
     >>> plan = square.draw(1, rng=0)
     >>> plan
     array([[0, 2]])
@@ -168,38 +176,37 @@ class RandomMap:
 
     @property
     def lost_probability(self) -> float:
-        """RandomState that a map would have had a degree beyond those kept."""
+        """Probability that a map has a degree beyond the truncation."""
         return self.terms.lost_probability + (self.size.lost_probability if self.size else 0.0)
 
     @property
     def radius(self) -> float:
-        """What p times the mean squared length of the copies must stay below, for a finite variance."""
+        """Upper bound of p times the mean squared length of the copies, for a finite variance."""
         return 1.0 if any(isinstance(part, Binomial) for part in _parts(self.kernel)) else np.inf
 
     def draw(self, n: int, rng: RandomState = None) -> NDArray[np.int64]:
-        """What `n` maps need, of shape (n, 2): pairs of copies for the size, then single copies."""
+        """A plan for `n` maps, of shape (n, 2): pairs of copies for the scalar factor, and single copies."""
         rng = generator(rng)
         plan = np.zeros((n, 2), dtype=np.int64)
         if self.size is None:
             plan[:, 1] = self.terms.degrees(n, rng)
             return plan
         drawn = random_degree(rng, self.p, 2 * n).reshape(n, 2)
-        plan[:, 0], plan[:, 1] = self.size.settle(drawn[:, 0]), self.terms.settle(drawn[:, 1])
+        plan[:, 0], plan[:, 1] = self.size.truncate(drawn[:, 0]), self.terms.truncate(drawn[:, 1])
         plan[plan.min(axis=1) < 0] = NOTHING
         return plan
 
     @staticmethod
     def queries(plan: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Copies that each map of a plan takes."""
+        """Number of copies of each map of a plan."""
         return np.asarray(np.maximum(plan, 0) @ np.array([2, 1]))
 
     def estimate(self, plan: NDArray[np.int64], copies: ArrayLike) -> Maps:
-        """Maps from the copies, which are used up in order."""
+        """Maps from the copies, which are used in order."""
         from noisewise._loops.random_maps import sizes_of_maps
 
         vectors = np.ascontiguousarray(copies, dtype=np.float64)
-        ends = np.cumsum(self.queries(plan))
-        begins = ends - self.queries(plan)
+        begins = np.cumsum(self.queries(plan)) - self.queries(plan)
         sizes = np.ones(len(plan))
         sizes_of_maps(self.compiled_size(), vectors, begins, plan[:, 0].copy(), sizes)
         return Maps(begins + 2 * np.maximum(plan[:, 0], 0), plan[:, 1].copy(), sizes, vectors)
@@ -227,7 +234,7 @@ class RandomMap:
         return np.asarray(np.exp(-np.einsum("ij,ij->i", X, X) / self.kernel.width**2))
 
     def compiled_size(self) -> Any:
-        """The size's series as loops take it; empty without one."""
+        """The series of the scalar factor as an argument of compiled loops; empty without one."""
         from noisewise._loops.random_maps import Terms
 
         return Terms(np.empty(0), False) if self.size is None else self.size.compiled()

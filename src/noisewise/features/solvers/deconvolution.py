@@ -1,9 +1,9 @@
-"""Fourier features seen through noise: what their products would be without it.
+"""Deconvolution of random Fourier features: unbiased second moments of clean features, and ridge regression on them.
 
 Additive symmetric noise multiplies the mean of cos(w.x + b) by its characteristic function chi(w). So the cosines of
-noisy rows are, on average, those of clean rows *damped* by chi. Their sums and their products with targets need no
-correction; their products with each other do, and it is known: the mean of cos(a - b) is damped by chi(w - w'), that
-of cos(a + b) by chi(w + w').
+noisy rows are unbiased for those of clean rows *damped* by chi. Their sums and their products with targets need no
+correction; the products of two of them do, and it is known: the mean of cos(a - b) is damped by chi(w - w'), that of
+cos(a + b) by chi(w + w').
 """
 
 from __future__ import annotations
@@ -12,12 +12,17 @@ import numpy as np
 
 from noisewise._typing import Floats
 from noisewise.features.noise_argument import FeatureNoise, characteristic_of_mean
-from noisewise.features.solvers.cross_validation import centre, guarded_choice, squared_loss, take_away
-from noisewise.features.solvers.least_squares import FLOOR, Fitted, eigenvalue_error, solve
+from noisewise.features.solvers.cross_validation import centre, squared_loss, standard_error_rule, subtract_noise
+from noisewise.features.solvers.least_squares import (
+    EIGENVALUE_FLOOR,
+    RELATIVE_RIDGES,
+    Fitted,
+    eigenvalue_error,
+    solve_relative,
+)
 
-STRENGTHS = 10.0 ** np.arange(-6, 1.0, 0.5)  # ridges, as shares of the features' total variance
-TINY = 1e-7  # directions with less than this share of the leading variance are left out
-MOST = 150  # directions kept at most; solving is cubic in them
+MAX_COMPONENTS = 150  # principal components kept at most; solving is cubic in them
+SMALLEST_VARIANCE = 1e-7  # of a principal component, as a fraction of the largest; smaller ones are left out
 
 
 def pair_damping(
@@ -25,8 +30,8 @@ def pair_damping(
 ) -> tuple[Floats, Floats]:
     """Factors that turn the noisy products cos(a - b) and cos(a + b) into those of clean features, damped.
 
-    They are chi(w) chi(w') / chi(w - w') and chi(w) chi(w') / chi(w + w'), both of shape (D, D). Some laws' chi have
-    zeros: no product is divided by less than 1 / max_inflation^2.
+    They are chi(w) chi(w') / chi(w - w') and chi(w) chi(w') / chi(w + w'), both of shape (D, D). A characteristic
+    function may have zeros: no product is divided by less than 1 / max_inflation^2.
     """
     single = characteristic_of_mean(noise, frequencies, n_copies)
     minus, plus = np.empty((2, len(single), len(single)))
@@ -38,31 +43,31 @@ def pair_damping(
 
 
 def excess_products(cosines: Floats, sines: Floats, minus: Floats, plus: Floats) -> Floats:
-    """What noise adds to sums of products of cosines (..., D, D), given those of sines and `pair_damping`."""
+    """The bias of sums of products of cosines (..., D, D), from those of sines and `pair_damping`."""
     return np.asarray(cosines - ((cosines + sines) * minus + (cosines - sines) * plus) / 2)
 
 
-def leading_ways(sums: Floats, n_targets: int, prior: Floats) -> Floats:
-    """Combinations (D, r) along which features vary, scaled: a plain ridge on them is the prior's."""
+def principal_components(sums: Floats, n_targets: int, prior: Floats) -> Floats:
+    """Leading eigenvectors (D, r) of the features' covariance, in units of the prior's standard deviations."""
     root = np.sqrt(prior)
     values, vectors = np.linalg.eigh(centre(sums, n_targets)[0] * np.outer(root, root))
-    some = values[-MOST:] > TINY * values[-1]
+    some = values[-MAX_COMPONENTS:] > SMALLEST_VARIANCE * values[-1]
     some[-1] = True
-    return np.asarray(root[:, None] * vectors[:, -MOST:][:, some])
+    return np.asarray(root[:, None] * vectors[:, -MAX_COMPONENTS:][:, some])
 
 
-def turn(sums: Floats, corrections: Floats, by: Floats) -> tuple[Floats, Floats]:
-    """Sums and corrections of every fold, for the features' combinations `by` (D, r)."""
-    d, r = by.shape
+def rotate(sums: Floats, corrections: Floats, basis: Floats) -> tuple[Floats, Floats]:
+    """Sums and corrections of every fold, for the features times `basis` (D, r)."""
+    d, r = basis.shape
     q = sums.shape[-1] - 1 - d
-    turned = np.empty((*sums.shape[:-2], 1 + r + q, 1 + r + q))
-    outside, inside = [0, *range(-q, 0)], slice(1, 1 + r)
-    turned[..., inside, inside] = by.T @ sums[..., 1 : 1 + d, 1 : 1 + d] @ by
-    for place in outside:
-        turned[..., inside, place] = turned[..., place, inside] = sums[..., place, 1 : 1 + d] @ by
-        for other in outside:
-            turned[..., place, other] = sums[..., place, other]
-    return turned, by.T @ corrections @ by
+    rotated = np.empty((*sums.shape[:-2], 1 + r + q, 1 + r + q))
+    others, features = [0, *range(-q, 0)], slice(1, 1 + r)
+    rotated[..., features, features] = basis.T @ sums[..., 1 : 1 + d, 1 : 1 + d] @ basis
+    for i in others:
+        rotated[..., features, i] = rotated[..., i, features] = sums[..., i, 1 : 1 + d] @ basis
+        for j in others:
+            rotated[..., i, j] = sums[..., i, j]
+    return rotated, basis.T @ corrections @ basis
 
 
 def solve_deconvolved(
@@ -76,48 +81,43 @@ def solve_deconvolved(
 ) -> Fitted:
     """Coefficients of (1, damped clean features), of shape (1 + D, q).
 
-    Each prior (one for each width) is tried with the noise's share taken away, weights being punished by 1 / chi, and
-    without. Cross-validation on noisy rows settles the latter; the guard leaves it for one of the former that is better
-    on clean rows beyond doubt. With a strength, the first prior is taken, and all noise is taken away.
+    Candidates are, for each prior (one for each width), fits with the bias of the products subtracted and weights
+    penalised by 1 / chi, and one uncorrected fit, which is selected by cross-validation on noisy rows. The
+    k-standard-error rule prefers the latter unless a corrected one is better on clean rows. With a `strength`, the
+    first prior is used and corrected.
     """
     total, counts = sums.sum(axis=0), sums[:, 0, 0]
     if strength is not None or np.count_nonzero(counts) < 2:
-        ways = leading_ways(total, n_targets, priors[0] / np.abs(damping))
-        ridge = np.array([STRENGTHS[-1] if strength is None else strength])
-        path = _path(*turn(total, corrections.sum(axis=0), ways), n_targets, ridge, 0.0)
-        return Fitted(_unturned(path, ways)[0], 1.0, float(ridge[0]), None)
-    held_out = take_away(sums, corrections)
+        basis = principal_components(total, n_targets, priors[0] / np.abs(damping))
+        ridge = np.array([RELATIVE_RIDGES[-1] if strength is None else strength])
+        path = solve_relative(*rotate(total, corrections.sum(axis=0), basis), n_targets, ridge)
+        return Fitted(_rotate_back(path, basis)[0], 1.0, float(ridge[0]), None)
+    held_out = subtract_noise(sums, corrections)
     families = [(prior, False) for prior in priors]
     if corrections.any():
         families += [(prior / np.abs(damping), True) for prior in priors]
-    clean, noisy = np.zeros((2, len(families), len(STRENGTHS), len(sums)))  # held-out losses on either kind of rows
-    fits = np.zeros((len(families), len(STRENGTHS), 1 + len(damping), n_targets))
+    clean, noisy = np.zeros((2, len(families), len(RELATIVE_RIDGES), len(sums)))  # held-out losses
+    fits = np.zeros((len(families), len(RELATIVE_RIDGES), 1 + len(damping), n_targets))
     for i, (prior, corrected) in enumerate(families):
-        ways = leading_ways(total, n_targets, prior)
-        parts, noise = turn(sums, corrections * corrected, ways)
-        floor = FLOOR * eigenvalue_error(parts, noise, n_targets, np.ones(ways.shape[1])) if corrected else 0.0
-        whole, its_noise = parts.sum(axis=0), noise.sum(axis=0)
+        basis = principal_components(total, n_targets, prior)
+        parts, noise = rotate(sums, corrections * corrected, basis)
+        error = eigenvalue_error(parts, noise, n_targets, np.ones(basis.shape[1])) if corrected else 0.0
+        floor, whole, its_noise = EIGENVALUE_FLOOR * error, parts.sum(axis=0), noise.sum(axis=0)
         for fold in np.flatnonzero(counts):
-            path = _path(whole - parts[fold], its_noise - noise[fold], n_targets, STRENGTHS, floor)
-            path = _unturned(path, ways)
+            path = solve_relative(whole - parts[fold], its_noise - noise[fold], n_targets, RELATIVE_RIDGES, floor)
+            path = _rotate_back(path, basis)
             noisy[i, :, fold] = squared_loss(path, sums[fold])
             if not corrected:
-                path[:, 1:] /= damping[:, None]  # weights for noisy features, taken as weights for clean ones
+                path[:, 1:] /= damping[:, None]  # weights of noisy features, used for clean ones
             clean[i, :, fold] = squared_loss(path, held_out[fold])
-            fits[i] += path / np.count_nonzero(counts)  # the mean of the judged fits loses no more than they do
-    plain = len(priors) * len(STRENGTHS)
+            fits[i] += path / np.count_nonzero(counts)  # by convexity the mean's loss is at most theirs
+    plain = len(priors) * len(RELATIVE_RIDGES)
     usual = int(np.argmin(noisy[: len(priors)].sum(axis=2)))
     candidates = np.concatenate([[usual], np.arange(plain, clean.shape[0] * clean.shape[1])])
-    choice = guarded_choice(clean.reshape(-1, len(sums))[candidates], counts, standard_errors, start=0)
-    i, j = divmod(int(candidates[choice.best]), len(STRENGTHS))
-    return Fitted(fits[i, j], float(families[i][1]), float(STRENGTHS[j]), choice)
+    choice = standard_error_rule(clean.reshape(-1, len(sums))[candidates], counts, standard_errors, start=0)
+    i, j = divmod(int(candidates[choice.best]), len(RELATIVE_RIDGES))
+    return Fitted(fits[i, j], float(families[i][1]), float(RELATIVE_RIDGES[j]), choice)
 
 
-def _path(sums: Floats, correction: Floats, n_targets: int, strengths: Floats, floor: float) -> Floats:
-    variance = np.trace(centre(sums, n_targets)[0])
-    ridges = np.maximum(strengths * variance, 1e-300)
-    return solve(sums, correction, n_targets, ridges, floor=floor, scale=np.ones(len(correction)))
-
-
-def _unturned(path: Floats, by: Floats) -> Floats:
-    return np.concatenate([path[:, :1], by @ path[:, 1:]], axis=1)
+def _rotate_back(path: Floats, basis: Floats) -> Floats:
+    return np.concatenate([path[:, :1], basis @ path[:, 1:]], axis=1)

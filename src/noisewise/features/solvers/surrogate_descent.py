@@ -1,4 +1,7 @@
-"""Algorithm 3 on whole streams: two independent copies of each row, one stored, the other for the gradient's length."""
+"""Kernel gradient descent in a surrogate space (Cesa-Bianchi et al., Algorithm 3) over a whole stream.
+
+Of two independent replicates of each row, one is stored as a support vector, the other gives the residual.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +13,11 @@ from noisewise._typing import Codes, Floats, RandomState
 from noisewise._validation import generator
 from noisewise.kernels import Kernel
 
-BLOCK = 256
+BLOCK_ROUNDS = 256  # kernel values of so many rounds are computed at once
 
 
-class Copies(NamedTuple):
-    """Two independent noisy versions of each row, and how many times the noise of one copy each of them has."""
+class Replicates(NamedTuple):
+    """Two independent noisy versions of each row, and their noise covariances as multiples of that of one replicate."""
 
     stored: Floats
     other: Floats
@@ -23,7 +26,7 @@ class Copies(NamedTuple):
 
 
 class Stream(NamedTuple):
-    """What a stream leaves behind: stored rows, a coefficient of each and the step of each run, the loss of rounds."""
+    """The result of a stream: stored rows, their coefficients in each run, the loss of each round, and the steps."""
 
     rows: Floats
     coefs: Floats
@@ -31,26 +34,26 @@ class Stream(NamedTuple):
     steps: Floats
 
 
-def two_copies(copies: Floats, covariance: Floats, rng: RandomState = None) -> Copies:
-    """Two independent versions of each row from m copies, of shape (n, m, d).
+def two_replicates(copies: Floats, covariance: Floats, rng: RandomState = None) -> Replicates:
+    """Two independent versions of each row from m replicates, of shape (n, m, d).
 
-    Of several copies, one half is averaged for each. A single copy x becomes x + z and x - z, where z is noise of the
-    same covariance: for Gaussian noise they are independent, with twice the noise.
+    Of several replicates, one half is averaged for each. A single one x becomes x + z and x - z, where z is noise of
+    the same covariance: for Gaussian noise they are independent, with twice the noise.
 
-    >>> two_copies(np.arange(6.0).reshape(1, 3, 2), np.eye(2)).stored
+    >>> two_replicates(np.arange(6.0).reshape(1, 3, 2), np.eye(2)).stored
     array([[1., 2.]])
     """
     n, m, d = copies.shape
     if m > 1:
         half = (m + 1) // 2
-        return Copies(copies[:, :half].mean(axis=1), copies[:, half:].mean(axis=1), 1 / half, 1 / (m - half))
+        return Replicates(copies[:, :half].mean(axis=1), copies[:, half:].mean(axis=1), 1 / half, 1 / (m - half))
     values, vectors = np.linalg.eigh(covariance)
     added = generator(rng).standard_normal((n, d)) @ (vectors * np.sqrt(np.clip(values, 0, None))).T
-    return Copies(copies[:, 0] + added, copies[:, 0] - added, 2.0, 2.0)
+    return Replicates(copies[:, 0] + added, copies[:, 0] - added, 2.0, 2.0)
 
 
 def descend(
-    copies: Copies,
+    replicates: Replicates,
     y: Floats,
     kernels: tuple[Kernel, Kernel],
     steps: Floats,
@@ -58,20 +61,20 @@ def descend(
     power: float | None = 3.0,
     budget: int | None = None,
 ) -> Stream:
-    """Play the stream once, with as many runs as there are steps (and balls, one each).
+    """Online gradient descent over the stream, once for each pair of a step and a ball.
 
     Parameters
     ----------
-    copies : Copies
+    replicates : Replicates
     y : array of shape (n,)
     kernels : two surrogate kernels
-        For the noise of the stored copy (the norm is measured in its space), and for that of the other.
+        For the noise of the stored replicate (the norm is that of its space), and for that of the other.
     steps, balls : arrays of shape (G,)
         Constant step, and bound of the norm, of each run.
     power : float or None
         Predictors are averaged with weights round^power; None takes the last alone.
     budget : int, optional
-        Rows to keep at most: after each block of 256, those of the smallest coefficients are dropped.
+        Rows to keep at most: after each block, those of the smallest coefficients are dropped.
     """
     from noisewise._loops import surrogate_descent as loop
 
@@ -79,11 +82,11 @@ def descend(
     norm, total, weight, moved = np.zeros((4, n_runs))
     scale, shrunk = np.ones((2, n_runs))
     runs = loop.Runs(scale, norm, total, weight, shrunk, moved, np.asarray(steps, float), np.asarray(balls, float))
-    rows, coefs, marks = copies.stored[:0], np.zeros((n_runs, 0)), np.zeros((n_runs, 0))
+    rows, coefs, marks = replicates.stored[:0], np.zeros((n_runs, 0)), np.zeros((n_runs, 0))
     losses = np.empty((n_runs, n))
-    for first in range(0, n, BLOCK):
-        part = slice(first, min(first + BLOCK, n))
-        stored, other = copies.stored[part], copies.other[part]
+    for first in range(0, n, BLOCK_ROUNDS):
+        part = slice(first, min(first + BLOCK_ROUNDS, n))
+        stored, other = replicates.stored[part], replicates.other[part]
         before = np.zeros((4, n_runs, len(stored)))
         if len(rows):
             at_stored, at_other = kernels[0].gram(rows, stored), kernels[1].gram(rows, other)
@@ -99,23 +102,23 @@ def descend(
         moved[:], shrunk[:] = 0.0, 1.0
         rows = np.concatenate([rows, stored])
         coefs, marks = np.concatenate([coefs, new[0]], axis=1), np.concatenate([marks, new[1]], axis=1)
-        marks -= total[:, None] * coefs  # begin anew with every block
+        marks -= total[:, None] * coefs  # restart with every block, so that both stay small
         coefs *= scale[:, None]
         total[:], scale[:] = 0.0, 1.0
         if budget is not None and len(rows) > budget:
-            kept = _forget(kernels[0], norm, rows, coefs, budget)
+            kept = _prune(kernels[0], norm, rows, coefs, budget)
             rows, coefs, marks = rows[kept], coefs[:, kept], marks[:, kept]
     return Stream(rows, coefs if power is None else -marks / weight[:, None], losses, runs.steps)
 
 
-def _forget(kernel: Kernel, norm: Floats, rows: Floats, coefs: Floats, budget: int) -> Codes:
-    """Which rows to keep, largest coefficients first; takes the others out of the squared norm of each run."""
+def _prune(kernel: Kernel, norm: Floats, rows: Floats, coefs: Floats, budget: int) -> Codes:
+    """Indices of the rows with the largest coefficients; subtracts the others from the squared norm of each run."""
     sizes = np.abs(coefs)
     importance = np.max(sizes / np.maximum(sizes.max(axis=1, keepdims=True), 1e-300), axis=0)
     order = np.argsort(-importance, kind="stable")
     kept, dropped = np.sort(order[:budget]), order[budget:]
     values = coefs @ kernel.gram(rows, rows[dropped])
-    gone = coefs[:, dropped]
-    inner = np.einsum("gi,ij,gj->g", gone, kernel.gram(rows[dropped]), gone)
-    norm[:] = np.maximum(norm - 2 * np.sum(gone * values, axis=1) + inner, 0.0)
+    removed = coefs[:, dropped]
+    inner = np.einsum("gi,ij,gj->g", removed, kernel.gram(rows[dropped]), removed)
+    norm[:] = np.maximum(norm - 2 * np.sum(removed * values, axis=1) + inner, 0.0)
     return np.asarray(kept)

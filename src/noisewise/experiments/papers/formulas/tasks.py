@@ -84,7 +84,7 @@ def _equation_8(rng: np.random.Generator, printed: bool = False) -> float:
 
 def _lemma_1(rng: np.random.Generator, estimator: Any = "geometric", moment: str = "z") -> float:
     """Estimates of an exponential loss's derivative from noisy factors, p = 2."""
-    from noisewise.features.maps.random_map import loss_terms
+    from noisewise.features import loss_terms
 
     loss = losses.Exponential()
     terms = loss_terms(loss, estimator, 2.0)
@@ -112,7 +112,7 @@ def _series(rng: np.random.Generator) -> float:
 
 
 def _map(rng: np.random.Generator, kernel: str = "gaussian", printed: bool = False) -> float:
-    from noisewise.features.maps.random_map import RandomMap, RandomTerms
+    from noisewise.features import RandomMap, RandomTerms
     from noisewise.kernels import Exponential, Gaussian, Kernel, Polynomial
 
     x, z = MAPPED
@@ -128,7 +128,7 @@ def _map(rng: np.random.Generator, kernel: str = "gaussian", printed: bool = Fal
 
 def _queries(rng: np.random.Generator) -> float:
     """Copies in a round at p = 2 with the Gaussian kernel and the exponential loss."""
-    from noisewise.features.maps.random_map import RandomMap, loss_terms
+    from noisewise.features import RandomMap, loss_terms
     from noisewise.kernels import Gaussian
 
     maps, n = RandomMap(Gaussian(1.0), "geometric", 2.0), 60_000
@@ -138,7 +138,7 @@ def _queries(rng: np.random.Generator) -> float:
 
 def _norm(rng: np.random.Generator) -> float:
     """E |map|^2 over p / (p - 1) Q(p E |x|^2), for exp at p = 2."""
-    from noisewise.features.maps.random_map import RandomMap
+    from noisewise.features import RandomMap
     from noisewise.kernels import Exponential
 
     x, maps = np.array([0.3, 0.1, -0.2]), RandomMap(Exponential(), "geometric", p=2.0)

@@ -49,7 +49,7 @@ def test_naive_bias_has_a_closed_form(rng):
 
 
 @pytest.mark.parametrize("ratio", [1.05, 1.5, 2.0, 5.0])
-def test_spread_grows_as_the_width_nears_its_limit(ratio, rng):
+def test_standard_deviation_grows_as_the_width_nears_its_limit(ratio, rng):
     # second moment of the surrogate at its own centre: another Gaussian integral
     variance, d = 0.3, 4
     kernel = surrogate(Gaussian(np.sqrt(2 * variance * ratio)), GaussianNoise(variance))
@@ -98,7 +98,7 @@ def test_equation_8_needs_the_variance(rng):
     truth = kernel.clean(centre, clean)
     assert_unbiased(kernel.gram(centre[None], noisy)[0], truth, sigmas=3.5)
     squared = np.sum(noisy[:20_000] ** 2, axis=1)
-    deviation = np.sqrt(variance)  # what the paper prints in the place of the variance
+    deviation = np.sqrt(variance)  # what the paper prints instead of the variance
     rates, weights = mixture_nodes(RationalQuadratic(1.0, 5.0), c / d, 40)
     assert 2 * deviation * rates.max() < 1
     shrunk = rates / (1 - 2 * deviation * rates)
@@ -119,7 +119,7 @@ def test_radial_kernels_have_surrogates(kernel, covariance, rng):
 
 def test_truncation_loses_the_mass_of_high_rates():
     hat = surrogate(Laplacian(2.0), GaussianNoise(0.3), highest_rate=0.45 / 0.3)
-    kept = erfc(np.sqrt(1 / (4 * 2.0**2 * 1.5)))  # the Levy law up to the rate 1.5
+    kept = erfc(np.sqrt(1 / (4 * 2.0**2 * 1.5)))  # the Levy distribution up to the rate 1.5
     assert kept == pytest.approx(0.773, abs=5e-4)
     assert hat.clean.diagonal(np.zeros((1, 3)))[0] == pytest.approx(kept, abs=1e-9)
 

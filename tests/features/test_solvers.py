@@ -1,4 +1,4 @@
-"""Sums, the noise's share in them, and the guarded choice."""
+"""Solvers: sums with the noise covariance subtracted, and the k-standard-error rule."""
 
 import numpy as np
 import pytest
@@ -9,8 +9,8 @@ from helpers import assert_biased, assert_unbiased
 from noisewise import GaussianNoise
 from noisewise.features import LaplaceNoise, MaskingNoise, SymmetricNoise
 from noisewise.features.noise_argument import characteristic_of_mean, correction_of_mean, gather_copies
-from noisewise.features.solvers.cross_validation import fold_products, guarded_choice, squared_loss, take_away
-from noisewise.features.solvers.least_squares import ridge_of_ball, solve, solve_guarded
+from noisewise.features.solvers.cross_validation import fold_products, squared_loss, standard_error_rule, subtract_noise
+from noisewise.features.solvers.least_squares import ridge_of_ball, solve, solve_cross_validated
 
 ROW = np.array([1.0, -0.5, 2.0])
 COVARIANCE = np.array([[0.5, 0.2, 0.0], [0.2, 0.4, 0.1], [0.0, 0.1, 0.3]])
@@ -18,7 +18,7 @@ N = 100_000
 
 
 @pytest.mark.parametrize(
-    ("noise", "told", "m"),
+    ("noise", "known", "m"),
     [
         (GaussianNoise(COVARIANCE), True, 1),
         (GaussianNoise(COVARIANCE), True, 2),
@@ -31,10 +31,10 @@ N = 100_000
         (MaskingNoise(0.6), False, 2),
     ],
 )
-def test_products_less_the_correction_are_those_of_clean_rows(noise, told, m, rng):
+def test_products_less_the_correction_are_those_of_clean_rows(noise, known, m, rng):
     copies = noise.copies(np.tile(ROW, (N, 1)), m, rng)
     mean = copies.mean(axis=1)
-    correction = correction_of_mean(copies, noise if told else None)
+    correction = correction_of_mean(copies, noise if known else None)
     groups = 500
     products = fold_products(mean, groups) - correction.sums(N, groups, 0)
     assert_unbiased(products.reshape(groups, -1) / (N / groups), np.outer(ROW, ROW).ravel())
@@ -77,7 +77,7 @@ def test_held_out_loss_is_that_of_clean_rows(rng):
     noise, clean = GaussianNoise(0.5), np.tile(ROW, (N, 1))
     rows = np.column_stack([np.ones(N), noise.corrupt(clean, rng), np.full(N, 0.3)])
     coefficients = np.array([[0.1], [1.0], [2.0], [-1.0]])
-    sums = take_away(fold_products(rows, 500), N / 500 * noise.matrix(3))
+    sums = subtract_noise(fold_products(rows, 500), N / 500 * noise.matrix(3))
     losses = [squared_loss(coefficients, part) / (N / 500) for part in sums]
     assert_unbiased(losses, (0.3 - 0.1 - ROW @ [1.0, 2.0, -1.0]) ** 2)
 
@@ -93,30 +93,30 @@ def test_without_noise_the_solution_is_scikit_learns_ridge(rng):
 
 
 def test_a_ball_is_reached_and_not_left(rng):
-    values, turned = np.array([0.0, 0.5, 2.0]), rng.normal(size=(3, 1))
+    values, rotated = np.array([0.0, 0.5, 2.0]), rng.normal(size=(3, 1))
     for length in (0.01, 0.3, 2.0):
-        ridge = ridge_of_ball(values, turned, length)
-        np.testing.assert_allclose(np.linalg.norm(turned[:, 0] / (values + ridge)), length, rtol=1e-6)
-    assert ridge_of_ball(values + 1, turned, 1e6) < 1e-9
+        ridge = ridge_of_ball(values, rotated, length)
+        np.testing.assert_allclose(np.linalg.norm(rotated[:, 0] / (values + ridge)), length, rtol=1e-6)
+    assert ridge_of_ball(values + 1, rotated, 1e6) < 1e-9
 
 
-def test_the_guard_refuses_what_is_lucky_and_wild():
-    steady, wild = np.full(20, 1.0), np.resize([-30.0, 20.0, 8.0], 20)
-    losses = np.array([wild, steady])
-    assert wild.mean() < steady.mean()
-    assert guarded_choice(losses, np.ones(20)).best == 1
-    assert guarded_choice(losses, np.ones(20), standard_errors=0.0).best == 0  # unguarded, it is taken
+def test_the_standard_error_rule_refuses_a_low_mean_of_high_variance():
+    stable, unstable = np.full(20, 1.0), np.resize([-30.0, 20.0, 8.0], 20)
+    losses = np.array([unstable, stable])
+    assert unstable.mean() < stable.mean()
+    assert standard_error_rule(losses, np.ones(20)).best == 1
+    assert standard_error_rule(losses, np.ones(20), standard_errors=0.0).best == 0  # the minimum alone takes it
 
 
-def test_the_guard_takes_what_is_better_in_every_fold():
+def test_the_standard_error_rule_takes_what_is_better_in_every_fold():
     common = np.array([0.0, 5.0, 1.0, 9.0])
     losses = np.array([common + 1, common])
-    assert guarded_choice(losses, np.ones(4)).best == 1
-    assert guarded_choice(losses, np.ones(4), start=0).best == 1
+    assert standard_error_rule(losses, np.ones(4)).best == 1
+    assert standard_error_rule(losses, np.ones(4), start=0).best == 1
 
 
-def test_unguarded_correction_is_wild_on_few_rows_and_guarded_is_not():
-    worst = {"guarded": 0.0, "unguarded": 0.0}
+def test_on_few_rows_the_cross_validated_correction_is_stable_and_the_plain_one_is_not():
+    worst = {"cross-validated": 0.0, "plain": 0.0}
     for seed in range(20):
         rng = np.random.default_rng(seed)
         X = rng.normal(size=(60, 8)) @ rng.normal(size=(8, 8))
@@ -124,13 +124,13 @@ def test_unguarded_correction_is_wild_on_few_rows_and_guarded_is_not():
         noisy, y = noise.corrupt(X, rng), X @ np.ones(8)
         sums = fold_products(np.column_stack([np.ones(60), noisy - noisy.mean(0), y - y.mean()]), 20)
         corrections = np.full((20, 1, 1), 3.0) * noise.matrix(8)
-        guarded = solve_guarded(sums, corrections, 1).coefficients
-        unguarded = solve(sums.sum(0), corrections.sum(0), 1, np.array([1e-6]))[0]
-        for name, found in (("guarded", guarded), ("unguarded", unguarded)):
+        chosen = solve_cross_validated(sums, corrections, 1).coefficients
+        plain = solve(sums.sum(0), corrections.sum(0), 1, np.array([1e-6]))[0]
+        for name, found in (("cross-validated", chosen), ("plain", plain)):
             fitted = (X - X.mean(0)) @ found[1:, 0]
             worst[name] = max(worst[name], np.mean((fitted - y + y.mean()) ** 2) / y.var())
-    assert worst["guarded"] < 1.1
-    assert worst["unguarded"] > 100
+    assert worst["cross-validated"] < 1.1
+    assert worst["plain"] > 100
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_unguarded_correction_is_wild_on_few_rows_and_guarded_is_not():
     ],
 )
 @pytest.mark.parametrize("m", [1, 2])
-def test_noise_damps_waves_by_its_characteristic_function(noise, m, rng):
+def test_noise_damps_fourier_features_by_its_characteristic_function(noise, m, rng):
     drawn = noise if hasattr(noise, "copies") else GaussianNoise(COVARIANCE)
     mean = drawn.copies(np.zeros((N, 3)), m, rng).mean(axis=1)
     frequencies = rng.normal(size=(4, 3))

@@ -13,7 +13,7 @@ from noisewise.features import DeconvolvedFourierRegressor, NoisyFeatureRegresso
 
 LEARNERS = {
     "linear": NoisyFeatureRegressor,
-    "waves": lambda: DeconvolvedFourierRegressor(random_state=0),
+    "fourier": lambda: DeconvolvedFourierRegressor(random_state=0),
     "kernel": lambda: NoisyKernelRegressor(random_state=0),
 }
 
@@ -93,7 +93,7 @@ def test_never_a_tenth_worse_than_averaging_the_copies(learner, make, deviation,
 
 @pytest.mark.parametrize(
     ("learner", "make", "deviation"),
-    [("linear", diabetes, 1.0), ("waves", sine, 0.3), ("kernel", sine, 0.3), ("kernel", friedman, 0.3)],
+    [("linear", diabetes, 1.0), ("fourier", sine, 0.3), ("kernel", sine, 0.3), ("kernel", friedman, 0.3)],
 )
 def test_a_few_splits_are_no_worse_than_averaging_the_copies(learner, make, deviation):
     averaged, ours = errors(LEARNERS[learner], make, deviation, seeds=range(3))
@@ -101,7 +101,7 @@ def test_a_few_splits_are_no_worse_than_averaging_the_copies(learner, make, devi
 
 
 def test_the_averaged_kernel_fit_is_as_good_as_kernel_ridge():
-    """What the guard starts from is no straw man."""
+    """The reference model of the k-standard-error rule is a strong one."""
     from sklearn.kernel_ridge import KernelRidge
     from sklearn.model_selection import GridSearchCV
 
@@ -117,8 +117,8 @@ def test_the_averaged_kernel_fit_is_as_good_as_kernel_ridge():
     assert ours <= 1.1 * plain
 
 
-def test_descent_without_the_guard_is_worse_than_averaging_five_columns():
-    """Why the guard is there: with the best of several steps, Algorithm 3 loses more to chance than noise costs."""
+def test_descent_alone_is_worse_than_averaging_on_five_columns():
+    """With the best of several steps, Algorithm 3 has more variance than the noise has bias."""
     split = friedman(0)
     copies = GaussianNoise(0.09).copies(split.X, 2, np.random.default_rng(1))
     descents = [
@@ -131,7 +131,7 @@ def test_descent_without_the_guard_is_worse_than_averaging_five_columns():
 
 
 def test_noise_that_costs_much_is_corrected_for():
-    """On many rows the guard leaves the average, and the clean function comes nearer."""
+    """On many rows the k-standard-error rule selects the correction, which is nearer to the clean function."""
     X, y = make_sine(4000, 0)
     X_test, y_test = make_sine(3000, 1)
     copies = GaussianNoise(0.25).copies(X, 2, np.random.default_rng(1))
@@ -142,7 +142,7 @@ def test_noise_that_costs_much_is_corrected_for():
 
 
 def test_a_line_through_the_averages_is_matched_on_clean_rows():
-    """The linear learner's own average is no straw man either."""
+    """The reference model of the linear estimator is a strong one too."""
     split = california(0, n=1000)
     rows = GaussianNoise(0.36).copies(split.X, 2, np.random.default_rng(1)).mean(axis=1)
     plain, ours = (model.fit(rows, split.y) for model in (LinearRegression(), NoisyFeatureRegressor()))

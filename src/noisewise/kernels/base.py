@@ -1,4 +1,4 @@
-"""What a kernel is, and kernels made of other kernels."""
+"""The base class of Mercer kernels, and kernels made of others: conic sums and kernels of column groups."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from noisewise._typing import Floats
-from noisewise.kernels.rows import Rows, check_pair, check_rows
+from noisewise.kernels.pairwise import Rows, check_pair, check_rows
 
 
 class Kernel(ABC):
-    """How alike two rows are: a function with positive semidefinite Gram matrices (a Mercer kernel).
+    """A similarity of two rows with positive semidefinite Gram matrices (a Mercer kernel).
 
     Kernels are values: they compare, hash, and their `repr` is the code that makes them. They are called like
     functions, so ``SVC(kernel=Gaussian(2.0))`` works; where scikit-learn calls once for each pair of rows (KernelRidge,
@@ -27,7 +27,7 @@ class Kernel(ABC):
     ConicSum(kernels=(Linear(), Gaussian(width=3.0)), weights=(1.0, 2.0))
     """
 
-    __array_ufunc__ = None  # numpy numbers leave `number * kernel` to the kernel
+    __array_ufunc__ = None  # numpy scalars leave `scalar * kernel` to the kernel
 
     @abstractmethod
     def gram(self, X: Any, Z: Any = None) -> Floats:
@@ -38,7 +38,7 @@ class Kernel(ABC):
         """Value of each row with itself, without the rest of the Gram matrix."""
 
     def __call__(self, X: Any, Z: Any = None) -> Floats | float:
-        """The Gram matrix; for two single rows (as some of scikit-learn passes them), one number."""
+        """The Gram matrix; for two single rows (as some of scikit-learn passes them), one float."""
         if Z is not None and np.ndim(X) == 1 and np.ndim(Z) == 1:
             return float(self.gram([X], [Z])[0, 0])
         return self.gram(X, Z)
@@ -68,7 +68,7 @@ class ConicSum(Kernel):
     Parameters
     ----------
     kernels : sequence of kernels
-    weights : sequence of numbers, optional
+    weights : sequence of float, optional
         One for each kernel [eta]; all 1 by default.
 
     Examples
@@ -127,13 +127,13 @@ class ConicSum(Kernel):
 
 @dataclass(frozen=True)
 class Grouped(Kernel):
-    """A kernel that sees a group of columns only: one view of the data, for sums over views.
+    """A kernel of a group of columns: one view of the data, for sums over views.
 
     Parameters
     ----------
     kernel : Kernel
     columns : sequence of int
-        Places of the columns, from 0.
+        Indices of the columns, from 0.
 
     Examples
     --------
@@ -150,7 +150,7 @@ class Grouped(Kernel):
         if not isinstance(self.kernel, Kernel):
             raise ValueError(f"{self.kernel!r} is not a kernel; Grouped(Gaussian(1.0), [0, 1]) would do")
         if not columns or min(columns) < 0:
-            raise ValueError(f"the columns are {columns}; give one place or more, counted from 0")
+            raise ValueError(f"the columns are {columns}; give one index or more, counted from 0")
         object.__setattr__(self, "columns", columns)
 
     def gram(self, X: Any, Z: Any = None) -> Floats:

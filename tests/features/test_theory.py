@@ -1,4 +1,4 @@
-"""Bounds hold where they are measured, and printed constants that do not hold are found out."""
+"""Bounds hold where they are measured, and printed constants that do not hold are shown."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from scipy.special import erfi, iv
 from noisewise import GaussianNoise, losses
 from noisewise.features import theory
 from noisewise.features.maps.random_map import RandomMap
-from noisewise.features.solvers.surrogate_descent import descend, two_copies
+from noisewise.features.solvers.surrogate_descent import descend, two_replicates
 from noisewise.kernels import Exponential, Gaussian, Laplacian, Polynomial, RationalQuadratic
 from noisewise.kernels.surrogates import surrogate
 from noisewise.noise.unbiased import by_copies, by_second_moment
@@ -44,7 +44,7 @@ def test_linear_regret_stays_below_its_bound(n_copies, rng):
         covariance = variance * np.eye(10)
         measured = linear_regret(lambda w, t: by_second_moment(w, copies[t, 0], y[t], covariance), X, y, promise, 1.0)
     assert 0 < measured[-1] < promise.regret
-    assert measured[-1] > 0.05 * promise.regret  # a bound that is never near would say little
+    assert measured[-1] > 0.05 * promise.regret  # the bound is not vacuous
 
 
 def test_the_printed_bound_of_the_gradient_is_too_small():
@@ -73,7 +73,7 @@ def test_surrogate_regret_stays_below_its_bound(kernel, rng):
     height = hat.height(1)
     ball = theory.surrogate_ball(1.0, height)
     promise = theory.surrogate_descent_guarantee(n, ball, height, np.sqrt(np.mean(y**2)))
-    pair = two_copies(noise.copies(X, 2, rng), noise.matrix(1))
+    pair = two_replicates(noise.copies(X, 2, rng), noise.matrix(1))
     predictions = np.zeros(n)
     for t in range(40, n, 40):  # predictors of some rounds stand for those up to the next: steps are tiny
         part = pair._replace(stored=pair.stored[:t], other=pair.other[:t])
@@ -123,9 +123,9 @@ def test_unknown_noise_bounds_have_the_form_of_the_theorem():
     kernel, loss = Polynomial(2), losses.Exponential()
     u = B_w * (p / (p - 1)) ** 2 * kernel.of_dot(np.array(p * B_x))
     promise = theory.unknown_noise_guarantee(rounds, np.sqrt(B_w), loss, kernel, np.sqrt(B_x), p=p)
-    slope = loss.absolute_series(np.sqrt((p - 1) * u))
-    assert promise.regret == pytest.approx(slope * np.sqrt(u * rounds), rel=1e-12)
-    assert promise.step == pytest.approx(B_w / (np.sqrt(u) * slope) / np.sqrt(rounds), rel=1e-12)
+    derivative = loss.absolute_series(np.sqrt((p - 1) * u))
+    assert promise.regret == pytest.approx(derivative * np.sqrt(u * rounds), rel=1e-12)
+    assert promise.step == pytest.approx(B_w / (np.sqrt(u) * derivative) / np.sqrt(rounds), rel=1e-12)
     by_roulette = theory.unknown_noise_guarantee(rounds, 2.0, loss, kernel, np.sqrt(B_x), p=p, estimator="roulette")
     assert by_roulette.regret <= promise.regret * (p - 1) / p
     full = theory.unknown_noise_guarantee(rounds, 2.0, losses.Squared(), kernel, 0.7, 1.0, p, "full")
@@ -146,8 +146,8 @@ def test_printed_bounds_of_smoothed_losses_are_below_the_series():
 def test_one_copy_has_a_price_that_two_do_not(rng):
     """Section VI, twenty repetitions side by side: x is 3 or -1 without noise, or 1 with noise; y is 1."""
     n, repetitions = 20_000, 20
-    slopes = np.linspace(0, 1, 100_001)
-    assert np.maximum(5 * (slopes - 0.2) ** 2, (slopes - 1) ** 2).min() == pytest.approx(0.30557, abs=1e-4)
+    weights = np.linspace(0, 1, 100_001)
+    assert np.maximum(5 * (weights - 0.2) ** 2, (weights - 1) ** 2).min() == pytest.approx(0.30557, abs=1e-4)
 
     def mean_excess(copies, curvature, best):
         w, total = np.zeros(repetitions), np.zeros(repetitions)

@@ -1,4 +1,4 @@
-"""Descent on noisy rows: unbiased gradients, steps, averages and regret on clean rows."""
+"""Online gradient descent on noisy rows: unbiased gradients, steps, averages and regret on clean rows."""
 
 import numpy as np
 import pytest
@@ -162,9 +162,9 @@ def regret_at(rounds, how, seeds=10):
     for seed in range(seeds):
         X, y = make_linear_stream(rounds, random_state=seed)
         copies = NOISE.copies(X, 2, np.random.default_rng([1, seed]))
-        told = {"one": NOISE, "printed": GaussianNoise(0.045)}.get(how)  # half of 2 Sigma w is Sigma w
+        known = {"one": NOISE, "printed": GaussianNoise(0.045)}.get(how)  # half of 2 Sigma w is Sigma w
         rows = X if how == "clean" else copies[:, 0]
-        model = OnlineNoisyRegressor(told, step="constant", rate=guarantee.step, radius=1.0, fit_intercept=False)
+        model = OnlineNoisyRegressor(known, step="constant", rate=guarantee.step, radius=1.0, fit_intercept=False)
         predictions = model.play(rows, y, clean=X, copies=copies if how == "two" else None)
         found.append(regret(predictions, X @ best_in_ball(X, y, 1.0), y)[-1])
     return np.mean(found), bound.regret
@@ -172,16 +172,16 @@ def regret_at(rounds, how, seeds=10):
 
 @pytest.mark.slow
 def test_regret_grows_as_the_root_of_the_rounds_unless_noise_is_ignored():
-    slopes, last = {}, {}
+    exponents, last = {}, {}
     for how in ("clean", "two", "one", "printed", "naive"):
         regrets = [regret_at(rounds, how) for rounds in ROUNDS]
         assert how in ("printed", "naive") or all(measured <= bound for measured, bound in regrets)
-        slopes[how] = np.polyfit(np.log(ROUNDS), np.log([measured for measured, _ in regrets]), 1)[0]
+        exponents[how] = np.polyfit(np.log(ROUNDS), np.log([measured for measured, _ in regrets]), 1)[0]
         last[how] = regrets[-1][0]
     for how in ("two", "one"):
-        assert abs(slopes[how] - 0.57) < 0.04
-    assert slopes["naive"] >= 0.80
-    assert slopes["printed"] >= 0.70
+        assert abs(exponents[how] - 0.57) < 0.04
+    assert exponents["naive"] >= 0.80
+    assert exponents["printed"] >= 0.70
     np.testing.assert_allclose([last["two"] / last["clean"], last["one"] / last["clean"]], 1.0, atol=0.15)
     np.testing.assert_allclose(last["naive"] / last["clean"], 3.1, rtol=0.15)
 

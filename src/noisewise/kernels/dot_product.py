@@ -1,4 +1,4 @@
-"""Kernels of the inner product, each a power series in <x, x'> with coefficients of zero or more."""
+"""Dot-product kernels: power series in <x, x'> with non-negative coefficients."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from scipy.special import binom
 
 from noisewise._numerics.distances import inner_products, squared_norms
 from noisewise._typing import Floats
-from noisewise.kernels.combine import Kernel, keep_positive
-from noisewise.kernels.rows import check_pair, check_rows, pairwise
+from noisewise.kernels.base import Kernel, keep_positive
+from noisewise.kernels.pairwise import check_pair, check_rows, pairwise
 
 
 class DotProduct(Kernel):

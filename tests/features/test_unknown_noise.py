@@ -1,4 +1,4 @@
-"""Algorithm 4: the fast descent equals the literal one, learns through noise of any law, and asks for what it needs."""
+"""Algorithm 4: equal to its literal form, learns from noise of any distribution, asks for the copies it needs."""
 
 import time
 
@@ -37,7 +37,7 @@ class Literal:
         return sum(coefficients[n] * self.weight(n) * np.prod(factors[:n]) for n in self.terms(len(factors)))
 
     def degree(self, coefficients):
-        """A random degree; None where the term is zero whatever the copies say, so that none are asked for."""
+        """A random degree; None where the term is zero for all copies, so that none are asked for."""
         n = int(random_degree(self.rng, self.p, 1)[0])
         if self.estimator == "geometric":
             return n if coefficients[n] else None
@@ -74,7 +74,7 @@ class Literal:
     def play(self, oracle):
         for y in oracle:
             new = self.map_estimate(oracle)
-            exact = self.estimator == "roulette" and isinstance(self.loss, losses.Squared)  # one factor, no chance
+            exact = self.estimator == "roulette" and isinstance(self.loss, losses.Squared)  # one factor, exact
             factors, n_factors = [], 1 if exact else self.degree(self.gamma)
             for _ in range(n_factors or 0):
                 other = self.map_estimate(oracle)
@@ -148,7 +148,7 @@ def test_norms_stay_in_the_ball():
     assert model.state_["norm"][0] <= 0.09 * (1 + 1e-12)
 
 
-def test_a_scale_that_shrinks_away_is_taken_up():
+def test_a_scale_that_gets_small_is_moved_into_the_coefficients():
     model = UnknownNoiseKernelRegressor(Polynomial(2), step=5.0, ball=1e-3, random_state=0).partial_fit(
         rounds(3000, False)
     )
@@ -169,17 +169,17 @@ def blurred_one(row, n, rng):
     return two_values(n, rng)[:, None] + row - 1
 
 
-def learnt_slope(X, draw):
+def learnt_weight(X, draw):
     oracle = CopyOracle(X[:, None], np.ones(len(X)), draw, rng=1)
     return UnknownNoiseKernelRegressor(Linear(), random_state=0).partial_fit(oracle).predict([[1.0]])[0]
 
 
-def test_two_copies_tell_worlds_apart_and_one_cannot(rng):
-    """Section VI: rows 3 and -1 without noise, or a row 1 with noise; single copies are the same in law."""
+def test_two_copies_identify_the_distribution_and_one_does_not(rng):
+    """Section VI: rows 3 and -1 without noise, or a row 1 with noise; single copies have the same distribution."""
     n = 4000
-    assert 5 * (learnt_slope(two_values(n, rng), same_copy) - 0.2) ** 2 < 0.1
-    assert (learnt_slope(np.ones(n), blurred_one) - 1) ** 2 < 0.1
-    one_copy = learnt_slope(two_values(n, rng), same_copy)  # what one copy of each blurred 1 looks like
+    assert 5 * (learnt_weight(two_values(n, rng), same_copy) - 0.2) ** 2 < 0.1
+    assert (learnt_weight(np.ones(n), blurred_one) - 1) ** 2 < 0.1
+    one_copy = learnt_weight(two_values(n, rng), same_copy)  # what one copy of each blurred 1 looks like
     assert (one_copy - 1) ** 2 == pytest.approx(0.64, rel=0.15)
 
 
@@ -188,14 +188,14 @@ def quadratic(n, rng):
     return X, X[:, 0] * X[:, 1] + X[:, 2] ** 2 - 0.5 * X[:, 0]
 
 
-@pytest.mark.parametrize("law", ["normal", "laplace", "mixed"])
-def test_learns_through_noise_of_any_law(law, rng):
+@pytest.mark.parametrize("distribution", ["normal", "laplace", "mixed"])
+def test_learns_from_noise_of_any_distribution(distribution, rng):
     X, y = quadratic(6000, rng)
 
     def draw(row, n, rng):
-        if law == "mixed":  # another spread in every row
+        if distribution == "mixed":  # another standard deviation in every row
             return row + rng.normal(size=(n, 3)) * (0.2 + 0.4 * np.abs(row))
-        return row + (rng.normal(0, 0.4, (n, 3)) if law == "normal" else rng.laplace(0, 0.3, (n, 3)))
+        return row + (rng.normal(0, 0.4, (n, 3)) if distribution == "normal" else rng.laplace(0, 0.3, (n, 3)))
 
     model = UnknownNoiseKernelRegressor(random_state=0).partial_fit(CopyOracle(X, y, draw, rng=0))
     assert model.score(X, y) > 0.9
@@ -233,7 +233,7 @@ def test_all_losses_classify(loss, rng):
     assert model.score(X, y) > 0.8
 
 
-def test_more_classes_are_told_apart(rng):
+def test_more_than_two_classes(rng):
     X = rng.uniform(-1, 1, (2000, 2))
     y = np.digitize(X[:, 0] + X[:, 1] ** 2, [-0.2, 0.6])
     model = UnknownNoiseKernelClassifier(random_state=0).partial_fit(CopyOracle(X, y, GaussianNoise(0.02), rng=2))
@@ -259,16 +259,16 @@ def test_noisy_targets_may_be_fresh_for_every_factor(rng):
 
 
 class Broken:
-    """An oracle that answers with something else."""
+    """An oracle that returns something else."""
 
-    def __init__(self, answer):
-        self.answer = answer
+    def __init__(self, returned):
+        self.returned = returned
 
     def __iter__(self):
         return iter([0.5, 0.1, 0.2])
 
     def copies(self, n):
-        return self.answer(n)
+        return self.returned(n)
 
 
 @pytest.mark.parametrize(

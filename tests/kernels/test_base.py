@@ -22,7 +22,7 @@ from noisewise.kernels import (
     Linear,
     Polynomial,
     RationalQuadratic,
-    rows,
+    pairwise,
 )
 
 KERNELS = [
@@ -84,7 +84,7 @@ def test_frames_are_rows(kernel, X):
 @pytest.mark.parametrize("tile", [1, 7, 60, 100])
 def test_tiles_do_not_show(kernel, tile, X, monkeypatch):
     whole, across = kernel.gram(X), kernel.gram(X[:13], X)
-    monkeypatch.setattr(rows, "TILE", tile)
+    monkeypatch.setattr(pairwise, "TILE", tile)
     np.testing.assert_allclose(kernel.gram(X), whole, rtol=1e-9, atol=1e-14)
     np.testing.assert_array_equal(kernel.gram(X), kernel.gram(X).T)
     np.testing.assert_allclose(kernel.gram(X[:13], X), across, rtol=1e-9, atol=1e-14)
@@ -99,7 +99,7 @@ def test_kernels_are_values(kernel):
     assert sum(kernel == other for other in KERNELS) == 1
 
 
-def test_numpy_numbers_leave_the_repr_readable():
+def test_numpy_scalars_leave_the_repr_readable():
     assert repr(Gaussian(np.float64(2))) == "Gaussian(width=2.0)"
     assert Gaussian(np.float32(2)) == Gaussian(2)
     assert repr(Grouped(Linear(), np.arange(2))) == "Grouped(kernel=Linear(), columns=(0, 1))"
@@ -133,7 +133,7 @@ def test_sums_of_something_else_are_refused():
         Linear() * Linear()
 
 
-def test_groups_see_their_columns_only(X):
+def test_groups_depend_on_their_columns_only(X):
     np.testing.assert_allclose(Grouped(Gaussian(1.0), [3, 1]).gram(X), Gaussian(1.0).gram(X[:, [1, 3]]))
     with pytest.raises(ValueError, match="have 4 columns"):
         Grouped(Linear(), [4]).gram(X)

@@ -1,4 +1,4 @@
-"""Rows of numbers, dense or sparse, and what every pair of them has in common."""
+"""Values for all pairs of rows, dense or sparse: checks, tiles and squared distances."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array
 
-from noisewise._numerics.distances import squared_distances as block_distances
+from noisewise._numerics.distances import squared_distances as distances_of_tile
 from noisewise._typing import Floats
 
 Rows = Any  # a float64 array or a SciPy CSR matrix, two axes
-TILE = 256  # rows on either side computed at once: half a megabyte, which stays in a processor's cache
+TILE = 256  # rows on either side computed at once: half a megabyte, which fits the cache of a processor core
 
 
 def check_rows(X: Any) -> Rows:
@@ -40,11 +40,11 @@ def squared_distances(X: Any, Z: Any = None) -> Floats:
     array([[ 0., 25.],
            [25.,  0.]])
     """
-    return pairwise(block_of_squared_distances, *centred(X, Z))
+    return pairwise(tile_of_squared_distances, *centred(X, Z))
 
 
 def centred(X: Any, Z: Any = None) -> tuple[Rows, Rows | None]:
-    """Both sides, moved so that Z (or X alone) has mean zero: distances stay, cancellation far from the origin goes."""
+    """Both sides, shifted so that Z (or X alone) has mean zero, against cancellation far from the origin."""
     left, right = check_pair(X, Z)
     others = left if right is None else right
     if sparse.issparse(left) or sparse.issparse(others) or not len(others):
@@ -53,10 +53,10 @@ def centred(X: Any, Z: Any = None) -> tuple[Rows, Rows | None]:
     return left - centre, None if right is None else right - centre
 
 
-def block_of_squared_distances(X: Rows, Z: Rows) -> Floats:
-    """|x|^2 + |z|^2 - 2 <x, z>, at least zero; what is below rounding is zero, so equal rows are at no distance."""
+def tile_of_squared_distances(X: Rows, Z: Rows) -> Floats:
+    """|x|^2 + |z|^2 - 2 <x, z>, at least zero; values below rounding are zero, so that equal rows have distance 0."""
     rounding = 8 * np.finfo(np.float64).eps * (16 + np.sqrt(X.shape[1]))  # times |x|^2: where it matters, |z| is near
-    return block_distances(X, Z, rounding)
+    return distances_of_tile(X, Z, rounding)
 
 
 def pairwise(values: Callable[[Rows, Rows], Floats], X: Rows, Z: Rows | None = None) -> Floats:
@@ -70,7 +70,7 @@ def pairwise(values: Callable[[Rows, Rows], Floats], X: Rows, Z: Rows | None = N
         part = X[rows]
         for columns, other in zip(across, parts):
             if Z is None and columns.start < start:
-                continue  # written already, as the mirror image of a tile above the diagonal
+                continue  # the transpose of a tile above the diagonal, written already
             tile = values(part, other)
             if Z is None:
                 tile = (tile + tile.T) / 2 if columns == rows else tile
