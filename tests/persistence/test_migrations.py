@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import BaseEstimator
 
 from noisewise.noise import LaplaceNoise
-from noisewise.persistence import load, save
+from noisewise.persistence import describe, load, save
 from noisewise.persistence.migrations import RENAMED_CLASSES, RENAMED_FIELDS
 from noisewise.persistence.registry import Registry
 
@@ -79,6 +79,9 @@ def test_fields_are_renamed_in_classes_that_were_renamed_too(tmp_path, monkeypat
     monkeypatch.setitem(RENAMED_CLASSES, "noisewise.noise.LaplaceNoise", "noisewise.noise.GaussianNoise")
     monkeypatch.setitem(RENAMED_FIELDS, "noisewise.noise.GaussianNoise", {field: "covariance"})
     assert load(tmp_path / "noise.model").covariance == 0.5
+    described = describe(tmp_path / "noise.model")
+    assert described["class"] == "noisewise.noise.GaussianNoise"
+    assert list(described["parameters"]) == ["covariance"]
 
 
 def registry_for(name):

@@ -11,9 +11,10 @@ from typing import Any
 
 from noisewise.persistence.codecs import BY_KIND, find_codec
 from noisewise.persistence.container import SCHEMA, Document, read_container, write_container
+from noisewise.persistence.dtypes import dtype_from_node
+from noisewise.persistence.migrations import current_class, current_fields
 from noisewise.persistence.registry import Registry
-from noisewise.persistence.summary import summarise
-from noisewise.persistence.tree import Reader, Writer
+from noisewise.persistence.tree import AGAIN, Node, Reader, Writer
 
 ROOT = "model"
 PACKAGES = ("noisewise", "numpy", "scikit-learn")
@@ -85,11 +86,11 @@ def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
     """
     document, arrays = read_container(path)
     try:
-        parameters = summarise(document["state"])
+        parameters = _summary(document["state"])
     except BROKEN as error:
         raise ValueError(f"{os.fspath(path)} can't be described: {error}") from error
     return {
-        "class": document["class"],
+        "class": current_class(document["class"]),
         "parameters": parameters,
         "arrays": {name: f"{array.dtype} {array.shape}" for name, array in arrays.items()},
         "versions": document["versions"],
@@ -108,3 +109,40 @@ def _warn_of_other_versions(document: Document, registry: Registry) -> None:
             RuntimeWarning,
             stacklevel=3,
         )
+
+
+def _summary(node: Node) -> dict[str, Any]:
+    """Parameters of an estimator or fields of a dataclass; empty for anything else."""
+    if not isinstance(node, dict):
+        return {}
+    return _named(node, {})
+
+
+def _named(node: dict[str, Node], shared: dict[int, Any]) -> dict[str, Any]:
+    named = node.get("parameters") or node.get("fields") or {}
+    return current_fields(node.get("class", ""), {name: _plain(item, shared) for name, item in named.items()})
+
+
+def _plain(node: Node, shared: dict[int, Any]) -> Any:
+    if not isinstance(node, dict):
+        return node
+    if node["kind"] == AGAIN:
+        return shared.get(node["id"], "an object mentioned before")
+    value = _of_kind(node, shared)
+    if "id" in node:
+        shared[node["id"]] = value
+    return value
+
+
+def _of_kind(node: dict[str, Node], shared: dict[int, Any]) -> Any:
+    kind = node["kind"]
+    if kind in ("array", "object array", "sparse"):
+        numbers = f"{dtype_from_node(node['dtype'])} array" if "dtype" in node else node.get("type", kind)
+        return f"{numbers} of shape {tuple(node['shape'])}"
+    if kind == "dict":
+        return {str(_plain(key, shared)): _plain(item, shared) for key, item in node["items"]}
+    if "items" in node:
+        return [_plain(item, shared) for item in node["items"]]
+    if "class" in node:
+        return {"class": current_class(node["class"]), **_named(node, shared)}
+    return node.get("text") or node.get("name") or f"a {kind}"

@@ -1,4 +1,4 @@
-"""Self-contained HTML pages: a template, one style for all, and plain values."""
+"""Self-contained HTML pages: a template filled with plain values, in a common frame with its style."""
 
 from __future__ import annotations
 
@@ -6,15 +6,21 @@ from importlib.metadata import version
 from importlib.resources import files
 from typing import Any
 
+FRAME = "noisewise.audit.report"  # the package of page.html and page.css
 
-def page(template: str, content: dict[str, Any], package: str = "noisewise.audit.report") -> str:
-    """A template of a package, filled in."""
+
+def page(template: str, content: dict[str, Any], package: str = FRAME) -> str:
+    """The page of a template in a package."""
     try:
         from jinja2 import Environment
         from markupsafe import Markup
     except ImportError:
         raise ImportError("the HTML report needs jinja2; `pip install 'noisewise[cli]'` brings it") from None
-    style = Markup(files("noisewise.audit.report").joinpath("page.css").read_text(encoding="utf-8"))
-    text = files(package).joinpath(template).read_text(encoding="utf-8")
-    common = {"style": style, "version": version("noisewise")}
-    return Environment(autoescape=True).from_string(text).render(common | content)
+    environment = Environment(autoescape=True, keep_trailing_newline=True)
+    body = environment.from_string(_text(package, template)).render(content)
+    common = {"style": Markup(_text(FRAME, "page.css")), "body": Markup(body), "version": version("noisewise")}
+    return environment.from_string(_text(FRAME, "page.html")).render(content | common)
+
+
+def _text(package: str, name: str) -> str:
+    return files(package).joinpath(name).read_text(encoding="utf-8")
