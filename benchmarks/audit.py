@@ -33,8 +33,7 @@ from sklearn.svm import SVC
 
 from noisewise.datasets import load
 from noisewise.labels import RobustRidgeClassifier
-from noisewise.noise import FlipMatrix
-from noisewise.noise.calibration.read_noise import likely_wrong
+from noisewise.noise import FlipMatrix, likely_wrong
 
 SETS = [
     "iris", "wine", "breast_cancer", "digits", "heart", "ionosphere", "diabetes", "german_numeric",

@@ -30,8 +30,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from noisewise.labels import RobustRidgeClassifier
-from noisewise.noise import FlipMatrix
-from noisewise.noise.calibration.read_noise import likely_wrong
+from noisewise.noise import FlipMatrix, likely_wrong
 
 TWO, FIVE = 300, {"few_columns": 500, "all_columns": 500, "embeddings": 500, "counts": 800, "tf_idf": 800}  # rows
 NOISES = ("symmetric 20 %", "one-sided 30 %")

@@ -7,8 +7,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine, make_classification
 
 from noisewise.labels import RobustRidgeClassifier
-from noisewise.noise import FlipMatrix
-from noisewise.noise.calibration.read_noise import likely_wrong
+from noisewise.noise import FlipMatrix, likely_wrong
 
 pytestmark = pytest.mark.slow
 

@@ -5,59 +5,59 @@ from scipy.special import softmax
 from scipy.stats import beta, multivariate_normal, norm
 
 from noisewise._numerics.em import symmetric_matrix
-from noisewise.noise.calibration.error_count import interval_of, quantiles
-from noisewise.noise.calibration.newton import climb, log_room, objective
-from noisewise.noise.calibration.noise_models import Account, Trial, calibrate
+from noisewise.noise.calibration.error_count import count_interval, mixture_quantiles
+from noisewise.noise.calibration.newton import log_occam_factor, newton_ascent, penalised_likelihood
+from noisewise.noise.calibration.noise_models import FittedNoiseModel, NoiseModel, calibrate
 from noisewise.noise.calibration.read_noise import likely_wrong, read_noise
-from noisewise.noise.calibration.softmax_map import SLOPE_SPREAD, Curve, Labelled
-from noisewise.noise.calibration.variational import Start, explain_noise, joint_counts
+from noisewise.noise.calibration.softmax_map import LOG_SCALE_STD, CalibrationMap, LabelledScores
+from noisewise.noise.calibration.variational import VariationalState, fit_variational, weighted_joint_counts
 from noisewise.noise.flip_matrix import FlipMatrix
 
 PAIR = FlipMatrix(0.8 * np.eye(3) + 0.2 * np.roll(np.eye(3), 1, axis=1))
 
 
-def simulated(noise, n, seed, slope=6.0):
-    """Scores whose softmax (times the slope) is the clean posterior, true and observed labels."""
+def simulated(noise, n, seed, scale=6.0):
+    """Scores whose softmax (times the scale) is the clean posterior, true and observed labels."""
     rng = np.random.default_rng(seed)
     scores = rng.normal(scale=0.6, size=(n, noise.n_classes))
     uniforms = rng.random((n, 1))
-    true = (uniforms > np.cumsum(softmax(slope * scores, axis=1), axis=1)[:, :-1]).sum(axis=1)
+    true = (uniforms > np.cumsum(softmax(scale * scores, axis=1), axis=1)[:, :-1]).sum(axis=1)
     return scores, true, noise.corrupt(true, rng)
 
 
 def labelled(scores, codes):
-    return Labelled(scores, codes, np.ones(len(codes)))
+    return LabelledScores(scores, codes, np.ones(len(codes)))
 
 
-@pytest.mark.parametrize("free", [False, True])
+@pytest.mark.parametrize("dirichlet", [False, True])
 @pytest.mark.parametrize("noise", [FlipMatrix.symmetric(0.3, 3), PAIR, FlipMatrix.none(4), FlipMatrix.binary(0.4, 0)])
-def test_the_evidence_bound_never_falls(noise, free):
+def test_the_elbo_never_falls(noise, dirichlet):
     scores, _, observed = simulated(noise, 600, seed=0)
     rows = labelled(scores, observed)
-    for start in (Start.at(rows), Start.at(rows).with_own_slopes()):
-        history = np.array(explain_noise(rows, free, start).history)
+    for start in (VariationalState.initial(rows), VariationalState.initial(rows).with_scale_per_class()):
+        history = np.array(fit_variational(rows, dirichlet, start).history)
         assert len(history) > 2
         assert np.diff(history).min() > -1e-6
 
 
-def test_the_symmetric_account_takes_the_best_rate():
+def test_symmetric_noise_takes_the_most_probable_rate():
     scores, _, observed = simulated(FlipMatrix.symmetric(0.2, 2), 80, seed=1)
     rows = labelled(scores, observed)
-    found = explain_noise(rows, False, Start.at(rows))
+    found = fit_variational(rows, False, VariationalState.initial(rows))
     rates = np.linspace(0.001, 0.999, 999)
-    fits = [objective(rows, np.log(symmetric_matrix(2, rate)), found.end.curve)[0] for rate in rates]
+    fits = [
+        penalised_likelihood(rows, np.log(symmetric_matrix(2, rate)), found.state.calibration_map)[0] for rate in rates
+    ]
     assert found.history[-1] == pytest.approx((fits + beta(2, 5).logpdf(rates)).max(), abs=0.05)
 
 
 @pytest.mark.parametrize("noise", [FlipMatrix.symmetric(0.25, 3), PAIR])
 def test_the_flip_matrix_is_recovered(noise):
     found = np.array([read_noise(*simulated(noise, 2500, seed)[::2]).calibration.noise.matrix for seed in range(6)])
-    spread = found.std(axis=0, ddof=1)
-    floor = (
-        np.sqrt(noise.matrix * (1 - noise.matrix) / 800) + 0.004
-    )  # entries at the edge don't spread; outliers' share
+    deviation = found.std(axis=0, ddof=1)
+    floor = np.sqrt(noise.matrix * (1 - noise.matrix) / 800) + 0.004  # entries at the edge do not vary; outlier weight
     error = np.abs(found.mean(axis=0) - noise.matrix)
-    assert (error < 5 * np.maximum(spread, floor) / np.sqrt(6)).all()
+    assert (error < 5 * np.maximum(deviation, floor) / np.sqrt(6)).all()
 
 
 def test_the_count_and_its_interval_meet_the_truth():
@@ -76,11 +76,11 @@ def test_the_count_and_its_interval_meet_the_truth():
 def test_stated_probabilities_are_met():
     scores, true, observed = simulated(PAIR, 6000, seed=3)
     reading = read_noise(scores, observed)
-    chance = 1 - reading.posterior[np.arange(len(true)), observed].astype(float)
+    probability = 1 - reading.posterior[np.arange(len(true)), observed].astype(float)
     for low, high in [(0.05, 0.4), (0.4, 0.7), (0.7, 0.95), (0.95, 1.0)]:
-        rows = (chance >= low) & (chance < high)
-        wrong, sure = (observed != true)[rows], chance[rows]
-        assert abs(wrong.mean() - sure.mean()) < 5 * np.sqrt((sure * (1 - sure)).mean() / rows.sum()) + 0.03
+        rows = (probability >= low) & (probability < high)
+        wrong, stated = (observed != true)[rows], probability[rows]
+        assert abs(wrong.mean() - stated.mean()) < 5 * np.sqrt((stated * (1 - stated)).mean() / rows.sum()) + 0.03
 
 
 @pytest.mark.parametrize("sign", [1, -1])
@@ -88,17 +88,17 @@ def test_labels_can_not_be_swapped(sign):
     """Scores turned upside down are worth nothing; they do not turn every label into the other one."""
     scores, _, observed = simulated(FlipMatrix.symmetric(0.1, 2), 800, seed=0)
     calibration, _ = calibrate(sign * scores, observed)
-    slopes = [account.curve.slope for account in calibration.accounts]
-    assert np.min(np.hstack(slopes)) >= 0
-    assert all(np.trace(account.matrix) > 1 for account in calibration.accounts)
-    assert (np.max(np.hstack(slopes)) < 0.1) == (sign < 0)
+    scales = [model.calibration_map.scale for model in calibration.candidates]
+    assert np.min(np.hstack(scales)) >= 0
+    assert all(np.trace(model.matrix) > 1 for model in calibration.candidates)
+    assert (np.max(np.hstack(scales)) < 0.1) == (sign < 0)
 
 
-def test_a_given_flip_matrix_is_used_and_only_the_curve_is_fitted():
+def test_a_given_flip_matrix_is_used_and_only_the_calibration_map_is_fitted():
     scores, _, observed = simulated(PAIR, 3000, seed=0)
     reading = read_noise(scores, observed, noise=PAIR)
     assert reading.calibration.noise == PAIR
-    assert {a.matrix.tobytes() for a in reading.calibration.accounts} == {PAIR.matrix.tobytes()}
+    assert {model.matrix.tobytes() for model in reading.calibration.candidates} == {PAIR.matrix.tobytes()}
     expected = PAIR.explain(softmax(6.0 * scores, axis=1), observed)
     assert np.abs(reading.posterior - expected).mean() < 0.02
 
@@ -112,62 +112,63 @@ def test_rows_beyond_those_calibrated_on_are_read_too():
     assert (reading.posterior.argmax(axis=1) == true).mean() > (observed == true).mean() + 0.05
 
 
-@pytest.mark.parametrize("own", [False, True])
-def test_climb_finds_the_maximum(own):
+@pytest.mark.parametrize("per_class", [False, True])
+def test_newton_ascent_finds_the_maximum(per_class):
     scores, _, observed = simulated(PAIR, 400, seed=0)
     rows, log_flips = labelled(scores, observed), np.log(np.maximum(PAIR.matrix, 1e-12))
-    start = Curve(np.ones(3) if own else 1.0, np.zeros(3))
-    curve, value, truth = climb(rows, log_flips, start, steps=50, tolerance=1e-10)
+    start = CalibrationMap(np.ones(3) if per_class else 1.0, np.zeros(3))
+    found, value, truth = newton_ascent(rows, log_flips, start, steps=50, tolerance=1e-10)
 
-    def lost(point):
-        return -objective(rows, log_flips, Curve(np.exp(point[:3]) if own else np.exp(point[0]), point[-3:]))[0]
+    def loss(point):
+        scale = np.exp(point[:3] if per_class else point[0])
+        return -penalised_likelihood(rows, log_flips, CalibrationMap(scale, point[-3:]))[0]
 
-    best = minimize(lost, np.zeros(6 if own else 4), tol=1e-10)
+    best = minimize(loss, np.zeros(6 if per_class else 4), tol=1e-10)
     assert value == pytest.approx(-best.fun, abs=1e-4)
-    np.testing.assert_allclose(np.append(np.log(curve.slope), curve.offset), best.x, atol=1e-2)
-    joint = curve.posterior(scores) * np.exp(log_flips).T[observed]
+    np.testing.assert_allclose(np.append(np.log(found.scale), found.offset), best.x, atol=1e-2)
+    joint = found.posterior(scores) * np.exp(log_flips).T[observed]
     np.testing.assert_allclose(truth, joint / joint.sum(axis=1, keepdims=True), atol=1e-9)
 
 
-def test_the_evidence_is_the_integral_over_curves():
-    """Two classes, so that slopes and offsets can be integrated over by drawing them around the best."""
+def test_the_evidence_is_the_integral_over_calibration_maps():
+    """Two classes, so that scales and offsets can be integrated over by importance sampling around the mode."""
     noise = FlipMatrix.symmetric(0.1, 2)
     scores, _, observed = simulated(noise, 400, seed=2)
     rows, log_flips = labelled(scores, observed), np.log(noise.matrix)
-    one, value, _ = climb(rows, log_flips, Curve.gentle(rows), 50, 1e-9)
-    many, many_value, _ = climb(rows, log_flips, one.with_own_slopes(), 50, 1e-9)
+    one, value, _ = newton_ascent(rows, log_flips, CalibrationMap.initial(rows), 50, 1e-9)
+    many, many_value, _ = newton_ascent(rows, log_flips, one.with_scale_per_class(), 50, 1e-9)
     rng = np.random.default_rng(0)
 
     def integral(at, prior):
         steps = 1e-3 * np.eye(len(at))
         heights = [[prior(at + a + b) for b in (*steps, *-steps)] for a in (*steps, *-steps)]
         d, h = len(at), np.array(heights)
-        bend = (h[:d, :d] + h[d:, d:] - h[:d, d:] - h[d:, :d]) / 4e-6
-        law = multivariate_normal(at, 1.3 * np.linalg.inv(-bend))
-        points = law.rvs(1200, random_state=rng)
-        logs = np.array([prior(point) for point in points]) - law.logpdf(points)
+        hessian = (h[:d, :d] + h[d:, d:] - h[:d, d:] - h[d:, :d]) / 4e-6
+        proposal = multivariate_normal(at, 1.3 * np.linalg.inv(-hessian))
+        points = proposal.rvs(1200, random_state=rng)
+        logs = np.array([prior(point) for point in points]) - proposal.logpdf(points)
         return logs.max() + np.log(np.exp(logs - logs.max()).mean())
 
     def with_one(point):
-        return objective(rows, log_flips, Curve(np.exp(point[0]), point[1:]))[0]
+        return penalised_likelihood(rows, log_flips, CalibrationMap(np.exp(point[0]), point[1:]))[0]
 
-    def with_many(point):  # the geometric mean of the slopes may be any; their ratio is normal
+    def with_many(point):  # flat in the geometric mean of the scales; the log of their ratio is normal
         mean, apart = point[0], point[1]
-        curve = Curve(np.exp([mean + apart / np.sqrt(2), mean - apart / np.sqrt(2)]), point[2:])
-        free = objective(rows, log_flips, curve)[0] + curve.penalty(rows.n)
+        tried = CalibrationMap(np.exp([mean + apart / np.sqrt(2), mean - apart / np.sqrt(2)]), point[2:])
+        free = penalised_likelihood(rows, log_flips, tried)[0] + tried.penalty(rows.n)
         offsets = 0.5e-3 * rows.n * float(point[2:] @ point[2:])
-        return free - offsets + norm(0, SLOPE_SPREAD).logpdf(apart)
+        return free - offsets + norm(0, LOG_SCALE_STD).logpdf(apart)
 
-    logs = np.log(many.slope)
+    logs = np.log(many.scale)
     many_at = np.concatenate([[logs.mean(), (logs[0] - logs[1]) / np.sqrt(2)], many.offset])
-    exact = integral(many_at, with_many) - integral(np.append(np.log(one.slope), one.offset), with_one)
-    laplace = many_value + log_room(rows, log_flips, many) - value - log_room(rows, log_flips, one)
+    exact = integral(many_at, with_many) - integral(np.append(np.log(one.scale), one.offset), with_one)
+    laplace = many_value + log_occam_factor(rows, log_flips, many) - value - log_occam_factor(rows, log_flips, one)
     assert laplace == pytest.approx(exact, abs=0.15)
 
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_classes_that_overlap_beside_others_that_do_not_are_no_noise(seed):
-    """One slope is too steep for two classes that overlap where two others stand apart; so each has its own."""
+    """One scale is too steep for two classes that overlap where two others stand apart; so each has its own."""
     rng = np.random.default_rng(seed)
     true = rng.integers(0, 4, 1500)
     scores = np.eye(4)[true] + rng.normal(scale=0.15, size=(1500, 4))
@@ -191,7 +192,7 @@ def test_a_weight_counts_rows(noise):
     np.testing.assert_allclose(counted.posterior.repeat(weights, axis=0), repeated.posterior, atol=1e-5)
 
 
-def test_few_rows_never_make_sure():
+def test_few_rows_never_give_certainty():
     scores = np.array([[0.0, 1.0], [0.0, 1.0], [1.0, 0.0], [1.0, 0.0]])
     codes = np.array([1, 1, 0, 0])
     few = read_noise(scores, codes)
@@ -202,10 +203,10 @@ def test_few_rows_never_make_sure():
 
 
 def test_noise_alike_in_two_classes_is_not_proven_where_they_overlap():
-    """A gentle curve without flips and a steep one with many say much the same: the interval holds both."""
+    """A small scale without flips and a large one with many fit about as well: the interval holds both."""
     noise = FlipMatrix.symmetric(0.25, 2)
     for seed in range(3):
-        scores, true, observed = simulated(noise, 600, seed, slope=3.0)
+        scores, true, observed = simulated(noise, 600, seed, scale=3.0)
         reading = read_noise(scores, observed)
         low, high = reading.interval
         assert low == 0
@@ -214,7 +215,7 @@ def test_noise_alike_in_two_classes_is_not_proven_where_they_overlap():
         assert high > (true != observed).sum()
 
 
-def test_flips_of_a_rare_class_below_any_amount_are_read():
+def test_flips_of_a_rare_class_below_any_noise_rate_of_the_grid_are_read():
     rows = 3000
     codes = np.zeros(rows, dtype=np.intp)
     codes[: rows // 2], codes[-1] = 1, 2
@@ -230,7 +231,7 @@ def test_joint_counts_add_up_rows():
     expected = np.zeros((4, 4))
     for row, code in zip(truth, codes):
         expected[:, code] += row
-    np.testing.assert_allclose(joint_counts(truth, labelled(truth, codes)), expected)
+    np.testing.assert_allclose(weighted_joint_counts(truth, labelled(truth, codes)), expected)
 
 
 def test_the_interval_holds_quantiles_of_the_mixture():
@@ -239,30 +240,31 @@ def test_the_interval_holds_quantiles_of_the_mixture():
     part = rng.choice(2, 200_000, p=weights)
     drawn = rng.normal(means[part], deviations[part])
     np.testing.assert_allclose(
-        quantiles(weights, means, deviations, 1000, 0.9), np.quantile(drawn, [0.05, 0.95]), rtol=0.02
+        mixture_quantiles(weights, means, deviations, 1000, 0.9), np.quantile(drawn, [0.05, 0.95]), rtol=0.02
     )
-    assert quantiles(weights, means, deviations, 70, 0.9)[1] == 70
-    assert quantiles(weights, means - 80, deviations, 70, 0.9)[0] == 0
+    assert mixture_quantiles(weights, means, deviations, 70, 0.9)[1] == 70
+    assert mixture_quantiles(weights, means - 80, deviations, 70, 0.9)[0] == 0
 
 
-def test_the_interval_takes_in_all_amounts_about_as_likely_as_the_best():
-    def trial(weight, value, wrong):
-        return Trial(Account(weight, False, Curve(1.0, np.zeros(2)), np.eye(2)), value, wrong, 4.0)
+def test_the_interval_holds_all_noise_rates_about_as_likely_as_the_best():
+    def fitted(weight, log_likelihood, wrong):
+        model = NoiseModel(weight, False, CalibrationMap(1.0, np.zeros(2)), np.eye(2))
+        return FittedNoiseModel(model, log_likelihood, wrong, 4.0)
 
-    flat = [trial(0.98, -100.0, 50.0), trial(0.01, -100.5, 150.0), trial(0.01, -120.0, 400.0)]
-    low, high = interval_of(flat, 1000.0, True, 0.9)
+    flat = [fitted(0.98, -100.0, 50.0), fitted(0.01, -100.5, 150.0), fitted(0.01, -120.0, 400.0)]
+    low, high = count_interval(flat, 1000.0, True, 0.9)
     assert 30 < low < 50
-    assert 150 < high < 180  # unlikely before, but as likely as the best by the labels; 400 is not
-    assert interval_of(flat[:1], 1000.0, True, 0.9)[1] < 80
+    assert 150 < high < 180  # improbable a priori, but as likely as the best; 400 is not
+    assert count_interval(flat[:1], 1000.0, True, 0.9)[1] < 80
 
 
 def test_likely_wrong_has_the_largest_expected_f1():
-    chance = np.random.default_rng(0).beta(0.3, 1, 60)
-    picked = likely_wrong(chance)
-    worst = np.sort(chance)[::-1]
-    expected = [2 * worst[:k].sum() / (k + chance.sum()) for k in range(1, 61)]
+    probability = np.random.default_rng(0).beta(0.3, 1, 60)
+    picked = likely_wrong(probability)
+    worst = np.sort(probability)[::-1]
+    expected = [2 * worst[:k].sum() / (k + probability.sum()) for k in range(1, 61)]
     assert len(picked) == np.argmax(expected) + 1
-    np.testing.assert_array_equal(chance[picked], worst[: len(picked)])
+    np.testing.assert_array_equal(probability[picked], worst[: len(picked)])
 
 
 def test_a_row_that_counts_twice_is_two_rows_to_the_last_bit():

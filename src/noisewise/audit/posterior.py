@@ -13,10 +13,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from noisewise._typing import Codes, Floats
 from noisewise.audit.summaries import is_small
 from noisewise.labels import RobustRidgeClassifier
-from noisewise.noise import FlipMatrix
-from noisewise.noise.calibration.noise_models import Calibration
-from noisewise.noise.calibration.read_noise import read_noise
-from noisewise.noise.estimate import Estimate
+from noisewise.noise import Calibration, Estimate, FlipMatrix, read_noise
 
 MOST_EXCLUDED = 0.05  # of the rows; a table with more rows in small classes is about small classes
 
@@ -110,7 +107,7 @@ def flip_rate_std(calibration: Calibration, posterior: NDArray[Any], given: Flip
     mean = calibration.noise.matrix
     if given is not None:
         return np.zeros_like(mean)
-    between = sum(account.weight * (account.matrix - mean) ** 2 for account in calibration.accounts)
+    between = sum(model.weight * (model.matrix - mean) ** 2 for model in calibration.candidates)
     return np.asarray(np.sqrt(between + mean * (1 - mean) / (posterior.sum(axis=0)[:, None] + 1)))
 
 

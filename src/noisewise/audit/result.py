@@ -17,9 +17,7 @@ from noisewise._typing import Codes, Floats
 from noisewise._validation import find_labels
 from noisewise.audit.export import patch_text, write_label_studio
 from noisewise.audit.summaries import NORMAL_95, columns_by_annotator, columns_by_class, columns_of_rows
-from noisewise.noise import FlipMatrix
-from noisewise.noise.calibration.read_noise import likely_wrong
-from noisewise.noise.estimate import Estimate
+from noisewise.noise import Estimate, FlipMatrix, likely_wrong
 
 
 @dataclass(frozen=True, eq=False)

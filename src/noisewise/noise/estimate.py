@@ -1,4 +1,4 @@
-"""A number found from data, with the interval in which it may well lie."""
+"""Estimates with intervals."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from scipy.special import betaincinv
 
 from noisewise._typing import Floats
 
+TAIL = 0.025  # of a 95 % interval
+
 
 class Estimate(float):
-    """A number that knows how sure it is.
-
-    It is a float everywhere; `low`, `high` and `interval` say how far off it may be.
+    """A float with a confidence (or credible) interval: `low`, `high` and `interval`.
 
     >>> wrong = Estimate(12.0, 8.5, 16.0)
     >>> wrong + 1
@@ -28,14 +28,14 @@ class Estimate(float):
     high: float
 
     def __new__(cls, value: float, low: float, high: float) -> Estimate:
-        """A float with the ends of its interval."""
+        """A float with the bounds of its interval."""
         estimate = super().__new__(cls, value)
         estimate.low, estimate.high = float(low), float(high)
         return estimate
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Lower and upper end."""
+        """Lower and upper bound."""
         return self.low, self.high
 
     def __repr__(self) -> str:
@@ -45,17 +45,23 @@ class Estimate(float):
         return float(self), self.low, self.high
 
 
-def share_interval(share: Floats, rounds: Floats) -> tuple[Floats, Floats]:
-    """Ends of the 95 % intervals of shares that were counted in so many rounds (Jeffreys', made to hold the share).
+def proportion_interval(proportion: Floats, n: Floats) -> tuple[Floats, Floats]:
+    """Jeffreys' 95 % intervals of proportions observed in n trials, extended to hold the proportion itself.
 
-    >>> low, high = share_interval(np.array([0.5, 0.5]), np.array([0, 100]))
+    >>> low, high = proportion_interval(np.array([0.5, 0.5]), np.array([0, 100]))
     >>> low.round(2), high.round(2)
     (array([0. , 0.4]), array([1. , 0.6]))
+
+    References
+    ----------
+    .. [1] Brown, L. D., Cai, T. T., DasGupta, A. (2001). Interval estimation for a binomial proportion. Statistical
+       Science 16.
     """
-    yes, no = share * rounds + 0.5, (1 - share) * rounds + 0.5
-    return np.minimum(betaincinv(yes, no, 0.025), share), np.maximum(betaincinv(yes, no, 0.975), share)
+    yes, no = proportion * n + 0.5, (1 - proportion) * n + 0.5
+    low, high = betaincinv(yes, no, TAIL), betaincinv(yes, no, 1 - TAIL)
+    return np.minimum(low, proportion), np.maximum(high, proportion)
 
 
 def with_interval(name: str, values: Any, low: Any, high: Any) -> dict[str, Any]:
-    """Columns of a report for a rate and the ends of its interval."""
+    """Columns of a report for a rate and the bounds of its interval."""
     return {name: values, f"{name}_low": low, f"{name}_high": high}

@@ -15,6 +15,8 @@ RENAMED_CLASSES: dict[str, str] = {
         for name in ("CategoryColumn", "NumberColumn", "TableEncoder", "TextColumn")
     },
     "noisewise.serve._progress.Progress": "noisewise.serve.models.progress.Progress",
+    "noisewise.noise.Account": "noisewise.noise.NoiseModel",
+    "noisewise.noise.Curve": "noisewise.noise.CalibrationMap",
 }
 
 # Public name of a class now -> {stored parameter, attribute, field or key of its state: its name now}.
@@ -25,6 +27,9 @@ RENAMED_FIELDS: dict[str, dict[str, str]] = {
         f"noisewise.online.{name}": {"reals_": "parameters_", "integers_": "counters_", "chance_": "rng_state_"}
         for name in ("BanditClassifier", "OnlineClassifier")
     },
+    "noisewise.noise.Calibration": {"accounts": "candidates"},
+    "noisewise.noise.CalibrationMap": {"slope": "scale", "doubt": "outlier_weight"},
+    "noisewise.noise.NoiseModel": {"curve": "calibration_map"},
     "noisewise.tables.CategoryColumn": {"spread": "one_hot"},
     "noisewise.serve.models.progress.Progress": {
         "decisions": "n_decisions",

@@ -1,7 +1,8 @@
-"""How many labels are wrong, with an interval that holds what the labels leave open.
+"""Interval for the number of wrong labels.
 
-Accounts weighted by their evidence give quantiles. Where the labels hardly tell one amount of noise from another, these
-depend on what was thought before: an interval of all amounts that are about as likely as the best is taken in too.
+Candidate noise models weighted by their evidence give quantiles of a mixture of normal distributions. Where the labels
+hardly tell one noise rate from another, these depend on the prior; so the interval also holds every noise rate inside
+the likelihood-ratio interval.
 """
 
 from __future__ import annotations
@@ -11,32 +12,34 @@ from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
 from noisewise._typing import Floats
-from noisewise.noise.calibration.noise_models import TEMPER, Trial
+from noisewise.noise.calibration.noise_models import TEMPER, FittedNoiseModel
 
-LAST_ROW = 0.5  # what is said of a number of rows is said to half a row at best
-MODEL_ERROR = 0.01  # of the rows, standard deviation: what the link gets wrong, however many rows there are
+ROUNDING_STD = 0.5  # rows: a number of rows is known to half a row at best
+MODEL_ERROR = 0.01  # of the rows, standard deviation: misfit of the calibration map, however many rows there are
 
 
-def interval_of(trials: list[Trial], n: float, estimated: bool, coverage: float) -> tuple[float, float]:
-    """Where the number of wrong labels among n rows lies, from accounts that were tried on them."""
-    weights = np.array([trial.account.weight for trial in trials])
+def count_interval(fitted: list[FittedNoiseModel], n: float, estimated: bool, coverage: float) -> tuple[float, float]:
+    """Interval of the number of wrong labels among n rows, from candidates that were fitted to them."""
+    weights = np.array([fit.model.weight for fit in fitted])
     weights /= weights.sum()
-    wrong = np.array([trial.wrong for trial in trials])
+    wrong = np.array([fit.n_wrong for fit in fitted])
     model_error = MODEL_ERROR * n if estimated else min(MODEL_ERROR * n, float(weights @ wrong))
-    variances = np.array([trial.variance for trial in trials]) + model_error**2 + LAST_ROW**2 * estimated
-    low, high = quantiles(weights, wrong, np.sqrt(variances), n, coverage)
+    variances = np.array([fit.variance for fit in fitted]) + model_error**2 + ROUNDING_STD**2 * estimated
+    low, high = mixture_quantiles(weights, wrong, np.sqrt(variances), n, coverage)
     if not estimated:
         return low, high
-    values = np.array([trial.value for trial in trials])
-    ways = ndtri((1 + coverage) / 2)
-    likely = values >= values.max() - ways**2 / 2 / TEMPER
-    reach = ways * np.sqrt(variances[likely])
-    ends = float((wrong[likely] - reach).min()), float((wrong[likely] + reach).max())
-    return max(min(low, ends[0]), 0.0), min(max(high, ends[1]), n)
+    log_likelihood = np.array([fit.log_likelihood for fit in fitted])
+    z = ndtri((1 + coverage) / 2)
+    likely = log_likelihood >= log_likelihood.max() - z**2 / 2 / TEMPER
+    half_width = z * np.sqrt(variances[likely])
+    likely_low, likely_high = float((wrong[likely] - half_width).min()), float((wrong[likely] + half_width).max())
+    return max(min(low, likely_low), 0.0), min(max(high, likely_high), n)
 
 
-def quantiles(weights: Floats, means: Floats, deviations: Floats, most: float, coverage: float) -> tuple[float, float]:
-    """Quantiles of a mixture of normal laws, within 0 and `most`."""
+def mixture_quantiles(
+    weights: Floats, means: Floats, deviations: Floats, most: float, coverage: float
+) -> tuple[float, float]:
+    """Quantiles of a mixture of normal distributions, within 0 and `most`."""
 
     def quantile(level: float) -> float:
         if not deviations.all():

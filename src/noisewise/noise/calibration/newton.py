@@ -1,4 +1,18 @@
-"""The best curve behind given flips, and how much room the labels leave it."""
+"""Newton ascent on the likelihood of observed labels in the calibration map, and its Occam factor (Laplace).
+
+With flips T held, a row with scores g and observed label y has the likelihood
+
+    (1 - w) sum_j softmax(scale * g + offset)_j T[j, y] + w mean_j T[j, y].
+
+The negative Hessian is the information of the complete data, as if true classes were known, minus the missing
+information (Louis, 1982).
+
+References
+----------
+.. [1] Louis, T. A. (1982). Finding the observed information matrix when using the EM algorithm. Journal of the Royal
+   Statistical Society B 44.
+.. [2] MacKay, D. J. C. (1992). Bayesian interpolation. Neural Computation 4.
+"""
 
 from __future__ import annotations
 
@@ -10,116 +24,129 @@ import scipy.linalg
 
 from noisewise._numerics.em import responsibilities
 from noisewise._typing import Codes, Floats
-from noisewise.noise.calibration.softmax_map import OFFSET_PENALTY, SLOPE_SPREAD, Curve, Labelled
+from noisewise.noise.calibration.softmax_map import LOG_SCALE_STD, OFFSET_PENALTY, CalibrationMap, LabelledScores
 
-TINY = 1e-300  # the least evidence of a label: no logarithm of zero
+TINY = 1e-300  # least evidence of a label: no logarithm of zero
+SCALE_JITTER = 1e-9  # on the diagonal of the information, for scales that have no penalty
+HALVINGS = 8
 
 
-def climb(
-    rows: Labelled, log_flips: Floats, curve: Curve, steps: int, tolerance: float = 0.0
-) -> tuple[Curve, float, Floats]:
-    """Newton steps on slope and offset with the flips held; the penalised log-likelihood never falls.
+def newton_ascent(
+    rows: LabelledScores, log_flips: Floats, start: CalibrationMap, steps: int, tolerance: float = 0.0
+) -> tuple[CalibrationMap, float, Floats]:
+    """Maximise the penalised log-likelihood in scale and offset with the flips held; it never falls.
 
-    Returns the curve, its penalised log-likelihood and the posterior of the true class of each row.
+    Returns the map, its penalised log-likelihood and the posterior of the true class of each row.
     """
-    value, clean, truth, trust = objective(rows, log_flips, curve)
+    found = start
+    value, clean, truth, inlier = penalised_likelihood(rows, log_flips, found)
     for _ in range(steps):
         before = value
-        for step in _steps(rows, curve, clean, truth, trust):
-            tried = curve.moved(step)
-            new_value, *new_parts = objective(rows, log_flips, tried)
+        for step in _ascent_steps(rows, found, clean, truth, inlier):
+            tried = found.moved(step)
+            new_value, *new_parts = penalised_likelihood(rows, log_flips, tried)
             if new_value >= value:
-                curve, value, (clean, truth, trust) = tried, new_value, new_parts
+                found, value, (clean, truth, inlier) = tried, new_value, new_parts
                 break
         if value - before <= tolerance:
             break
-    return curve, value, _with_doubt(truth, trust, rows.codes, log_flips)
+    return found, value, _with_outliers(truth, inlier, rows.codes, log_flips)
 
 
-def objective(rows: Labelled, log_flips: Floats, curve: Curve) -> tuple[float, Floats, Floats, Floats]:
-    """Penalised log-likelihood of the labels, softmax, the same given the observed label, trust in each row."""
-    clean = curve.softmax(rows.linked)
+def penalised_likelihood(
+    rows: LabelledScores, log_flips: Floats, calibration_map: CalibrationMap
+) -> tuple[float, Floats, Floats, Floats]:
+    """Penalised log-likelihood of the labels; softmax, the same given the observed label, P(no outlier) of each row."""
+    clean = calibration_map.softmax(rows.scores)
     flips = np.exp(log_flips)
-    truth, seen = responsibilities(clean, flips[:, rows.codes].T, TINY)  # column-major, as the scores: fast sums
-    seen *= 1 - curve.doubt
-    whole = seen + curve.doubt * flips.mean(axis=0)[rows.codes]
-    return float(rows.weights @ np.log(whole)) - curve.penalty(rows.n), clean, truth, seen / whole
+    truth, inlier = responsibilities(clean, flips[:, rows.codes].T, TINY)  # column-major, as the scores: fast sums
+    inlier *= 1 - calibration_map.outlier_weight
+    evidence = inlier + calibration_map.outlier_weight * flips.mean(axis=0)[rows.codes]
+    value = float(rows.weights @ np.log(evidence)) - calibration_map.penalty(rows.n)
+    return value, clean, truth, inlier / evidence
 
 
-def log_room(rows: Labelled, log_flips: Floats, curve: Curve) -> float:
-    """Laplace's factor: log volume of the curves about as good as the best, in units of the prior's (but 2 pi).
+def log_occam_factor(rows: LabelledScores, log_flips: Floats, calibration_map: CalibrationMap) -> float:
+    """Log Occam factor of the map by Laplace's method: -1/2 log det of the negative Hessian, plus the prior's part.
 
-    Added to the best log-likelihood it makes the evidence, by which one slope and slopes of their own can be compared:
-    numbers that must be just so are no good sign. The slope (or the slopes' geometric mean) may be any, for both alike.
+    Added to the maximum of the log-likelihood it gives the log evidence (but for powers of 2 pi), by which a common
+    scale and one scale per class are compared. The scale, or the geometric mean of the scales, has a flat prior in its
+    logarithm in both.
     """
-    parts = objective(rows, log_flips, curve)[1:]
-    complete, explained, _ = _bends(rows, curve, *parts)
-    bend = complete - explained
-    if curve.own_slopes:
-        n_classes = len(curve.offset)
-        prior = -(n_classes - 1) * np.log(SLOPE_SPREAD) - 0.5 * np.log(n_classes)
+    parts = penalised_likelihood(rows, log_flips, calibration_map)[1:]
+    complete, missing, _ = _information(rows, calibration_map, *parts)
+    negative_hessian = complete - missing
+    if calibration_map.per_class:
+        n_classes = len(calibration_map.offset)
+        prior = -(n_classes - 1) * np.log(LOG_SCALE_STD) - 0.5 * np.log(n_classes)
     else:
         prior = 0.0
-        bend[0] *= curve.slope
-        bend[:, 0] *= curve.slope  # a logarithm moves, as with slopes of their own
-    return float(prior - 0.5 * np.log(np.maximum(np.linalg.eigvalsh(bend), 1.0)).sum())
+        negative_hessian[0] *= calibration_map.scale
+        negative_hessian[:, 0] *= calibration_map.scale  # derivative in log(scale), as with one scale per class
+    return float(prior - 0.5 * np.log(np.maximum(np.linalg.eigvalsh(negative_hessian), 1.0)).sum())
 
 
-def _with_doubt(truth: Floats, trust: Floats, codes: Codes, log_flips: Floats) -> Floats:
-    """Posterior of the true class where a row's scores may say nothing."""
+def _with_outliers(truth: Floats, inlier: Floats, codes: Codes, log_flips: Floats) -> Floats:
+    """Posterior of the true class where a row may be an outlier, whose class is told by its label alone."""
     flips = np.exp(log_flips)
-    return np.asarray(trust[:, None] * truth + (1 - trust)[:, None] * (flips / flips.sum(axis=0))[:, codes].T)
+    return np.asarray(inlier[:, None] * truth + (1 - inlier)[:, None] * (flips / flips.sum(axis=0))[:, codes].T)
 
 
-def _steps(rows: Labelled, curve: Curve, clean: Floats, truth: Floats, trust: Floats) -> Iterator[Floats]:
-    """Newton's step where the likelihood is concave, then ever shorter ones of expectation and maximisation."""
-    complete, explained, gradient = _bends(rows, curve, clean, truth, trust)
-    with contextlib.suppress(np.linalg.LinAlgError):  # not concave where the labels leave too much open
-        yield scipy.linalg.cho_solve(scipy.linalg.cho_factor(complete - explained), gradient)
+def _ascent_steps(
+    rows: LabelledScores, calibration_map: CalibrationMap, clean: Floats, truth: Floats, inlier: Floats
+) -> Iterator[Floats]:
+    """Newton's step where the likelihood is concave, then EM gradient steps (complete-data information), halved."""
+    complete, missing, gradient = _information(rows, calibration_map, clean, truth, inlier)
+    with contextlib.suppress(np.linalg.LinAlgError):  # not concave where much information is missing
+        yield scipy.linalg.cho_solve(scipy.linalg.cho_factor(complete - missing), gradient)
     step = np.linalg.solve(complete, gradient)
-    for halvings in range(8):
+    for halvings in range(HALVINGS):
         yield step / 2**halvings
 
 
-def _bends(rows: Labelled, curve: Curve, clean: Floats, truth: Floats, trust: Floats) -> tuple[Floats, Floats, Floats]:
-    """Curvature if the true labels were known, how much of it the labels take back, and the gradient."""
-    n_classes, own = rows.n_classes, curve.own_slopes
-    features = rows.linked * curve.slope if own else rows.linked
-    pull = (truth - clean) * trust[:, None]
-    pulls = np.column_stack([pull * features if own else np.einsum("ij,ij->i", pull, features), pull])
-    gradient = rows.weights @ pulls
-    gradient[-n_classes:] -= OFFSET_PENALTY * rows.n * curve.offset
-    curvature = _curvature_by_class if own else _curvature
-    complete = curvature(features, clean, trust * rows.weights)
-    stiffness = np.append(np.full(len(gradient) - n_classes, 1e-9), np.full(n_classes, OFFSET_PENALTY * rows.n))
-    complete[np.diag_indices(len(complete))] += stiffness
-    if own:
-        logs = np.log(curve.slope)
-        gradient[:n_classes] -= (logs - logs.mean()) / SLOPE_SPREAD**2
-        complete[:n_classes, :n_classes] += (np.eye(n_classes) - 1 / n_classes) / SLOPE_SPREAD**2
-    spread = rows.weights * (1 - trust) / np.maximum(trust, 1e-300)
-    explained = curvature(features, truth, trust * rows.weights) + pulls.T @ (pulls * spread[:, None])
-    return complete, explained, gradient
+def _information(
+    rows: LabelledScores, calibration_map: CalibrationMap, clean: Floats, truth: Floats, inlier: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """Complete-data information, missing information, and the gradient."""
+    n_classes, per_class = rows.n_classes, calibration_map.per_class
+    features = rows.scores * calibration_map.scale if per_class else rows.scores
+    residual = (truth - clean) * inlier[:, None]
+    gradients = np.column_stack(
+        [residual * features if per_class else np.einsum("ij,ij->i", residual, features), residual]
+    )
+    gradient = rows.weights @ gradients
+    gradient[-n_classes:] -= OFFSET_PENALTY * rows.n * calibration_map.offset
+    information = _information_per_class if per_class else _information_common
+    complete = information(features, clean, inlier * rows.weights)
+    penalties = np.append(np.full(len(gradient) - n_classes, SCALE_JITTER), np.full(n_classes, OFFSET_PENALTY * rows.n))
+    complete[np.diag_indices(len(complete))] += penalties
+    if per_class:
+        logs = np.log(calibration_map.scale)
+        gradient[:n_classes] -= (logs - logs.mean()) / LOG_SCALE_STD**2
+        complete[:n_classes, :n_classes] += (np.eye(n_classes) - 1 / n_classes) / LOG_SCALE_STD**2
+    outlier_odds = rows.weights * (1 - inlier) / np.maximum(inlier, TINY)
+    missing = information(features, truth, inlier * rows.weights) + gradients.T @ (gradients * outlier_odds[:, None])
+    return complete, missing, gradient
 
 
-def _curvature(features: Floats, posterior: Floats, counted: Floats) -> Floats:
+def _information_common(features: Floats, posterior: Floats, weights: Floats) -> Floats:
     """Sum over rows of the covariance of (feature, indicator) of a class drawn from the posterior."""
-    sure = posterior * counted[:, None]
-    weighted = sure * features
+    weighted = posterior * weights[:, None]
+    weighted_features = weighted * features
     means = np.einsum("ij,ij->i", posterior, features)
     size = posterior.shape[1] + 1
     matrix = np.empty((size, size))
-    matrix[0, 0] = np.einsum("ij,ij->", weighted, features) - (means * counted) @ means
-    matrix[0, 1:] = matrix[1:, 0] = weighted.sum(axis=0) - means @ sure
-    matrix[1:, 1:] = np.diag(sure.sum(axis=0)) - posterior.T @ sure
+    matrix[0, 0] = np.einsum("ij,ij->", weighted_features, features) - (means * weights) @ means
+    matrix[0, 1:] = matrix[1:, 0] = weighted_features.sum(axis=0) - means @ weighted
+    matrix[1:, 1:] = np.diag(weighted.sum(axis=0)) - posterior.T @ weighted
     return matrix
 
 
-def _curvature_by_class(features: Floats, posterior: Floats, counted: Floats) -> Floats:
-    """The same of (indicator times feature, indicator): a slope for each class."""
-    sure = posterior * counted[:, None]
-    weighted = sure * features
+def _information_per_class(features: Floats, posterior: Floats, weights: Floats) -> Floats:
+    """The same of (indicator times feature, indicator): one scale for each class."""
+    weighted = posterior * weights[:, None]
+    weighted_features = weighted * features
     both = np.hstack([posterior * features, posterior])
-    squares, sums = np.einsum("ij,ij->j", weighted, features), weighted.sum(axis=0)
-    blocks = [[np.diag(squares), np.diag(sums)], [np.diag(sums), np.diag(sure.sum(axis=0))]]
-    return np.asarray(np.block(blocks) - both.T @ (both * counted[:, None]))
+    squares, sums = np.einsum("ij,ij->j", weighted_features, features), weighted_features.sum(axis=0)
+    second_moments = [[np.diag(squares), np.diag(sums)], [np.diag(sums), np.diag(weighted.sum(axis=0))]]
+    return np.asarray(np.block(second_moments) - both.T @ (both * weights[:, None]))

@@ -1,8 +1,14 @@
-"""Accounts of the noise in a set of rows: links, slopes, priors on the flips, and every amount that is possible.
+"""Bayesian model averaging over candidate noise models of a set of labelled scores.
 
-Two links from scores to logits, one slope or one for each class, and two priors on the flip matrix give eight accounts;
-that no label is wrong is one more. The amount of noise, which the data often leave open, is averaged over on a grid.
-Each account counts by its evidence.
+Two links from scores to logits, a common scale or one for each class, and two priors on the flip matrix give eight
+candidates; a ninth has no noise. The noise rate, which the data often leave open, is averaged over on a grid. Each
+candidate is weighted by its evidence.
+
+References
+----------
+.. [1] Hoeting, J. A., Madigan, D., Raftery, A. E., Volinsky, C. T. (1999). Bayesian model averaging: a tutorial.
+   Statistical Science 14.
+.. [2] Kass, R. E., Raftery, A. E. (1995). Bayes factors. Journal of the American Statistical Association 90.
 """
 
 from __future__ import annotations
@@ -14,59 +20,77 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import softmax
 
 from noisewise._numerics.em import responsibilities
 from noisewise._typing import Codes, Floats
-from noisewise.noise.calibration.newton import climb, log_room
-from noisewise.noise.calibration.softmax_map import Curve, Labelled
-from noisewise.noise.calibration.variational import HIGH_START, Explanation, Start, explain_noise
+from noisewise.noise.calibration.newton import log_occam_factor, newton_ascent
+from noisewise.noise.calibration.softmax_map import CalibrationMap, LabelledScores
+from noisewise.noise.calibration.variational import HIGH_START, VariationalFit, VariationalState, fit_variational
 from noisewise.noise.flip_matrix import FlipMatrix
+
+NOISE_LOG_ODDS = 2.0  # prior log odds of each kind of noise against none: one audits labels one has doubts about
+PER_CLASS_LOG_ODDS = -3.0  # prior log odds of a scale per class: with few rows, scales could explain flips away
+OCCAM_WINDOW = 6.0  # candidates this far below the best in log evidence are dropped (Madigan and Raftery)
+TEMPER = 0.5  # power of the profile likelihood of the noise rate: it knows less than it says
+PROOF = 3.0  # log Bayes factor against no noise, about 20 to 1, from which noise is proven (strong evidence)
+SAME_RATE = 0.25  # maxima whose noise rates differ by a smaller fraction are one
+SMALLEST_WEIGHT = 0.003  # of a candidate in the average
+LEAST_FLIP = 1e-6  # probability of each flip without noise: no number of rows rules it out, and it still ranks rows
+MOST_FLIPPED, LEAST_KEPT = 0.95, 0.1  # sum of two flip rates; diagonal of a flip matrix
+MOST_SCALES = 30  # classes; with more of them each has few rows, and scales of their own cost time
+NEGLIGIBLE = 7.0  # in tempered log-likelihood
+NOISE_RATES = 0.8 * np.linspace(np.sqrt(0.001 / 0.8), 1, 30) ** 2
+SPACING = np.gradient(NOISE_RATES)
+LEAST_LOG_FLIP = 1e-12  # of a flip matrix, before its logarithm is taken
+LEAST_SCORE = 0.1  # times 1 / n_classes, before the logarithm of a score is taken
+MOST_NEWTON_STEPS, NEWTON_STEPS_NEARBY, NEWTON_TOLERANCE = 50, 20, 1e-3
 
 
 @dataclass(frozen=True)
-class Account:
-    """One way to read the scores: its weight, link, curve and flip matrix."""
+class NoiseModel:
+    """A candidate noise model: its weight in the average, link, calibration map and flip matrix."""
 
     weight: float
     logarithmic: bool
-    curve: Curve
+    calibration_map: CalibrationMap
     matrix: Floats
 
     def clean_posterior(self, scores: NDArray[Any]) -> NDArray[Any]:
         """Probability of each true class."""
-        return self.curve.posterior(link(scores, self.logarithmic))
+        return self.calibration_map.posterior(link(scores, self.logarithmic))
 
     def explain(self, scores: NDArray[Any], codes: Codes) -> NDArray[Any]:
-        """Probability of each true class, given the observed one too."""
+        """Posterior of the true class, given the observed one too."""
         flips = self.matrix.T.astype(scores.dtype)
         return responsibilities(self.clean_posterior(scores), flips[codes], float(np.finfo(scores.dtype).tiny))[0]
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """What scores say about the truth once the noise in the labels is accounted for.
+    """Average of candidate noise models: what scores say about the true class.
 
     Attributes
     ----------
-    accounts : tuple of Account
-        Ways to read the scores, with weights that sum to one.
+    candidates : tuple of NoiseModel
+        With weights that sum to one.
     noise : FlipMatrix
         Their mean flip matrix.
     proven : bool
-        Whether the labels are clearly likelier with noise than without any; overlapping classes look alike.
+        Whether the Bayes factor speaks clearly for noise against none; overlapping classes can look alike.
     """
 
-    accounts: tuple[Account, ...]
+    candidates: tuple[NoiseModel, ...]
     noise: FlipMatrix
     proven: bool = True
 
     def clean_posterior(self, scores: NDArray[Any]) -> NDArray[Any]:
         """Probability of each true class for scores of any rows."""
-        return sum_over(account.weight * account.clean_posterior(scores) for account in self.accounts)
+        return sum_over(model.weight * model.clean_posterior(scores) for model in self.candidates)
 
     def explain(self, scores: NDArray[Any], codes: Codes) -> NDArray[Any]:
-        """Probability of each true class, given the scores and the observed class."""
-        return sum_over(account.weight * account.explain(scores, codes) for account in self.accounts)
+        """Posterior of the true class, given the scores and the observed class."""
+        return sum_over(model.weight * model.explain(scores, codes) for model in self.candidates)
 
 
 def sum_over(parts: Iterator[NDArray[Any]]) -> NDArray[Any]:
@@ -78,152 +102,153 @@ def sum_over(parts: Iterator[NDArray[Any]]) -> NDArray[Any]:
 
 
 def link(scores: NDArray[Any], logarithmic: bool) -> NDArray[Any]:
-    """Scores as they enter the logits: themselves, or their logarithm (of a tenth of chance at least)."""
-    return np.log(np.maximum(scores, scores.dtype.type(0.1 / scores.shape[1]))) if logarithmic else scores
-
-
-NOISE_ODDS = 2.0  # log odds of each kind of noise before a label is seen: one audits labels one doubts
-OWN_ODDS = -3.0  # log odds of slopes that differ: of few rows they could explain flips away
-CLOSE = 6.0  # accounts this far below the best, in log evidence, no longer count
-TEMPER = 0.5  # trust in the profile of the amount: half its log-likelihood
-PROOF = 3.0  # noise is proven if it makes the labels twenty times likelier: the difference in log evidence
-SAME_AMOUNT = 0.25  # peaks whose amounts differ by a smaller share are one
-SMALLEST_WEIGHT = 0.003
-HARDLY = 1e-6  # chance of each flip where none is seen: no count of rows rules it out, and it still tells rows apart
-MOST_FLIPPED, LEAST_KEPT = 0.95, 0.1
-MOST_SLOPES = 30  # classes; with more of them each has few rows, and slopes of their own cost time
-NEGLIGIBLE = 7.0  # in (tempered) log-likelihood
-AMOUNTS = 0.8 * np.linspace(np.sqrt(0.001 / 0.8), 1, 30) ** 2
-SPACING = np.gradient(AMOUNTS)
+    """Scores as they enter the logits: themselves, or their logarithm (bounded below)."""
+    if not logarithmic:
+        return scores
+    return np.asarray(np.log(np.maximum(scores, scores.dtype.type(LEAST_SCORE / scores.shape[1]))))
 
 
 @dataclass(frozen=True)
-class Trial:
-    """An account tried on rows: its log-likelihood, the labels it takes for wrong, and the variance of their number."""
+class FittedNoiseModel:
+    """A candidate fitted to rows: its log-likelihood, the expected number of wrong labels, and its variance."""
 
-    account: Account
-    value: float
-    wrong: float
+    model: NoiseModel
+    log_likelihood: float
+    n_wrong: float
     variance: float
 
     @classmethod
-    def of(cls, rows: Labelled, logarithmic: bool, weight: float, curve: Curve, matrix: Floats, steps: int) -> Trial:
-        """Fit the curve with the flips held, from this curve."""
-        curve, value, truth = climb(rows, np.log(np.maximum(matrix, 1e-12)), curve, steps, 1e-3)
+    def fit(
+        cls,
+        rows: LabelledScores,
+        logarithmic: bool,
+        weight: float,
+        start: CalibrationMap,
+        matrix: Floats,
+        steps: int = MOST_NEWTON_STEPS,
+    ) -> FittedNoiseModel:
+        """Fit the calibration map with the flip matrix held."""
+        log_flips = np.log(np.maximum(matrix, LEAST_LOG_FLIP))
+        found, value, truth = newton_ascent(rows, log_flips, start, steps, NEWTON_TOLERANCE)
         right = truth[np.arange(len(rows.codes)), rows.codes]
         wrong, variance = float(rows.weights @ (1 - right)), float(rows.weights @ (right * (1 - right)))
-        return cls(Account(weight, logarithmic, curve, matrix), value, wrong, variance)
+        return cls(NoiseModel(weight, logarithmic, found, matrix), value, wrong, variance)
 
-    def weighted(self, weight: float) -> Trial:
+    def weighted(self, weight: float) -> FittedNoiseModel:
         """The same with another weight."""
-        return replace(self, account=replace(self.account, weight=weight))
+        return replace(self, model=replace(self.model, weight=weight))
 
 
 def calibrate(
     scores: Floats, codes: Codes, noise: FlipMatrix | None = None, weights: Floats | None = None
-) -> tuple[Calibration, list[Trial]]:
-    """The accounts of the noise in a set of rows, weighted by their evidence, and how those with noise did on them."""
+) -> tuple[Calibration, list[FittedNoiseModel]]:
+    """Average the candidate noise models of a set of rows by their evidence; also those with noise, as fitted."""
     counted = np.ones(len(codes)) if weights is None else weights
-    linked = {l: Labelled(np.asfortranarray(link(scores, l)), codes, counted) for l in (False, True)}
+    linked = {l: LabelledScores(np.asfortranarray(link(scores, l)), codes, counted) for l in (False, True)}
     if noise is not None:
-        trials = [Trial.of(rows, l, 1.0, Curve.gentle(rows), noise.matrix, 50) for l, rows in linked.items()]
-        trials = [t.weighted(w) for t, w in zip(trials, _shares([t.value for t in trials]))]
-        return Calibration(_significant([trial.account for trial in trials]), noise), trials
-    structures = [(l, found) for l, rows in linked.items() for found in _explanations(rows)]
-    values = np.array([found.bound + _odds(found.end.curve) for _, found in structures])
-    evidence, silent = _without_noise(linked)
-    best = max(values.max(), evidence - NOISE_ODDS)
-    trials = []
-    for value, (logarithmic, found) in zip(values, structures):
-        if value > values.max() - CLOSE:
-            trials += _amounts(linked[logarithmic], found, logarithmic, float(np.exp(value - best)))
-    hardly_any = FlipMatrix.symmetric((scores.shape[1] - 1) * HARDLY, scores.shape[1]).matrix
-    quiet = replace(silent.account, weight=float(np.exp(evidence - NOISE_ODDS - best)), matrix=hardly_any)
-    kept = _significant([quiet, *(trial.account for trial in trials)])
-    mean = FlipMatrix.estimated(sum_over(account.weight * account.matrix for account in kept))
-    return Calibration(kept, mean, proven=values.max() - evidence > PROOF), trials
+        fitted = [
+            FittedNoiseModel.fit(rows, l, 1.0, CalibrationMap.initial(rows), noise.matrix) for l, rows in linked.items()
+        ]
+        fitted = [fit.weighted(w) for fit, w in zip(fitted, softmax([fit.log_likelihood for fit in fitted]))]
+        return Calibration(_significant([fit.model for fit in fitted]), noise), fitted
+    fits = [(l, fit) for l, rows in linked.items() for fit in _variational_fits(rows)]
+    evidence = np.array([fit.log_evidence + _log_odds(fit.state.calibration_map) for _, fit in fits])
+    evidence_without, noiseless = _without_noise(linked)
+    best = max(evidence.max(), evidence_without - NOISE_LOG_ODDS)
+    fitted = []
+    for value, (logarithmic, fit) in zip(evidence, fits):
+        if value > evidence.max() - OCCAM_WINDOW:
+            fitted += _over_noise_rates(linked[logarithmic], fit, logarithmic, float(np.exp(value - best)))
+    hardly_any = FlipMatrix.symmetric((scores.shape[1] - 1) * LEAST_FLIP, scores.shape[1]).matrix
+    weight = float(np.exp(evidence_without - NOISE_LOG_ODDS - best))
+    without = replace(noiseless.model, weight=weight, matrix=hardly_any)
+    kept = _significant([without, *(fit.model for fit in fitted)])
+    mean = FlipMatrix.estimated(sum_over(model.weight * model.matrix for model in kept))
+    return Calibration(kept, mean, proven=evidence.max() - evidence_without > PROOF), fitted
 
 
-def _explanations(rows: Labelled) -> list[Explanation]:
-    """Symmetric noise, free flips, where much noise leads free flips to another end, that too; then with own slopes.
+def _variational_fits(rows: LabelledScores) -> list[VariationalFit]:
+    """Symmetric noise; Dirichlet flips, from low and from high noise if that is another maximum; scales per class.
 
-    With few rows or classes that overlap the evidence often has two peaks of about the same height, with and without
-    noise: to take one of them would be to be too sure.
+    With few rows or overlapping classes the evidence often has two maxima of about the same height, with little and
+    with much noise; both are kept.
     """
-    gentle = Start.at(rows)
-    even = explain_noise(rows, False, gentle)
-    little, much = explain_noise(rows, True, gentle), explain_noise(rows, True, Start.at(rows, HIGH_START))
-    found = [even, little]
-    if _apart(little.amount, much.amount) and _tells(much.matrix):
-        found.append(much)
-    if rows.n_classes <= MOST_SLOPES:
-        starts = [(False, even.end), (True, gentle), *((True, other.end) for other in found[2:])]
-        found += [explain_noise(rows, free, start.with_own_slopes()) for free, start in starts]
+    start = VariationalState.initial(rows)
+    symmetric = fit_variational(rows, False, start)
+    low = fit_variational(rows, True, start)
+    high = fit_variational(rows, True, VariationalState.initial(rows, HIGH_START))
+    found = [symmetric, low]
+    if _distinct(low.noise_rate, high.noise_rate) and _informative(high.matrix):
+        found.append(high)
+    if rows.n_classes <= MOST_SCALES:
+        starts = [(False, symmetric.state), (True, start), *((True, other.state) for other in found[2:])]
+        found += [fit_variational(rows, dirichlet, state.with_scale_per_class()) for dirichlet, state in starts]
     return found
 
 
-def _odds(curve: Curve) -> float:
-    return OWN_ODDS if curve.own_slopes else 0.0
+def _log_odds(calibration_map: CalibrationMap) -> float:
+    return PER_CLASS_LOG_ODDS if calibration_map.per_class else 0.0
 
 
-def _apart(first: float, second: float) -> bool:
-    return abs(first - second) > SAME_AMOUNT * max(first, second)
+def _distinct(first: float, second: float) -> bool:
+    return abs(first - second) > SAME_RATE * max(first, second)
 
 
-def _without_noise(linked: dict[bool, Labelled]) -> tuple[float, Trial]:
-    """Log evidence of the labels if none is wrong, by the best link and slopes, and that account."""
+def _without_noise(linked: dict[bool, LabelledScores]) -> tuple[float, FittedNoiseModel]:
+    """Log evidence of the labels if none is wrong, by the best link and scales, and that candidate."""
     found = []
     for logarithmic, rows in linked.items():
         identity = np.eye(rows.n_classes)
-        one = Trial.of(rows, logarithmic, 1.0, Curve.gentle(rows), identity, 50)
-        trials = [one]
-        if rows.n_classes <= MOST_SLOPES:
-            trials.append(Trial.of(rows, logarithmic, 1.0, one.account.curve.with_own_slopes(), identity, 50))
-        log_flips = np.log(np.maximum(identity, 1e-12))
-        for trial in trials:
-            curve = trial.account.curve
-            found.append((trial.value + log_room(rows, log_flips, curve) + _odds(curve), trial))
+        common = FittedNoiseModel.fit(rows, logarithmic, 1.0, CalibrationMap.initial(rows), identity)
+        fitted = [common]
+        if rows.n_classes <= MOST_SCALES:
+            start = common.model.calibration_map.with_scale_per_class()
+            fitted.append(FittedNoiseModel.fit(rows, logarithmic, 1.0, start, identity))
+        log_flips = np.log(np.maximum(identity, LEAST_LOG_FLIP))
+        for fit in fitted:
+            shape = fit.model.calibration_map
+            found.append((fit.log_likelihood + log_occam_factor(rows, log_flips, shape) + _log_odds(shape), fit))
     return max(found, key=itemgetter(0))
 
 
-def _amounts(rows: Labelled, found: Explanation, logarithmic: bool, odds: float) -> list[Trial]:
-    """The account with its amount of noise scaled along a grid, by half its profile log-likelihood.
+def _over_noise_rates(
+    rows: LabelledScores, found: VariationalFit, logarithmic: bool, odds: float
+) -> list[FittedNoiseModel]:
+    """The candidate at every noise rate of a grid, weighted by its tempered profile likelihood.
 
-    The grid is walked up and down from the amount found, and left where amounts no longer count.
+    The grid is walked up and down from the rate found, until rates have a negligible likelihood.
     """
-    grid = [amount for amount in AMOUNTS if _tells(_scaled(found, amount))] or [found.amount]  # flips of a rare class
-    start = int(np.abs(np.array(grid) - found.amount).argmin())
-    trials: dict[int, Trial] = {}
-    for way in (range(start, len(grid)), range(start - 1, -1, -1)):
-        curve = trials[start].account.curve if start in trials else found.end.curve
-        for place in way:
-            trials[place] = Trial.of(rows, logarithmic, odds, curve, _scaled(found, grid[place]), 20)
-            curve = trials[place].account.curve
-            if trials[place].value < max(trial.value for trial in trials.values()) - NEGLIGIBLE / TEMPER:
+    grid = [rate for rate in NOISE_RATES if _informative(_at_rate(found, rate))] or [found.noise_rate]  # rare classes
+    start = int(np.abs(np.array(grid) - found.noise_rate).argmin())
+    fitted: dict[int, FittedNoiseModel] = {}
+    for indices in (range(start, len(grid)), range(start - 1, -1, -1)):
+        nearby = fitted[start].model.calibration_map if start in fitted else found.state.calibration_map
+        for index in indices:
+            matrix = _at_rate(found, grid[index])
+            fitted[index] = FittedNoiseModel.fit(rows, logarithmic, odds, nearby, matrix, NEWTON_STEPS_NEARBY)
+            nearby = fitted[index].model.calibration_map
+            highest = max(fit.log_likelihood for fit in fitted.values())
+            if fitted[index].log_likelihood < highest - NEGLIGIBLE / TEMPER:
                 break
-    shares = _shares([TEMPER * trial.value + np.log(SPACING[place]) for place, trial in trials.items()])
-    return [trial.weighted(odds * share) for share, trial in zip(shares, trials.values())]
+    weights = softmax([TEMPER * fit.log_likelihood + np.log(SPACING[index]) for index, fit in fitted.items()])
+    return [fit.weighted(odds * weight) for weight, fit in zip(weights, fitted.values())]
 
 
-def _scaled(found: Explanation, amount: float) -> Floats:
-    """The flip matrix with this share of flipped labels."""
+def _at_rate(found: VariationalFit, noise_rate: float) -> Floats:
+    """The flip matrix scaled to this noise rate."""
     identity = np.eye(len(found.matrix))
-    return np.asarray(identity + amount / found.amount * (found.matrix - identity))
+    return np.asarray(identity + noise_rate / found.noise_rate * (found.matrix - identity))
 
 
-def _tells(matrix: Floats) -> bool:
-    """Whether labels say something of the truth after so many flips."""
+def _informative(matrix: Floats) -> bool:
+    """Whether labels still say something about the true class after so many flips."""
     kept = np.diag(matrix)
     return bool(kept.min() >= LEAST_KEPT and (len(kept) > 2 or 2 - kept.sum() <= MOST_FLIPPED))
 
 
-def _shares(logs: list[float]) -> Floats:
-    weights = np.exp(np.array(logs) - max(logs))
-    return np.asarray(weights / weights.sum())
-
-
-def _significant(accounts: list[Account]) -> tuple[Account, ...]:
-    total = sum(account.weight for account in accounts)
-    kept = [account for account in accounts if account.weight > SMALLEST_WEIGHT * total]
-    total = sum(account.weight for account in kept)
-    return tuple(replace(account, weight=account.weight / total) for account in kept)
+def _significant(models: list[NoiseModel]) -> tuple[NoiseModel, ...]:
+    """Candidates whose weight counts, with weights that sum to one."""
+    total = sum(model.weight for model in models)
+    kept = [model for model in models if model.weight > SMALLEST_WEIGHT * total]
+    total = sum(model.weight for model in kept)
+    return tuple(replace(model, weight=model.weight / total) for model in kept)

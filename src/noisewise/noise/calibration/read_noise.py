@@ -1,8 +1,4 @@
-"""Which observed labels are wrong, from scores that did not see them: robust calibration, averaged over accounts.
-
-Every row's posterior, the flip matrix and the number of wrong labels are means over the accounts of the noise
-(`_amounts`), by their evidence.
-"""
+"""Noise rates and true classes from out-of-fold scores: calibration averaged over candidate noise models."""
 
 from __future__ import annotations
 
@@ -11,13 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from noisewise._numerics.blocks import blocks
 from noisewise._typing import Codes, Floats
-from noisewise.noise.calibration.error_count import interval_of
+from noisewise.noise.calibration.error_count import count_interval
 from noisewise.noise.calibration.noise_models import Calibration, calibrate
 from noisewise.noise.flip_matrix import FlipMatrix
 
-BLOCK = 4096
-MOST_PICKED = 3  # rows to look at, in expected wrong ones
+FIT_ROWS, FIT_ROWS_PER_CLASS = 6000, 40  # the calibration is fitted to so many rows, drawn at random
+MOST_PICKED = 3  # rows to look at, as a multiple of the expected number of wrong ones
 
 
 @dataclass(frozen=True)
@@ -29,11 +26,11 @@ class NoiseReading:
     calibration : Calibration
         To read scores of other rows with.
     posterior : array of shape (n_rows, n_classes)
-        Probability of each true class, given the row's scores and its observed class.
+        Posterior of the true class, given the row's scores and its observed class.
     n_wrong : float
         Expected number of observed labels that are not the true ones.
     interval : tuple of two floats
-        The number of wrong labels lies here with the wanted probability.
+        Interval of this number with the wanted coverage.
     """
 
     calibration: Calibration
@@ -50,7 +47,13 @@ def read_noise(
     coverage: float = 0.9,
     weights: Floats | None = None,
 ) -> NoiseReading:
-    """Find the noise in labels and the true class of each row, from scores that did not see the row's label.
+    """Estimate the flip matrix and the posterior of each row's true class from out-of-fold scores.
+
+    The model of an observed label y for scores g is robust softmax calibration seen through a flip matrix T,
+    ``P(y | g) = sum_j [(1 - w) softmax(scale * link(g) + offset)_j + w / K] T[j, y]``, with the link the identity or
+    the logarithm, a common scale or one for each class, and T symmetric or with Dirichlet rows. Each of these candidate
+    noise models is fitted by variational Bayes; posteriors, the flip matrix and the number of wrong labels are averages
+    over them and over a grid of noise rates, weighted by the evidence (Bayesian model averaging).
 
     Parameters
     ----------
@@ -63,35 +66,45 @@ def read_noise(
     rng : numpy generator, optional
         Draws the rows to calibrate on where there are many.
     coverage : float
-        Wanted probability of the interval for the number of wrong labels.
+        Wanted coverage of the interval for the number of wrong labels.
     weights : array of shape (n_rows,), optional
         How many rows each row stands for; one by default.
+
+    References
+    ----------
+    .. [1] Platt, J. (1999). Probabilistic outputs for support vector machines and comparisons to regularized
+       likelihood methods. Advances in Large Margin Classifiers, MIT Press.
+    .. [2] Hoeting, J. A., Madigan, D., Raftery, A. E., Volinsky, C. T. (1999). Bayesian model averaging: a tutorial.
+       Statistical Science 14.
+    .. [3] Jordan, M. I., Ghahramani, Z., Jaakkola, T. S., Saul, L. K. (1999). An introduction to variational methods
+       for graphical models. Machine Learning 37.
+    .. [4] MacKay, D. J. C. (1992). Bayesian interpolation. Neural Computation 4.
     """
     n_classes = scores.shape[1]
     counted = np.ones(len(codes)) if weights is None else weights
     chosen = np.flatnonzero(counted)
-    few = max(6000, 40 * n_classes)
+    few = max(FIT_ROWS, FIT_ROWS_PER_CLASS * n_classes)
     if len(chosen) > few:
         chosen = np.sort((rng or np.random.default_rng(0)).choice(chosen, few, replace=False))
     merged, labels, part = merge_equal(scores[chosen], codes[chosen], counted[chosen])
-    calibration, trials = calibrate(merged, labels, noise, part)
+    calibration, fitted = calibrate(merged, labels, noise, part)
     posterior, wrong = _read_rows(calibration, scores, codes, counted)
     n, n_part = float(counted.sum()), float(part.sum())
-    low, high = (end * n / n_part for end in interval_of(trials, n_part, noise is None, coverage))
+    low, high = (bound * n / n_part for bound in count_interval(fitted, n_part, noise is None, coverage))
     low = min(low, wrong) if calibration.proven else 0.0
     return NoiseReading(calibration, posterior, wrong, (low, max(high, wrong)))
 
 
 def merge_equal(scores: Floats, codes: Codes, weights: Floats) -> tuple[Floats, Codes, Floats]:
-    """Rows with equal scores (in single precision) and labels as one that is heavier, in an order of their own.
+    """Rows with equal scores (in single precision) and labels as one row of their summed weight, in canonical order.
 
-    Climbs end after so many steps as rounding says: only so does a row of weight two mean the same as two rows.
+    Iterations end where rounding says so: only then does a row of weight two give the same fit as two rows.
 
     >>> merge_equal(np.array([[0.5, 0.5], [0.25, 0.75], [0.5, 0.5]]), np.array([1, 1, 1]), np.array([1.0, 1.0, 2.0]))
     (array([[0.5 , 0.5 ],
            [0.25, 0.75]]), array([1, 1]), array([3., 1.]))
     """
-    table = np.column_stack([scores, codes]).astype(np.float32) + np.float32(0)  # no zero below zero
+    table = np.column_stack([scores, codes]).astype(np.float32) + np.float32(0)  # -0 becomes 0
     whole = np.ascontiguousarray(table).view(np.dtype((np.void, table.itemsize * table.shape[1]))).ravel()
     _, first, group = np.unique(whole, return_index=True, return_inverse=True)
     return table[first, :-1].astype(np.float64), codes[first], np.bincount(group.ravel(), weights).astype(np.float64)
@@ -100,11 +113,10 @@ def merge_equal(scores: Floats, codes: Codes, weights: Floats) -> tuple[Floats, 
 def _read_rows(
     calibration: Calibration, scores: Floats, codes: Codes, counted: Floats
 ) -> tuple[NDArray[np.float32], float]:
-    """What the accounts say about each row, and how many labels are wrong by them."""
+    """Posterior of each row's true class, and the expected number of wrong labels."""
     posterior = np.empty(scores.shape, dtype=np.float32)
     wrong = 0.0
-    for start in range(0, len(codes), BLOCK):
-        part = slice(start, start + BLOCK)
+    for part in blocks(len(codes)):
         block, observed = np.asarray(scores[part], dtype=np.float32), codes[part]
         posterior[part] = calibration.explain(block, observed)
         right = posterior[part][np.arange(len(observed)), observed].astype(np.float64)
@@ -112,17 +124,17 @@ def _read_rows(
     return posterior, wrong
 
 
-def likely_wrong(chance_wrong: Floats) -> NDArray[np.intp]:
-    """Rows to look at first: as many of the worst as make the expected F1 score largest, worst first.
+def likely_wrong(probability_wrong: Floats) -> NDArray[np.intp]:
+    """Indices of the rows to look at first, worst first: as many as maximise the expected F1 score.
 
-    Never more than three times as many as are expected to be wrong: where all chances are small and alike, the largest
-    F1 score is that of all rows, and no help.
+    At most three times the expected number of wrong ones: where all probabilities are small and alike, the largest F1
+    score is that of all rows.
 
     >>> likely_wrong(np.array([0.1, 0.9, 0.05, 0.8]))
     array([1, 3])
     """
-    order = np.argsort(-chance_wrong, kind="stable")
-    gains = np.cumsum(chance_wrong[order], dtype=np.float64)
-    expected = 2 * gains / (np.arange(1, len(order) + 1) + gains[-1])
-    most = max(1, int(np.ceil(MOST_PICKED * gains[-1])))
-    return np.asarray(order[: min(int(np.argmax(expected)) + 1, most)])
+    order = np.argsort(-probability_wrong, kind="stable")
+    found = np.cumsum(probability_wrong[order], dtype=np.float64)
+    expected_f1 = 2 * found / (np.arange(1, len(order) + 1) + found[-1])
+    most = max(1, int(np.ceil(MOST_PICKED * found[-1])))
+    return np.asarray(order[: min(int(np.argmax(expected_f1)) + 1, most)])

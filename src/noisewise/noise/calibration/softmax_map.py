@@ -1,7 +1,8 @@
-"""The clean posterior as a curve over scores: softmax(slope g + offset).
+"""Calibration map from scores to the clean posterior: softmax(scale * g + offset), with a fraction of outliers.
 
-Classes share one slope, or each has its own. Where two of four classes overlap and the others stand apart, a slope for
-all of them is too steep for those two, and the labels of their overlap would look like flips.
+One scale for all classes is temperature scaling with offsets, one for each is vector scaling. Where two of four classes
+overlap and the others stand apart, a common scale is too steep for those two, and labels in their overlap would look
+like flips.
 """
 
 from __future__ import annotations
@@ -14,83 +15,99 @@ from numpy.typing import NDArray
 
 from noisewise._typing import Codes, Floats
 
-OFFSET_PENALTY = 1e-3  # per row
-SLOPE_SPREAD = 0.5  # standard deviation of the logarithms of the classes' own slopes
-DOUBT, DOUBTED = 0.005, 1.0  # share and number of rows whose scores say nothing: no outlier is a flip for sure
-START_SLOPE = 4.0
-SMALLEST_SLOPE, LONGEST_STEP = 1e-6, 2.0  # of slopes of their own; steps are those of logarithms
+OFFSET_PENALTY = 1e-3  # ridge penalty of the offsets, per row
+LOG_SCALE_STD = 0.5  # standard deviation of the prior on the logarithms of the classes' own scales
+OUTLIER_WEIGHT, OUTLIER_ROWS = 0.005, 1.0  # fraction plus number of rows whose scores say nothing: no row is certain
+START_SCALE = 4.0
+SMALLEST_SCALE, LONGEST_STEP = 1e-6, 2.0  # of a scale per class; a step is one of logarithms
 
 
 @dataclass(frozen=True)
-class Curve:
-    """Clean posterior from (linked) scores: softmax(slope g + offset), but for a share of rows in doubt."""
+class CalibrationMap:
+    """Clean posterior from scores g (after the link), ``(1 - w) softmax(scale * g + offset) + w / n_classes``.
 
-    slope: float | Floats  # of all classes, or one for each
+    Attributes
+    ----------
+    scale : float or array of shape (n_classes,)
+        Inverse temperature of all classes, or one for each.
+    offset : array of shape (n_classes,)
+    outlier_weight : float
+        Fraction w of rows whose scores say nothing about their class (contamination).
+
+    References
+    ----------
+    .. [1] Platt, J. (1999). Probabilistic outputs for support vector machines and comparisons to regularized
+       likelihood methods. Advances in Large Margin Classifiers, MIT Press.
+    .. [2] Guo, C., Pleiss, G., Sun, Y., Weinberger, K. Q. (2017). On calibration of modern neural networks. ICML.
+    """
+
+    scale: float | Floats
     offset: Floats
-    doubt: float = DOUBT
+    outlier_weight: float = OUTLIER_WEIGHT
 
     @classmethod
-    def gentle(cls, rows: Labelled) -> Curve:
-        """Where to start from: scores mean what they say, roughly; few rows never make sure."""
-        return cls(START_SLOPE, np.zeros(rows.n_classes), min(DOUBT + DOUBTED / rows.n, 0.5))
+    def initial(cls, rows: LabelledScores) -> CalibrationMap:
+        """Where a fit starts: scores roughly mean what they say; of few rows, each may be an outlier."""
+        return cls(START_SCALE, np.zeros(rows.n_classes), min(OUTLIER_WEIGHT + OUTLIER_ROWS / rows.n, 0.5))
 
-    def with_own_slopes(self) -> Curve:
-        """The same, but free to have slopes that differ."""
-        return Curve(np.full(len(self.offset), max(self.slope, SMALLEST_SLOPE)), self.offset, self.doubt)
+    def with_scale_per_class(self) -> CalibrationMap:
+        """The same map with one scale for each class, free to differ."""
+        scale = np.full(len(self.offset), max(self.scale, SMALLEST_SCALE))
+        return CalibrationMap(scale, self.offset, self.outlier_weight)
 
     @property
-    def own_slopes(self) -> bool:
-        """Whether each class has a slope of its own."""
-        return np.ndim(self.slope) == 1
+    def per_class(self) -> bool:
+        """Whether each class has a scale of its own."""
+        return np.ndim(self.scale) == 1
 
-    def moved(self, step: Floats) -> Curve:
-        """Another slope, which stays positive, and another offset; slopes of their own move by logarithms."""
+    def moved(self, step: Floats) -> CalibrationMap:
+        """The map after a step in scale and offset; the scale stays positive, scales per class move in logarithms."""
         n_classes = len(self.offset)
-        slope: float | Floats
-        if self.own_slopes:
-            ways = np.clip(step[:n_classes], -LONGEST_STEP, LONGEST_STEP)
-            slope = np.maximum(self.slope * np.exp(ways), SMALLEST_SLOPE)
+        scale: float | Floats
+        if self.per_class:
+            log_step = np.clip(step[:n_classes], -LONGEST_STEP, LONGEST_STEP)
+            scale = np.maximum(self.scale * np.exp(log_step), SMALLEST_SCALE)
         else:
-            slope = max(float(self.slope + step[0]), 0.0)
-        return Curve(slope, self.offset + step[-n_classes:], self.doubt)
+            scale = max(float(self.scale + step[0]), 0.0)
+        return CalibrationMap(scale, self.offset + step[-n_classes:], self.outlier_weight)
 
     def penalty(self, n_rows: float) -> float:
-        """What offsets cost, and slopes that differ."""
+        """Negative log prior (but for constants): ridge on the offsets, normal on deviations of the log scales."""
         cost = OFFSET_PENALTY * n_rows * float(self.offset @ self.offset)
-        if self.own_slopes:
-            cost += len(self.offset) * float(np.log(self.slope).var()) / SLOPE_SPREAD**2
+        if self.per_class:
+            cost += len(self.offset) * float(np.log(self.scale).var()) / LOG_SCALE_STD**2
         return 0.5 * cost
 
-    def softmax(self, linked: NDArray[Any]) -> NDArray[Any]:
-        """Probability of each true class where the scores can be trusted."""
-        logits = linked * np.asarray(self.slope, dtype=linked.dtype) + self.offset.astype(linked.dtype)
+    def softmax(self, scores: NDArray[Any]) -> NDArray[Any]:
+        """Probability of each true class for a row that is no outlier; in the precision of the scores, in place."""
+        logits = scores * np.asarray(self.scale, dtype=scores.dtype) + self.offset.astype(scores.dtype)
         logits -= logits.max(axis=1, keepdims=True)
         np.exp(logits, out=logits)
         logits /= logits.sum(axis=1, keepdims=True)
         return np.asarray(logits)
 
-    def posterior(self, linked: NDArray[Any]) -> NDArray[Any]:
+    def posterior(self, scores: NDArray[Any]) -> NDArray[Any]:
         """Probability of each true class."""
-        clean = self.softmax(linked)
-        clean *= 1 - self.doubt
-        clean += linked.dtype.type(self.doubt / linked.shape[1])
+        clean = self.softmax(scores)
+        clean *= 1 - self.outlier_weight
+        clean += scores.dtype.type(self.outlier_weight / scores.shape[1])
         return clean
 
 
 @dataclass(frozen=True)
-class Labelled:
-    """Linked scores, observed classes and how many rows each of them stands for."""
+class LabelledScores:
+    """Scores (after the link), observed classes and how many rows each of them stands for."""
 
-    linked: Floats
+    scores: Floats
     codes: Codes
     weights: Floats
 
     @property
     def n(self) -> float:
-        """Rows, each as often as it counts."""
+        """Number of rows, each counted by its weight."""
         return float(self.weights.sum())
 
     @property
     def n_classes(self) -> int:
-        """Classes, observed or not."""
-        return int(self.linked.shape[1])
+        """Number of classes, observed or not."""
+        return int(self.scores.shape[1])

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from noisewise._numerics.ridge import RidgeFit, fit_per_action, leave_one_out_per_action
 from noisewise._typing import Codes, Floats
-from noisewise.noise.estimate import share_interval, with_interval
+from noisewise.noise import proportion_interval, with_interval
 from noisewise.noise.logged_rounds import check_log
 from noisewise.online.rates.feedback_table import (
     LEAST_BY_ACTION,
@@ -94,7 +94,7 @@ class MissingReport:
                 ("wrong", self.when_wrong[:, answer], self.wrong_rounds),
                 ("right", self.when_right[:, answer], self.right_rounds),
             ):
-                columns |= with_interval(f"{name}_when_{truth}", shares, *share_interval(shares, rounds))
+                columns |= with_interval(f"{name}_when_{truth}", shares, *proportion_interval(shares, rounds))
         columns |= {"wrong_rounds": self.wrong_rounds, "right_rounds": self.right_rounds}
         for flag in ("p_value", "by_action", "used", "missing_used"):
             columns[flag] = np.full(n, getattr(self, flag))

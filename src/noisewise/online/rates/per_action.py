@@ -11,8 +11,7 @@ from scipy.stats import chi2
 
 from noisewise._numerics.ridge import fit_per_action, leave_one_out_per_action
 from noisewise._typing import Codes, Floats
-from noisewise.noise import FlipMatrix
-from noisewise.noise.estimate import share_interval, with_interval
+from noisewise.noise import FlipMatrix, proportion_interval, with_interval
 from noisewise.noise.logged_rounds import check_log
 from noisewise.online.rates import flip_rates
 from noisewise.online.rates.flip_rates import USELESS
@@ -62,8 +61,8 @@ class ActionRates:
     def columns(self) -> dict[str, Any]:
         """All that is believed, one entry for each action; the ends of 95 % intervals count chance alone."""
         n = len(self.false_positive)
-        of_wrong = share_interval(self.false_positive, self.wrong_rounds)
-        of_right = share_interval(self.false_negative, self.right_rounds)
+        of_wrong = proportion_interval(self.false_positive, self.wrong_rounds)
+        of_right = proportion_interval(self.false_negative, self.right_rounds)
         return {
             "action": np.arange(n),
             **with_interval("false_positive", self.false_positive, *of_wrong),

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from noisewise._numerics.ridge import RidgeFit, fit_per_action, leave_one_out_per_action
 from noisewise._typing import Codes, Floats
-from noisewise.noise.estimate import with_interval
+from noisewise.noise import with_interval
 from noisewise.online.rates.refit import Refitter
 
 GRID = np.linspace(0.02, 0.98, 14)
