@@ -15,7 +15,7 @@ from noisewise.datasets import load, make_ringnorm, make_twonorm, make_waveform
 from noisewise.kernels import Gaussian, Linear
 from noisewise.labels import RobustKernelFisherClassifier
 from noisewise.labels.fisher import em
-from noisewise.labels.fisher.em import NormalClasses, Turns
+from noisewise.labels.fisher.em import EMPath, NormalClasses
 from noisewise.labels.fisher.kernel_smoother import Smoother, choose_penalty, decompose, decompose_low_rank
 
 TRAIN_ROWS = {"banana": 400, "raetsch_diabetis": 468, "raetsch_german": 700, "raetsch_heart": 170, "ringnorm": 400}
@@ -43,14 +43,14 @@ def test_features_are_orthonormal_and_carry_the_centred_kernel(rng):
     np.testing.assert_allclose(
         (features * basis.values) @ features.T, centring @ Gaussian(2.0).gram(X) @ centring, atol=1e-6
     )
-    np.testing.assert_allclose(basis.of_others(X), features, atol=1e-6)
+    np.testing.assert_allclose(basis.feature_map(X), features, atol=1e-6)
 
 
 def test_scores_without_a_row_are_those_of_a_fit_without_it(rng):
     X, targets = rng.normal(size=(25, 2)), rng.normal(size=(25, 2))
     targets -= targets.mean(axis=0)
     penalty, kernel = 0.3, Gaussian(1.5)
-    scores = Smoother.of(decompose(kernel, X), penalty).without_own(targets)
+    scores = Smoother.of(decompose(kernel, X), penalty).leave_one_out(targets)
     roots = np.linalg.cholesky(kernel.gram(X) + 1e-12 * np.eye(25))  # features whose products are the kernel
     for row in range(25):
         rest = np.delete(np.arange(25), row)
@@ -63,7 +63,7 @@ def test_a_kernel_that_tells_nothing_gives_no_label_away():
     labels = np.eye(2)[(np.arange(20) % 3 == 0).astype(int)]
     targets = labels - labels.mean(axis=0)
     for width in (1e-3, 1e6):  # rows all alone, rows all alike
-        scores = Smoother.of(decompose(Gaussian(width), np.arange(20.0)[:, None]), 1e-3).without_own(targets)
+        scores = Smoother.of(decompose(Gaussian(width), np.arange(20.0)[:, None]), 1e-3).leave_one_out(targets)
         assert abs(np.sum(scores * targets)) < 1e-2
 
 
@@ -71,9 +71,9 @@ def test_low_rank_with_all_rows_is_exact(rng):
     X, targets = rng.normal(size=(40, 3)), rng.normal(size=(40, 1))
     targets -= targets.mean()
     exact, low = decompose(Gaussian(2.0), X), decompose_low_rank(Gaussian(2.0), X, np.arange(40)[::-1])
-    scores = [Smoother.of(basis, 0.1).without_own(targets) for basis in (exact, low)]
+    scores = [Smoother.of(basis, 0.1).leave_one_out(targets) for basis in (exact, low)]
     np.testing.assert_allclose(scores[0], scores[1], atol=1e-6)
-    np.testing.assert_allclose(low.of_others(X), low.features, atol=1e-6)
+    np.testing.assert_allclose(low.feature_map(X), low.features, atol=1e-6)
     assert choose_penalty(exact, targets)[0] == choose_penalty(low, targets)[0]
 
 
@@ -108,11 +108,11 @@ def test_bell_shaped_classes_are_found_through_thirty_per_cent_noise(noise):
 def test_no_cluster_changes_sides(monkeypatch):
     guarded = mean_error(make_waveform, SYMMETRIC)
     assert guarded < 0.17
-    monkeypatch.setattr(em, "NEGLIGIBLE", np.inf)
-    monkeypatch.setattr(em, "LEAST_KEPT", 0.0)
+    monkeypatch.setattr(em, "NEGLIGIBLE_LOSS", np.inf)
+    monkeypatch.setattr(em, "LEAST_DIAGONAL", 0.0)
     monkeypatch.setattr(em, "PATIENCE", np.inf)
     assert mean_error(make_waveform, SYMMETRIC) == pytest.approx(guarded, abs=2e-3)  # late turns have no say anyway
-    monkeypatch.setattr(Turns, "shares", property(lambda turns: np.eye(len(turns.kept))[-1]))
+    monkeypatch.setattr(EMPath, "weights", property(lambda path: np.eye(len(path.steps))[-1]))
     assert guarded < mean_error(make_waveform, SYMMETRIC) - 0.03
 
 
@@ -120,9 +120,9 @@ def test_turns_count_as_much_as_they_make_labels_likely():
     X, seen, _, test, _ = flipped(make_twonorm, SYMMETRIC, 0, n_train=150, n_test=20)
     model = RobustKernelFisherClassifier().fit(X, seen)
     found, history = model.discriminants_, np.array(model.objective_history_)
-    likelihood = np.exp(history - history.max())[history >= history.max() - em.NEGLIGIBLE]
-    np.testing.assert_allclose(found.shares, likelihood / likelihood.sum())
-    assert len(found.shares) > 3
+    likelihood = np.exp(history - history.max())[history >= history.max() - em.NEGLIGIBLE_LOSS]
+    np.testing.assert_allclose(found.weights, likelihood / likelihood.sum())
+    assert len(found.weights) > 3
     scores = np.split(model.features_(model.standardizer_(test, float)) @ found.coefficients, len(likelihood), axis=1)
     each = [classes.posterior(along) for classes, along in zip(found.classes, scores, strict=True)]
     np.testing.assert_allclose(model.predict_proba(test), np.average(each, axis=0, weights=likelihood))
@@ -204,7 +204,7 @@ def test_bad_settings_are_refused_clearly(options, message):
 
 def test_too_few_turns_warn():
     X, seen, _, _, _ = flipped(make_twonorm, SYMMETRIC, 0, n_train=200)
-    with pytest.warns(ConvergenceWarning, match="after 2 turns"):
+    with pytest.warns(ConvergenceWarning, match="after 2 EM steps"):
         RobustKernelFisherClassifier(max_iter=2).fit(X, seen)
 
 

@@ -5,8 +5,15 @@ import pytest
 from scipy.special import expit, softmax
 
 from noisewise import FlipMatrix
-from noisewise.labels.logistic.flip_parameters import flips_of, free_of, prior_counts, slope_of, start_free
-from noisewise.labels.logistic.likelihood import FlipProblem, flip_likelihood
+from noisewise.labels.flip_likelihood import flip_likelihood
+from noisewise.labels.flip_parameters import (
+    prior_counts,
+    start_flips,
+    to_flips,
+    to_unconstrained,
+    unconstrained_gradient,
+)
+from noisewise.labels.logistic.objective import FlipProblem
 from noisewise.labels.logistic.solvers import SOLVERS, solve, updated_flips
 
 SHAPES = pytest.mark.parametrize(("n_classes", "n_scores"), [(2, 1), (2, 2), (3, 3), (5, 5)])
@@ -43,7 +50,7 @@ def differences(function, at, step=1e-6):
 def test_the_likelihood_sums_over_true_labels(n_classes, n_scores, rng):
     problem = random_problem(n_classes, n_scores, rng)
     scores = rng.normal(size=(30, n_scores))
-    flips = flips_of(rng.normal(size=n_classes * (n_classes - 1)), n_classes)
+    flips = to_flips(rng.normal(size=n_classes * (n_classes - 1)), n_classes)
     full = np.hstack([np.zeros((30, 1)), scores]) if n_scores == 1 else scores
     clean = softmax(full, axis=1)
     expected = sum(
@@ -83,22 +90,22 @@ def test_the_printed_gradient_is_not_that_of_the_loss(rng):
 @CLASSES
 def test_free_numbers_and_flips_are_each_others_inverse(n_classes, rng):
     free = rng.normal(size=n_classes * (n_classes - 1))
-    flips = flips_of(free, n_classes)
+    flips = to_flips(free, n_classes)
     np.testing.assert_allclose(flips.sum(axis=1), 1)
-    np.testing.assert_allclose(free_of(flips), free, atol=1e-12)
+    np.testing.assert_allclose(to_unconstrained(flips), free, atol=1e-12)
 
 
 @CLASSES
 def test_slopes_in_free_numbers_agree_with_differences(n_classes, rng):
     free, counts = rng.normal(size=n_classes * (n_classes - 1)), rng.uniform(1, 5, (n_classes, n_classes))
-    slopes = differences(lambda at: np.sum(counts * np.log(flips_of(at, n_classes))), free)
-    np.testing.assert_allclose(slope_of(free, counts), slopes, rtol=0, atol=1e-6)
+    slopes = differences(lambda at: np.sum(counts * np.log(to_flips(at, n_classes))), free)
+    np.testing.assert_allclose(unconstrained_gradient(free, counts), slopes, rtol=0, atol=1e-6)
 
 
 @CLASSES
 def test_no_free_numbers_swap_the_labels(n_classes, rng):
     for _ in range(200):
-        flips = flips_of(rng.normal(scale=8, size=n_classes * (n_classes - 1)), n_classes)
+        flips = to_flips(rng.normal(scale=8, size=n_classes * (n_classes - 1)), n_classes)
         if n_classes == 2:
             assert flips[0, 1] + flips[1, 0] < 1
         else:
@@ -108,7 +115,7 @@ def test_no_free_numbers_swap_the_labels(n_classes, rng):
 
 def test_two_classes_may_lose_most_labels_of_one():
     """Positives of which four in five are not labelled: one rate far above one half."""
-    assert flips_of(free_of(np.array([[0.99, 0.01], [0.8, 0.2]])), 2)[1, 0] == pytest.approx(0.8)
+    assert to_flips(to_unconstrained(np.array([[0.99, 0.01], [0.8, 0.2]])), 2)[1, 0] == pytest.approx(0.8)
 
 
 def test_the_mirror_image_has_the_same_likelihood(rng):
@@ -138,7 +145,7 @@ def test_all_solvers_end_in_one_place(n_classes, learned, rng):
         fit = fits[name]
         assert fit.converged, name
         assert fit.history[-1] == pytest.approx(fits["lbfgs"].history[-1], abs=1e-5), name
-        np.testing.assert_allclose(fit.columns, fits["lbfgs"].columns, atol=5e-3, err_msg=name)
+        np.testing.assert_allclose(fit.coefficients, fits["lbfgs"].coefficients, atol=5e-3, err_msg=name)
         np.testing.assert_allclose(fit.flips, fits["lbfgs"].flips, atol=2e-3, err_msg=name)
         assert fit.n_iter == len(fit.history) - 1
 
@@ -158,7 +165,7 @@ def test_swapped_starts_end_unswapped(solver, rng):
     found = solve(problem, solver, max_iter=100, start=np.array([[0.52, 0.48], [0.48, 0.52]]))
     assert found.flips[0, 1] + found.flips[1, 0] < 1
     if solver == "lbfgs":
-        assert np.mean((X @ found.columns > 0).ravel() == true) > 0.9
+        assert np.mean((X @ found.coefficients > 0).ravel() == true) > 0.9
 
 
 def test_two_scores_of_two_classes_are_one(rng):
@@ -167,15 +174,17 @@ def test_two_scores_of_two_classes_are_one(rng):
     one = solve(FlipProblem(X, observed, np.ones(150), np.ones(5), 2, 1), tol=1e-9)
     two = solve(FlipProblem(X, observed, np.ones(150), np.full(5, 2.0), 2, 2), tol=1e-9)
     np.testing.assert_allclose(two.flips, one.flips, atol=1e-6)
-    np.testing.assert_allclose(softmax(X @ two.columns, axis=1)[:, 1], expit(X @ one.columns)[:, 0], atol=1e-6)
+    np.testing.assert_allclose(
+        softmax(X @ two.coefficients, axis=1)[:, 1], expit(X @ one.coefficients)[:, 0], atol=1e-6
+    )
 
 
 def test_updates_are_the_papers_with_the_prior_counted(rng):
     """Eqs. 7 and 8, written out, plus what the prior has counted."""
     X, _, observed = blobs(2, rng, n=100)
     problem = FlipProblem(X, observed, np.ones(100), np.ones(5), 2, 1)
-    columns, free = 0.1 * rng.normal(size=(5, 1)), start_free(2, 0.2)
-    omega, s = flips_of(free, 2), expit(X @ columns)[:, 0]
+    columns, free = 0.1 * rng.normal(size=(5, 1)), to_unconstrained(start_flips(2, 0.2))
+    omega, s = to_flips(free, 2), expit(X @ columns)[:, 0]
     seen = omega[0, observed] * (1 - s) + omega[1, observed] * s
     clean = np.column_stack([1 - s, s])
     parts = np.array([[omega[j, k] * np.sum((observed == k) / seen * clean[:, j]) for k in range(2)] for j in range(2)])

@@ -9,9 +9,15 @@ from sklearn.metrics import roc_auc_score
 from noisewise import FlipMatrix
 from noisewise.kernels import Gaussian, squared_distances
 from noisewise.labels import RobustGaussianProcessClassifier
-from noisewise.labels.gaussian_process.laplace import Task, find_mode
+from noisewise.labels.gaussian_process.laplace import LaplaceProblem, find_mode
 from noisewise.labels.gaussian_process.rows import LabelledRows, process_features
-from noisewise.labels.gaussian_process.search import Candidate, as_task, climb, scan, starts
+from noisewise.labels.gaussian_process.search import (
+    Candidate,
+    as_problem,
+    grid_search,
+    initial_flips,
+    maximise_evidence,
+)
 
 
 def test_features_of_full_rank_are_the_kernel_and_lower_ones_the_best_there_is():
@@ -68,21 +74,21 @@ def test_one_sided_noise_is_found_and_undone():
 def test_labels_are_not_swapped_wherever_the_climb_starts(start):
     X, y, observed = one_sided(n=150)
     rows = LabelledRows.of(X, observed, np.ones(len(y)), 2).standardized()[1]
-    width = scan(rows, 40, None)[0].features
+    width = grid_search(rows, 40, None)[0].features
     flips = np.array([[1 - start[0], start[0]], [start[1], 1 - start[1]]])
-    mode = find_mode(as_task(width, rows), flips, 0.1)
-    ended = climb(Candidate(width, mode, flips, -np.inf), None, 200, 1e-9)
+    mode = find_mode(as_problem(width, rows), flips, 0.1)
+    ended = maximise_evidence(Candidate(width, mode, flips, -np.inf), None, 200, 1e-9)
     assert ended.flips[0, 1] + ended.flips[1, 0] < 1
-    guessed = expit(width(rows.rows) @ ended.mode.coefficients)[rows.places, 0] > 0.5
+    guessed = expit(width(rows.rows) @ ended.mode.coefficients)[rows.indices, 0] > 0.5
     assert (guessed == rows.codes).mean() > 0.6
 
 
 def test_the_climb_never_descends_and_ends_above_the_scan():
     X, _, observed = one_sided(n=120)
     rows = LabelledRows.of(X, observed, np.ones(120), 2).standardized()[1]
-    found = scan(rows, 40, None)
+    found = grid_search(rows, 40, None)
     assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)
-    ended = climb(found[0], None, 100, 1e-9)
+    ended = maximise_evidence(found[0], None, 100, 1e-9)
     assert np.all(np.diff(ended.history) >= 0)
     assert ended.history[-1] == ended.score > found[0].score
 
@@ -90,7 +96,7 @@ def test_the_climb_never_descends_and_ends_above_the_scan():
 def test_starts_are_flip_matrices_that_keep_labels():
     for n_classes in (2, 3, 7):
         X, y = make_blobs(12 * n_classes, centers=n_classes, cluster_std=5.0, random_state=0)
-        for flips in starts(Task(X, y, np.ones(len(y)), n_classes)):
+        for flips in initial_flips(LaplaceProblem(X, y, np.ones(len(y)), n_classes)):
             assert FlipMatrix(flips).n_classes == n_classes
             assert (flips.argmax(axis=1) == np.arange(n_classes)).all()
             assert flips.min() > 0

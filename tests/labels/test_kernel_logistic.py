@@ -13,9 +13,10 @@ from noisewise import FlipMatrix
 from noisewise.datasets import make_twonorm
 from noisewise.kernels import Gaussian, Linear
 from noisewise.labels import RobustKernelLogisticRegression, RobustLogisticRegression
+from noisewise.labels.flip_likelihood import flip_likelihood
 from noisewise.labels.kernel_features import exact_features
-from noisewise.labels.logistic.kernel_choice import left_out_loss
-from noisewise.labels.logistic.likelihood import FlipProblem, flip_likelihood
+from noisewise.labels.logistic.kernel_choice import leave_one_out_loss
+from noisewise.labels.logistic.objective import FlipProblem
 from noisewise.labels.logistic.solvers import solve
 
 ONE_SIDED = FlipMatrix.binary(false_positive=0.0, false_negative=0.3)
@@ -138,7 +139,7 @@ def test_pair_flips_of_many_classes():
     assert model.score(X[200:], y[200:]) > plain.score(X[200:], y[200:]) + 0.02
 
 
-def test_left_out_losses_are_those_of_refits(moons):
+def test_leave_one_out_losses_are_those_of_refits(moons):
     """To first order: within a few per cent of what refitting without each row comes to."""
     X, _, observed = moons
     X, observed = X[:40], observed[:40]
@@ -149,15 +150,15 @@ def test_left_out_losses_are_those_of_refits(moons):
     for row in range(40):
         kept = np.arange(40) != row
         without = FlipProblem(features[kept], observed[kept], np.ones(39), ridges, 2, 1, flips)
-        score = features[row : row + 1] @ solve(without, tol=1e-8).columns
+        score = features[row : row + 1] @ solve(without, tol=1e-8).coefficients
         refits.append(-flip_likelihood(score, observed[row : row + 1], flips, np.ones(1))[0])
     fit = solve(problem, tol=1e-8)
-    seen = -flip_likelihood(features @ fit.columns, observed, flips, np.ones(40))[0] / 40
-    assert left_out_loss(problem, fit) == pytest.approx(np.mean(refits), rel=0.04)
+    seen = -flip_likelihood(features @ fit.coefficients, observed, flips, np.ones(40))[0] / 40
+    assert leave_one_out_loss(problem, fit) == pytest.approx(np.mean(refits), rel=0.04)
     assert seen < 0.9 * np.mean(refits)
 
 
-def test_left_out_losses_count_weights_as_rows(moons):
+def test_leave_one_out_losses_count_weights_as_rows(moons):
     X, _, observed = moons
     counts = np.arange(len(X)) % 3 + 1
     flips = np.array([[0.95, 0.05], [0.2, 0.8]])
@@ -168,7 +169,7 @@ def test_left_out_losses_count_weights_as_rows(moons):
     ):
         features = exact_features(KERNEL.gram(rows), weights, "function")[0]
         problem = FlipProblem(features, codes, weights, np.full(features.shape[1], 0.5), 2, 1, flips)
-        losses.append(left_out_loss(problem, solve(problem, tol=1e-8)))
+        losses.append(leave_one_out_loss(problem, solve(problem, tol=1e-8)))
     assert losses[0] == pytest.approx(losses[1], abs=1e-6)
 
 

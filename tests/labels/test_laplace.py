@@ -5,10 +5,10 @@ from scipy.special import log_softmax
 from sklearn.datasets import make_blobs
 
 from noisewise.kernels import Gaussian, squared_distances
-from noisewise.labels.gaussian_process.laplace import Task, conjugate, find_mode
+from noisewise.labels.flip_likelihood import FlipLikelihood
+from noisewise.labels.gaussian_process.laplace import LaplaceProblem, conjugate_gradients, find_mode
 from noisewise.labels.gaussian_process.rows import LabelledRows, process_features
-from noisewise.labels.gaussian_process.search import as_task
-from noisewise.labels.logistic.likelihood import FlipRows
+from noisewise.labels.gaussian_process.search import as_problem
 
 FLIPS = {
     2: np.array([[0.9, 0.1], [0.3, 0.7]]),
@@ -21,7 +21,7 @@ def some_task(n_classes, n=40, rank=5, seed=0):
     features = rng.normal(size=(n, rank))
     codes = np.argmax(features @ rng.normal(size=(rank, n_classes)), axis=1)
     codes = np.where(rng.random(n) < 0.15, rng.integers(0, n_classes, n), codes)
-    return Task(features, codes, rng.integers(1, 4, n).astype(float), n_classes)
+    return LaplaceProblem(features, codes, rng.integers(1, 4, n).astype(float), n_classes)
 
 
 def log_posterior(V, task, flips, precision):
@@ -49,22 +49,22 @@ def test_the_mode_is_where_a_general_optimiser_ends(n_classes):
 def test_slope_and_bend_are_derivatives(n_classes, rng):
     scores = rng.normal(size=(30, 1 if n_classes == 2 else n_classes))
     labels = rng.integers(0, n_classes, 30), FLIPS[n_classes], rng.random(30)
-    at, step = FlipRows.at(scores, *labels), 1e-5
+    at, step = FlipLikelihood.at(scores, *labels), 1e-5
     for c in range(scores.shape[1]):
         along = np.zeros_like(scores)
         along[:, c] = step
-        above, below = FlipRows.at(scores + along, *labels), FlipRows.at(scores - along, *labels)
+        above, below = FlipLikelihood.at(scores + along, *labels), FlipLikelihood.at(scores - along, *labels)
         numeric = (above.log_likelihood - below.log_likelihood) / (2 * step)
         assert abs(numeric - at.gradient[:, c].sum()) < 1e-8
         bend = -(above.gradient - below.gradient) / (2 * step)
-        np.testing.assert_allclose(at.bend(along / step), bend, atol=1e-8)
+        np.testing.assert_allclose(at.hessian_product(along / step), bend, atol=1e-8)
         np.testing.assert_allclose(at.curvature[:, c], bend[:, c], atol=1e-8)
 
 
 def dense_evidence(gram, mode, flips):
     """With n x n matrices in the place of features: log P(y | f) - f'K^-1 f / 2 - log det(I + W^1/2 K W^1/2) / 2."""
-    scores = mode.task.features @ mode.coefficients
-    rows = FlipRows.at(scores, mode.task.codes, flips, mode.task.weights)
+    scores = mode.problem.features @ mode.coefficients
+    rows = FlipLikelihood.at(scores, mode.problem.codes, flips, mode.problem.weights)
     total = rows.log_likelihood
     for c in range(scores.shape[1]):
         roots = np.sqrt(np.maximum(rows.curvature[:, c], 0))
@@ -78,7 +78,7 @@ def test_evidence_equals_the_dense_formula_of_the_kernel(n_classes):
     X, y = make_blobs(30, centers=n_classes, cluster_std=4.0, random_state=0)
     rows = LabelledRows.of(X, y, np.ones(30), n_classes)
     features = process_features(rows.rows, rows.row_weights, squared_distances(rows.rows), 3.0, 30)
-    mode = find_mode(as_task(features, rows), FLIPS[n_classes], 1 / 2.5, tol=1e-18)
+    mode = find_mode(as_problem(features, rows), FLIPS[n_classes], 1 / 2.5, tol=1e-18)
     gram = 2.5 * (Gaussian(3.0).gram(rows.rows) + 1)
     assert features.projection.shape[1] == 31
     assert abs(mode.evidence - dense_evidence(gram, mode, FLIPS[n_classes])) < 1e-7
@@ -119,9 +119,9 @@ def test_the_gradient_of_the_evidence_equals_finite_differences(n_classes):
 def test_conjugate_gradients_solve_and_stop_at_negative_bends():
     matrix = np.diag([1.0, 2.0, 5.0]) + 0.3
     target = np.array([[1.0], [-2.0], [0.5]])
-    found = conjugate(lambda V: matrix @ V, target, lambda V: V, 1e-12, 10)
+    found = conjugate_gradients(lambda V: matrix @ V, target, lambda V: V, 1e-12, 10)
     np.testing.assert_allclose(found, np.linalg.solve(matrix, target), atol=1e-10)
-    np.testing.assert_array_equal(conjugate(lambda V: -V, target, lambda V: V, 1e-12, 10), target)
+    np.testing.assert_array_equal(conjugate_gradients(lambda V: -V, target, lambda V: V, 1e-12, 10), target)
 
 
 def test_scores_without_a_label_are_near_those_of_a_fit_without_the_row():
@@ -130,7 +130,7 @@ def test_scores_without_a_label_are_near_those_of_a_fit_without_the_row():
     refits = []
     for i in range(50):
         others = np.arange(50) != i
-        fewer = Task(task.features[others], task.codes[others], task.weights[others], 2)
+        fewer = LaplaceProblem(task.features[others], task.codes[others], task.weights[others], 2)
         refits.append((task.features[i] @ find_mode(fewer, FLIPS[2], 2.0).coefficients)[0])
     seen = (task.features @ mode.coefficients)[:, 0]
-    assert np.abs(mode.left_out()[:, 0] - refits).mean() < 0.3 * np.abs(seen - refits).mean()
+    assert np.abs(mode.leave_one_out()[:, 0] - refits).mean() < 0.3 * np.abs(seen - refits).mean()

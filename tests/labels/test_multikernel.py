@@ -9,10 +9,10 @@ from noisewise import FlipMatrix
 from noisewise.datasets import load, make_twonorm
 from noisewise.kernels import Gaussian, Grouped, Linear
 from noisewise.labels import RobustKernelLogisticRegression, RobustMultiKernelLogisticRegression
+from noisewise.labels.flip_likelihood import flip_likelihood
 from noisewise.labels.logistic.kernel_weights import weigh_kernels
-from noisewise.labels.logistic.likelihood import flip_likelihood
 from noisewise.labels.logistic.multi_kernel import paper_kernels
-from noisewise.labels.logistic.printed_multi_kernel import fit_printed
+from noisewise.labels.logistic.printed_algorithm import fit_printed
 
 ONE_SIDED = FlipMatrix.binary(false_positive=0.0, false_negative=0.4)
 
@@ -47,7 +47,7 @@ def test_weights_sum_to_one_and_are_few(moons):
     assert model.score(X, y) > 0.82
 
 
-def test_every_pass_lowers_the_left_out_loss(moons):
+def test_every_pass_lowers_the_leave_one_out_loss(moons):
     X, _, observed = moons
     kernels = [Gaussian(0.1), Gaussian(0.7), Gaussian(3.0), Linear()]
     found = weigh_kernels(grams_of(X, kernels), observed, 2, [0.1, 1.0], ONE_SIDED.matrix, "weights", True, 20, 1e-4)

@@ -8,9 +8,9 @@ from scipy.special import expit, gammaln, softmax
 
 from noisewise.datasets import make_twonorm
 from noisewise.kernels import Gaussian
-from noisewise.labels.logistic.likelihood import flip_likelihood
+from noisewise.labels.flip_likelihood import flip_likelihood
 from noisewise.labels.logistic.multi_kernel import RobustMultiKernelLogisticRegression
-from noisewise.labels.logistic.printed_multi_kernel import RATE
+from noisewise.labels.logistic.printed_algorithm import RATE
 from noisewise.noise import FlipMatrix, mixture_step
 
 RIDGE, PRUNE = 0.3, 0.7  # zeta, xi

@@ -1,8 +1,13 @@
-"""Features that stand for a kernel: linear scores of them are all a kernel machine can say about the rows.
+"""Explicit features of a kernel: a kernel machine is a linear model in them.
 
-With the Gram matrix K = U diag(l) U' of the rows, features U sqrt(l) and a ridge on their coefficients penalise
-f' K^-1 f, the norm of the function; features U l penalise w'w, the norm of the weights w of the kernels around the
-rows, as the paper of Bootkrajang and Kaban does. One decomposition serves every penalty and every start.
+With the eigendecomposition K = U diag(l) U' of the Gram matrix, a ridge on coefficients of the features U sqrt(l)
+penalises f' K^-1 f, the norm of the function in the RKHS; of the features U l it penalises w'w, the norm of the dual
+coefficients, as Bootkrajang and Kaban do (eq. 3). One decomposition serves every penalty and every start. Low-rank
+features are those of Nystroem.
+
+References
+----------
+.. [1] Williams, C. K. I., Seeger, M. (2001). Using the Nystroem method to speed up kernel machines. NeurIPS 13.
 """
 
 from __future__ import annotations
@@ -19,10 +24,12 @@ from noisewise._typing import Codes, Floats
 from noisewise.kernels import Kernel
 
 NORMS = ("function", "weights")
+EXACT_ROWS = 3000  # beyond, kernel machines take landmarks: a Gram matrix of so many rows takes 72 MB
+CHOICE_ROWS = 700  # kernels and penalties are chosen on so many: an eigendecomposition takes about 0.1 s
 
 
 class KernelRows:
-    """Rows and the kernel that compares them, whoever supplied it.
+    """Rows and a kernel on them: of this library, a function, a name of scikit-learn, or precomputed.
 
     Parameters
     ----------
@@ -34,17 +41,17 @@ class KernelRows:
         self.kernel = kernel
         self.rows = rows
 
-    def gram(self, places: Codes | None = None) -> Floats:
-        """Gram matrix of the rows at these places; of all by default."""
-        if places is None:
-            places = np.arange(self.rows.shape[0])
+    def gram(self, indices: Codes | None = None) -> Floats:
+        """Gram matrix of the rows with these indices; of all by default."""
+        if indices is None:
+            indices = np.arange(self.rows.shape[0])
         if self.kernel == "precomputed":
-            return np.asarray(self.rows[np.ix_(places, places)])
-        return compare(self.kernel, self.rows[places], None)
+            return np.asarray(self.rows[np.ix_(indices, indices)])
+        return gram_matrix(self.kernel, self.rows[indices], None)
 
-    def support(self, places: Codes) -> Any:
-        """What to keep of the rows at these places to compare others with: themselves, or the places."""
-        return places if self.kernel == "precomputed" else self.rows[places]
+    def support(self, indices: Codes) -> Any:
+        """What a fitted model keeps of these rows: themselves, or with "precomputed" their indices."""
+        return indices if self.kernel == "precomputed" else self.rows[indices]
 
 
 @dataclass(frozen=True)
@@ -55,7 +62,7 @@ class KernelFeatures:
     ----------
     kernel : Kernel, function, name, or "precomputed"
     rows : array or CSR of shape (m, d)
-        Rows of the data to compare with, or their places with "precomputed".
+        Rows of the data, or their indices with "precomputed".
     projection : array of shape (m, rank)
     offset : array of shape (rank,)
     """
@@ -66,16 +73,16 @@ class KernelFeatures:
     offset: Floats
 
     def __call__(self, X: Any) -> Floats:
-        """The features of rows, a block at a time: what is rows x m is never held."""
+        """The features of rows, a block at a time: the n_rows x m Gram matrix is never held whole."""
         features = np.empty((X.shape[0], self.projection.shape[1]))
         for part in blocks(X.shape[0]):
-            np.matmul(compare(self.kernel, X[part], self.rows), self.projection, out=features[part])
+            np.matmul(gram_matrix(self.kernel, X[part], self.rows), self.projection, out=features[part])
         features -= self.offset
         return features
 
 
-def compare(kernel: Any, X: Any, support: Any) -> Floats:
-    """Gram matrix between rows and a support; X again where it is None."""
+def gram_matrix(kernel: Any, X: Any, support: Any) -> Floats:
+    """Gram matrix of X and `support`, by default X itself."""
     if isinstance(kernel, str) and kernel == "precomputed":
         return np.asarray(X[:, support])
     if isinstance(kernel, Kernel):
@@ -95,8 +102,9 @@ def compare(kernel: Any, X: Any, support: Any) -> Floats:
 def exact_features(gram: Floats, weights: Floats, norm: str, rank: int | None = None) -> tuple[Floats, Floats]:
     """Features of all rows, and the projection that gives those of others: ``gram(others, rows) @ projection``.
 
-    They are orthogonal over the weighted rows. A row of weight 2 counts as two: the weight w around it stands for two
-    halves, so the norm of the weights is the sum of ``w^2 / weight``. A lower rank is the best there is for these rows.
+    They are orthogonal over the weighted rows. A row of weight 2 counts as two, each with half of the dual coefficient
+    w, so the norm of the dual coefficients is the sum of ``w^2 / weight``. A lower `rank` is the best approximation of
+    the weighted Gram matrix.
 
     >>> gram = np.array([[2.0, 1.0], [1.0, 2.0]])
     >>> features, projection = exact_features(gram, np.ones(2), "function")
@@ -112,8 +120,8 @@ def exact_features(gram: Floats, weights: Floats, norm: str, rank: int | None = 
     return vectors * scale / root[:, None], root[:, None] * vectors * (scale / values)
 
 
-def low_rank_features(rows: KernelRows, places: Codes, norm: str) -> tuple[Floats, Floats]:
-    """The same through a few rows (Nystroem), in memory that grows with the rows times the few."""
-    gram = rows.gram(places)
-    projection = inverse_root((gram + gram.T) / 2) if norm == "function" else np.eye(len(places))
-    return KernelFeatures(rows.kernel, rows.support(places), projection, np.zeros(1))(rows.rows), projection
+def low_rank_features(rows: KernelRows, landmarks: Codes, norm: str) -> tuple[Floats, Floats]:
+    """The Nystroem features of all rows and their projection, from the indices of the landmarks."""
+    gram = rows.gram(landmarks)
+    projection = inverse_root((gram + gram.T) / 2) if norm == "function" else np.eye(len(landmarks))
+    return KernelFeatures(rows.kernel, rows.support(landmarks), projection, np.zeros(1))(rows.rows), projection

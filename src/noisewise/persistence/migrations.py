@@ -23,6 +23,8 @@ RENAMED_CLASSES: dict[str, str] = {
 RENAMED_FIELDS: dict[str, dict[str, str]] = {
     "noisewise.features.NoisyFeatureClassifier": {"bent_coef_": "attenuated_coef_"},
     "noisewise.features.NoisyFeatureRegressor": {"bent_coef_": "attenuated_coef_"},
+    "noisewise.labels.Discriminants": {"shares": "weights"},
+    "noisewise.labels.NormalClasses": {"slopes": "coefficients"},
     **{
         f"noisewise.online.{name}": {"reals_": "parameters_", "integers_": "counters_", "chance_": "rng_state_"}
         for name in ("BanditClassifier", "OnlineClassifier")

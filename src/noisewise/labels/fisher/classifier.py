@@ -1,4 +1,4 @@
-"""The kernel Fisher discriminant that sees through label noise (Lawrence and Schoelkopf; Bootkrajang and Kaban)."""
+"""The robust kernel Fisher discriminant (rKFD of Lawrence and Schoelkopf), without tuning."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from noisewise._typing import Floats, RandomState
 from noisewise._validation import generator
 from noisewise.kernels import Kernel
 from noisewise.labels.base import NoisyLabelClassifier
-from noisewise.labels.fisher.em import Discriminants, take_turns
+from noisewise.labels.fisher.em import Discriminants, run_em
 from noisewise.labels.fisher.kernel_smoother import (
     Basis,
     Smoother,
@@ -24,24 +24,28 @@ from noisewise.labels.fisher.kernel_smoother import (
     decompose,
     decompose_low_rank,
 )
+from noisewise.labels.kernel_features import CHOICE_ROWS, EXACT_ROWS
 from noisewise.labels.noise_argument import NoiseArgument, resolve_noise
 from noisewise.labels.ridge.landmarks import Standardizer
 from noisewise.noise import FlipMatrix
 
-EXACT_ROWS = 3000  # beyond, landmarks stand for the rows
-LANDMARKS = 500
-CHOICE_ROWS = 700  # the width is chosen on so many rows
+FISHER_LANDMARKS = 500  # beyond EXACT_ROWS rows
 
 
 class RobustKernelFisherClassifier(NoisyLabelClassifier):
-    """Kernel Fisher discriminant with flipped labels as a part of the model (rKFD); nothing to tune.
+    """Robust kernel Fisher discriminant (rKFD), by EM over true labels and flip matrix; nothing to tune.
 
-    Directions that separate soft labels, normal classes along them and the flip matrix are found in turns. Each row is
-    judged by a fit without it, and a turn counts as much as it makes the observed labels likely: one that relabels a
-    whole cluster does not. Width and ridge have the least leave-one-out error on the observed labels.
+    EM alternates between the Fisher directions of soft labels (kernel ridge regression), normal classes along them, and
+    the flip matrix T. Scores are leave-one-out, and the model is an average over the EM steps, weighted by the
+    likelihood of the observed labels
 
-    Columns are standardised. Classes are taken to be bell-shaped along the directions, the flips to depend on the true
-    class alone. Of several classes all directions are found at once, with one flip matrix.
+        prod_i sum_j T[j, y_i] P(true = j | leave-one-out score of x_i)
+
+    so that a step that relabels a whole cluster has no weight. Width and ridge have the least leave-one-out squared
+    error on the observed labels.
+
+    Columns are standardised. Classes are assumed to be normal along the directions, the flips to depend on the true
+    class alone. With several classes all directions are found at once, with one flip matrix.
 
     Parameters
     ----------
@@ -51,9 +55,9 @@ class RobustKernelFisherClassifier(NoisyLabelClassifier):
     kernel : Kernel, optional
         Any of `noisewise.kernels`, for standardised rows; by default a Gaussian whose width is chosen.
     low_rank : int, optional
-        Landmarks that stand for the rows (Nystroem). By default 500 beyond 3,000 rows and none below.
+        Number of landmarks (Nystroem). By default 500 beyond 3,000 rows and none below.
     max_iter : int, default=200
-        Most turns.
+        Most EM steps.
     random_state : int, RandomState, Generator or None
         Draws landmarks, and rows to choose the width on. None gives the same draw every time.
 
@@ -66,15 +70,24 @@ class RobustKernelFisherClassifier(NoisyLabelClassifier):
     penalty_ : float
         The ridge [lambda].
     low_rank_ : int or None
-        Landmarks taken; None if every row has its own say.
+        Number of landmarks; None if the kernel is exact.
     true_label_posterior_ : array of shape (n_rows, n_classes)
         Probability of each true class for the rows of `fit`, given the row and its observed label.
     label_quality_ : array of shape (n_rows,)
         Probability that the observed label of each row of `fit` is the true one.
     n_iter_ : int
-        Turns taken.
+        EM steps.
     objective_history_ : list of float
-        Log-likelihood of the observed labels after each turn, each label judged by a fit without it.
+        Leave-one-out log-likelihood of the observed labels after each EM step.
+
+    References
+    ----------
+    .. [1] Lawrence, N. D., Schoelkopf, B. (2001). Estimating a kernel Fisher discriminant in the presence of label
+       noise. ICML 18.
+    .. [2] Mika, S., Raetsch, G., Weston, J., Schoelkopf, B., Mueller, K.-R. (1999). Fisher discriminant analysis with
+       kernels. Neural Networks for Signal Processing IX, IEEE.
+    .. [3] Bootkrajang, J., Kaban, A. (2014). Learning kernel logistic regression in the presence of class label noise.
+       Pattern Recognition 47(11). Eq. 12: the M-step of the flip matrix.
 
     Examples
     --------
@@ -101,7 +114,7 @@ class RobustKernelFisherClassifier(NoisyLabelClassifier):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Choose width and ridge, then find directions, classes and noise in turns."""
+        """Choose width and ridge, then fit directions, classes and noise by EM."""
         X, codes = self._check_training(X, y, accept_sparse="csr", dtype=np.float64)
         noise = resolve_noise(self.noise, X, codes, len(self.classes_))
         for name in ("low_rank", "max_iter"):
@@ -112,18 +125,18 @@ class RobustKernelFisherClassifier(NoisyLabelClassifier):
         n_classes = len(self.classes_)
         basis = self._decompose(rows, np.eye(n_classes)[codes])
         smoother = Smoother.of(basis, self.penalty_)
-        turns = take_turns(smoother, codes, None if noise is None else noise.matrix, n_classes, self.max_iter)
-        if not turns.settled:
+        path = run_em(smoother, codes, None if noise is None else noise.matrix, n_classes, self.max_iter)
+        if not path.converged:
             warnings.warn(
-                f"the soft labels still moved after {self.max_iter} turns; a higher max_iter would let them settle",
+                f"the soft labels still moved after {self.max_iter} EM steps; raise max_iter",
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        self.features_, self.discriminants_ = basis.of_others, Discriminants.of(turns)
-        self.noise_ = FlipMatrix.estimated(turns.flips) if noise is None else noise
-        self.true_label_posterior_ = turns.soft
-        self.label_quality_ = turns.soft[np.arange(len(codes)), codes]
-        self.n_iter_, self.objective_history_ = len(turns.history), turns.history
+        self.features_, self.discriminants_ = basis.feature_map, Discriminants.of(path)
+        self.noise_ = FlipMatrix.estimated(path.flips) if noise is None else noise
+        self.true_label_posterior_ = path.soft
+        self.label_quality_ = path.soft[np.arange(len(codes)), codes]
+        self.n_iter_, self.objective_history_ = len(path.history), path.history
         return self
 
     def predict_proba(self, X: Any) -> Floats:
@@ -137,21 +150,21 @@ class RobustKernelFisherClassifier(NoisyLabelClassifier):
         return posterior
 
     def _decompose(self, rows: Any, labels: Floats) -> Basis:
-        """Set the kernel and the ridge; the rows' features."""
+        """Choose the kernel and the ridge; returns the rows' features."""
         n = rows.shape[0]
         rng = generator(0 if self.random_state is None else self.random_state)
         order = rng.permutation(n)
         targets = labels - labels.mean(axis=0)
-        self.low_rank_ = min(self.low_rank or LANDMARKS, n) if self.low_rank or n > EXACT_ROWS else None
-        some = np.sort(order[:CHOICE_ROWS])
+        self.low_rank_ = min(self.low_rank or FISHER_LANDMARKS, n) if self.low_rank or n > EXACT_ROWS else None
+        sample = np.sort(order[:CHOICE_ROWS])
         if self.kernel is None:
-            basis = choose_width(rows[some], targets[some] - targets[some].mean(axis=0))
-            self.kernel_ = basis.of_others.kernel
+            basis = choose_width(rows[sample], targets[sample] - targets[sample].mean(axis=0))
+            self.kernel_ = basis.feature_map.kernel
         else:
             self.kernel_ = self.kernel
         if self.low_rank_ is not None:
             basis = decompose_low_rank(self.kernel_, rows, np.sort(order[: self.low_rank_]))
-        elif self.kernel is not None or len(some) < n:
+        elif self.kernel is not None or len(sample) < n:
             basis = decompose(self.kernel_, rows)
         self.penalty_ = choose_penalty(basis, targets)[0]
         return basis

@@ -1,9 +1,9 @@
-"""Turns of the robust kernel Fisher discriminant: directions from soft labels, soft labels from directions.
+"""EM of the robust kernel Fisher discriminant, averaged over its steps.
 
-Ridge regression on soft one-hot labels gives the Fisher directions; along them each class is a normal law, all of one
-covariance. Every row is judged by what the fit says without it, so that no label confirms itself. The turns do not
-only get better: relabelling a whole cluster moves every score to confirm it, but makes the labels that were observed
-less likely. So each turn has a say in proportion to the likelihood of the observed labels, left out.
+Ridge regression on soft one-hot labels gives the Fisher directions; along them each class is normal, all with one
+covariance (linear discriminant analysis). Scores are leave-one-out, so that no label confirms itself. Later steps are
+not always better: relabelling a whole cluster changes every score in its favour, but makes the observed labels less
+likely. So each step is weighted by the leave-one-out likelihood of the observed labels.
 """
 
 from __future__ import annotations
@@ -13,48 +13,50 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import softmax
 
-from noisewise._numerics.em import normalised_rows, responsibilities, symmetric_matrix
+from noisewise._numerics.em import normalised_rows, responsibilities
 from noisewise._typing import Codes, Floats
 from noisewise.labels.fisher.kernel_smoother import Smoother
+from noisewise.labels.flip_likelihood import TINY
+from noisewise.labels.flip_parameters import START_RATE, prior_counts
 from noisewise.noise import FlipMatrix
 
-START = 0.2  # share of flipped labels to begin with; zero would stay zero
-PRIOR_KEPT, PRIOR_FLIPPED = 4.0, 1.0  # labels of each class that are taken for granted
-NEGLIGIBLE = 10.0  # nats: a turn that makes the labels so much less likely has no say
-LEAST_KEPT = 0.5  # of a class's labels; with less, a cluster has changed sides
-CLOSE = 1e-3  # change of soft labels that ends the turns
-PATIENCE = 20  # turns without a better one that end them
+FISHER_PRIOR_FLIPPED = 1.0  # pseudo-count of flipped labels: twice that of the likelihood fits, which see more rows
+NEGLIGIBLE_LOSS = 10.0  # nats below the best step: less than a weight of 5e-5
+LEAST_DIAGONAL = 0.5  # of the flip matrix: below, a cluster has been relabelled
+SOFT_TOL = 1e-3  # largest change of a soft label at which EM ends
+PATIENCE = 20  # steps without a better one after which EM ends
+SMALLEST_WEIGHT = 1e-12  # of a class, so that an empty one has finite means and priors
 
 
 @dataclass(frozen=True)
 class NormalClasses:
-    """Normal laws of one covariance, one for each class, as a linear map from scores to logits."""
+    """Linear discriminant analysis: normal classes with one covariance, as a linear map from scores to logits."""
 
-    slopes: Floats
+    coefficients: Floats
     intercepts: Floats
 
     @classmethod
     def of(cls, scores: Floats, soft: Floats) -> NormalClasses:
         """From scores (n, n_classes) and soft labels; the last score follows from the others."""
         totals = soft.sum(axis=0)
-        means = soft.T @ scores / np.maximum(totals, 1e-12)[:, None]
-        lost = np.diag(means) <= 0  # its own rows score below average for it: nothing to be recognised by
-        means[lost] = 0
-        means, some = means[:, :-1], scores[:, :-1]
-        scatter = (some.T @ some - (means.T * totals) @ means) / len(scores)
-        scatter += (1e-9 * np.trace(scatter) + 1e-12) * np.eye(len(scatter))
-        slopes = np.linalg.solve(scatter, means.T)
-        offsets = np.log(np.maximum(totals / len(scores), 1e-12)) - 0.5 * np.einsum("kj,jk->k", means, slopes)
-        return cls(slopes, np.asarray(offsets))
+        means = soft.T @ scores / np.maximum(totals, SMALLEST_WEIGHT)[:, None]
+        unrecognised = np.diag(means) <= 0  # its own rows score below average for it
+        means[unrecognised] = 0
+        means, scores = means[:, :-1], scores[:, :-1]
+        covariance = (scores.T @ scores - (means.T * totals) @ means) / len(scores)
+        covariance += (1e-9 * np.trace(covariance) + 1e-12) * np.eye(len(covariance))
+        coefficients = np.linalg.solve(covariance, means.T)
+        log_priors = np.log(np.maximum(totals / len(scores), SMALLEST_WEIGHT))
+        return cls(coefficients, np.asarray(log_priors - 0.5 * np.einsum("kj,jk->k", means, coefficients)))
 
     def posterior(self, scores: Floats) -> Floats:
         """Probability of each true class."""
-        return np.asarray(softmax(scores[:, :-1] @ self.slopes + self.intercepts, axis=1))
+        return np.asarray(softmax(scores[:, :-1] @ self.coefficients + self.intercepts, axis=1))
 
 
 @dataclass(frozen=True)
-class Turn:
-    """Where the turns stand: directions, classes along them, flips, and how likely each observed label is."""
+class EMStep:
+    """One EM step: directions, classes along them, flip matrix, responsibilities and log-likelihood of each row."""
 
     coefficients: Floats
     classes: NormalClasses
@@ -64,82 +66,81 @@ class Turn:
 
     @property
     def total(self) -> float:
-        """Log-likelihood of all observed labels, none of which took part in its own."""
+        """Leave-one-out log-likelihood of all observed labels."""
         return float(self.log_likelihood.sum())
 
 
 @dataclass(frozen=True)
-class Turns:
-    """The turns that have a say, the log-likelihood after each of all, and whether they ended by themselves."""
+class EMPath:
+    """The EM steps of positive weight, the log-likelihood after each of all steps, and whether EM converged."""
 
-    kept: list[Turn]
+    steps: list[EMStep]
     history: list[float]
-    settled: bool
+    converged: bool
 
     @property
-    def shares(self) -> Floats:
-        """How much each turn counts; together one."""
-        return np.asarray(softmax([turn.total for turn in self.kept]))
+    def weights(self) -> Floats:
+        """Weight of each step, in proportion to the likelihood; they sum to one."""
+        return np.asarray(softmax([step.total for step in self.steps]))
 
     @property
     def flips(self) -> Floats:
         """The flip matrix, averaged."""
-        return np.tensordot(self.shares, [turn.flips for turn in self.kept], 1)
+        return np.tensordot(self.weights, [step.flips for step in self.steps], 1)
 
     @property
     def soft(self) -> Floats:
         """Posterior of the rows' true labels, averaged."""
-        return np.asarray(sum(share * turn.soft for share, turn in zip(self.shares, self.kept)))
+        return np.asarray(sum(weight * step.soft for weight, step in zip(self.weights, self.steps)))
 
 
 @dataclass(frozen=True)
 class Discriminants:
-    """The directions of several turns side by side, the classes along them, and how much each turn counts."""
+    """The directions of several EM steps, the classes along them, and the weights of the steps."""
 
-    coefficients: Floats  # of shape (rank, turns * n_classes)
+    coefficients: Floats  # of shape (rank, n_steps * n_classes)
     classes: tuple[NormalClasses, ...]
-    shares: Floats
+    weights: Floats
 
     @classmethod
-    def of(cls, turns: Turns) -> Discriminants:
-        """What is needed for new rows."""
-        coefficients = np.hstack([turn.coefficients for turn in turns.kept])
-        return cls(coefficients, tuple(turn.classes for turn in turns.kept), turns.shares)
+    def of(cls, path: EMPath) -> Discriminants:
+        """What is needed to predict."""
+        coefficients = np.hstack([step.coefficients for step in path.steps])
+        return cls(coefficients, tuple(step.classes for step in path.steps), path.weights)
 
     def posterior(self, features: Floats) -> Floats:
-        """Probability of each true class, averaged over the turns."""
-        scores = np.split(features @ self.coefficients, len(self.shares), axis=1)
-        every = zip(self.shares, self.classes, scores)
-        return np.asarray(sum(share * classes.posterior(along) for share, classes, along in every))
+        """Probability of each true class, averaged over the steps."""
+        scores = np.split(features @ self.coefficients, len(self.weights), axis=1)
+        steps = zip(self.weights, self.classes, scores)
+        return np.asarray(sum(weight * classes.posterior(own) for weight, classes, own in steps))
 
 
-def take_turns(smoother: Smoother, codes: Codes, known: Floats | None, n_classes: int, most: int) -> Turns:
-    """Turns until soft labels stay, or none of the last ones made the observed labels likelier."""
+def run_em(smoother: Smoother, codes: Codes, known: Floats | None, n_classes: int, max_iter: int) -> EMPath:
+    """EM until soft labels stay, or none of the last steps made the observed labels likelier."""
     labels = np.eye(n_classes)[codes]
     soft = labels
-    flips = FlipMatrix.symmetric(START, n_classes).matrix if known is None else known
-    kept: list[Turn] = []
+    flips = FlipMatrix.symmetric(START_RATE, n_classes).matrix if known is None else known
+    steps: list[EMStep] = []
     history: list[float] = []
-    while len(history) < most:
-        turn = _next_turn(smoother, codes, labels, soft, flips, known is not None)
-        if history and known is None and np.diag(turn.flips).min() < LEAST_KEPT:
-            return Turns(kept, history, True)
-        history.append(turn.total)
-        kept = [one for one in [*kept, turn] if one.total >= max(history) - NEGLIGIBLE]
+    while len(history) < max_iter:
+        step = _em_step(smoother, codes, labels, soft, flips, known is not None)
+        if history and known is None and np.diag(step.flips).min() < LEAST_DIAGONAL:
+            return EMPath(steps, history, True)
+        history.append(step.total)
+        steps = [one for one in [*steps, step] if one.total >= max(history) - NEGLIGIBLE_LOSS]
         stale = len(history) - np.argmax(history) > PATIENCE
-        if stale or np.abs(turn.soft - soft).max() < CLOSE:
-            return Turns(kept, history, True)
-        soft, flips = turn.soft, turn.flips
-    return Turns(kept, history, False)
+        if stale or np.abs(step.soft - soft).max() < SOFT_TOL:
+            return EMPath(steps, history, True)
+        soft, flips = step.soft, step.flips
+    return EMPath(steps, history, False)
 
 
-def _next_turn(smoother: Smoother, codes: Codes, labels: Floats, soft: Floats, flips: Floats, known: bool) -> Turn:
+def _em_step(smoother: Smoother, codes: Codes, labels: Floats, soft: Floats, flips: Floats, known: bool) -> EMStep:
+    """M-step of directions and classes, E-step of the responsibilities, M-step of the flip matrix."""
     centred = soft - soft.mean(axis=0)
-    scores = smoother.without_own(centred)
+    scores = smoother.leave_one_out(centred)
     classes = NormalClasses.of(scores, soft)
-    explained, likelihood = responsibilities(classes.posterior(scores), flips.T[codes], 1e-300)
+    soft, likelihood = responsibilities(classes.posterior(scores), flips.T[codes], TINY)
     if not known:
-        n_classes = labels.shape[1]
-        prior = symmetric_matrix(n_classes, PRIOR_FLIPPED, PRIOR_KEPT)
-        flips = normalised_rows(explained.T @ labels + prior)
-    return Turn(smoother.coefficients(centred), classes, flips, explained, np.log(likelihood))
+        flips = normalised_rows(soft.T @ labels + prior_counts(labels.shape[1], FISHER_PRIOR_FLIPPED))
+    return EMStep(smoother.coefficients(centred), classes, flips, soft, np.log(likelihood))

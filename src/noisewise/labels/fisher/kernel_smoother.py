@@ -1,7 +1,7 @@
-"""Ridge regression on orthonormal features of a kernel: one decomposition serves every penalty and every target.
+"""Kernel ridge regression as a linear smoother, with leave-one-out predictions by leverage.
 
-The centred Gram matrix of the rows is U diag(w) U'. The ridge fit to centred targets R says
-U diag(w / (w + penalty)) U' R at these rows; what it says at row i without row i follows from the leverage of row i.
+The centred Gram matrix is U diag(w) U'. The ridge fit to centred targets R has the fitted values
+U diag(w / (w + penalty)) U' R, so one eigendecomposition serves every penalty and every target.
 """
 
 from __future__ import annotations
@@ -11,48 +11,50 @@ from typing import Any
 
 import numpy as np
 
+from noisewise._numerics import ridge
 from noisewise._numerics.nystroem import spectrum
-from noisewise._numerics.ridge import leave_one_out
 from noisewise._typing import Codes, Floats
 from noisewise.kernels import Gaussian, Kernel, squared_distances
 from noisewise.labels.kernel_features import KernelFeatures, KernelRows, low_rank_features
 
-WIDTHS = 2.0 ** np.arange(-5, 5)  # squared widths, in units of the median squared distance
-PENALTIES = 10.0 ** np.arange(-3, 2.1, 0.5)
-SMALLEST = 1e-8  # eigenvalues below this share of the largest are rounding
-MAX_LEVERAGE = 1 - 1e-9  # a row of more determines its own prediction, and nothing is left without it
+SQUARED_RELATIVE_WIDTHS = 2.0 ** np.arange(-5, 5)  # in units of the median squared distance
+SMOOTHER_PENALTIES = 10.0 ** np.arange(-3, 2.1, 0.5)  # for a kernel that is one at distance zero
+LEAST_EIGENVALUE = 1e-8  # relative to the largest; smaller ones are rounding of the centred Gram matrix
+ABSOLUTE_EIGENVALUE = 1e-12  # smaller ones are those of equal rows
+MOST_LEVERAGE = 1 - 1e-9  # beyond, the fit at a row is its own target, and rounding decides
 
 
 @dataclass(frozen=True)
 class Basis:
-    """Orthonormal features of some rows [U], how much of the kernel each carries [w], and how others get theirs."""
+    """Orthonormal features of some rows [U], their eigenvalues [w], and the map that gives features of other rows."""
 
     features: Floats
     values: Floats
-    of_others: KernelFeatures
+    feature_map: KernelFeatures
 
 
 def decompose(kernel: Kernel, X: Any, gram: Floats | None = None) -> Basis:
-    """The exact basis of a kernel over some rows; `gram` where it is known already."""
+    """The eigenbasis of the centred Gram matrix; `gram` where the Gram matrix is known already."""
     gram = kernel.gram(X) if gram is None else gram
     means = gram.mean(axis=0)
-    values, vectors = spectrum(gram - means - means[:, None] + means.mean(), smallest=SMALLEST)
-    kept = values > 1e-12  # nothing is kept where all rows are equal
+    values, vectors = spectrum(gram - means - means[:, None] + means.mean(), smallest=LEAST_EIGENVALUE)
+    kept = values > ABSOLUTE_EIGENVALUE
     values, vectors = values[kept], vectors[:, kept]
     projection = vectors / values
     return Basis(vectors, values, KernelFeatures(kernel, X, projection, means @ projection))
 
 
-def decompose_low_rank(kernel: Kernel, X: Any, places: Codes) -> Basis:
-    """The same through the rows at some places (Nystroem): time and memory grow with the rows times the places."""
+def decompose_low_rank(kernel: Kernel, X: Any, landmarks: Codes) -> Basis:
+    """The same for the Nystroem approximation by landmarks, in time and memory linear in the rows."""
     rows = KernelRows(kernel, X)
-    raw, root = low_rank_features(rows, places, "function")
+    raw, root = low_rank_features(rows, landmarks, "function")
     means = raw.mean(axis=0)
     raw -= means
-    values, vectors = spectrum(raw.T @ raw, smallest=SMALLEST)
-    kept = values > 1e-12
-    values, turn = values[kept], vectors[:, kept] / np.sqrt(values[kept])
-    return Basis(raw @ turn, values, KernelFeatures(kernel, rows.support(places), root @ turn, means @ turn))
+    values, vectors = spectrum(raw.T @ raw, smallest=LEAST_EIGENVALUE)
+    kept = values > ABSOLUTE_EIGENVALUE
+    values, rotation = values[kept], vectors[:, kept] / np.sqrt(values[kept])
+    feature_map = KernelFeatures(kernel, rows.support(landmarks), root @ rotation, means @ rotation)
+    return Basis(raw @ rotation, values, feature_map)
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ class Smoother:
     shrinkage : array of shape (rank,)
         w / (w + penalty).
     leverage : array of shape (n,)
-        Weight of each row's own target in what the fit says there, that in the mean included.
+        Diagonal of the hat matrix, that of the mean included.
     """
 
     features: Floats
@@ -79,35 +81,36 @@ class Smoother:
         return cls(basis.features, shrinkage, np.square(basis.features) @ shrinkage + 1 / len(basis.features))
 
     def coefficients(self, targets: Floats) -> Floats:
-        """What to multiply features by for the fit to centred targets."""
+        """Coefficients of the features in the fit to centred targets."""
         return np.asarray(self.shrinkage[:, None] * (self.features.T @ targets))
 
-    def without_own(self, targets: Floats) -> Floats:
-        """What the fit says at each row without its own target; the mean of the targets counts as known."""
-        return left_out(self.features @ self.coefficients(targets), self.leverage, targets)
+    def leave_one_out(self, targets: Floats) -> Floats:
+        """Leave-one-out predictions; the mean of the targets counts as known."""
+        return leave_one_out(self.features @ self.coefficients(targets), self.leverage, targets)
 
 
-def left_out(fitted: Floats, leverage: Floats, targets: Floats) -> Floats:
-    """Fitted values as they would be without each row's own target, but with the mean of all targets.
+def leave_one_out(fitted: Floats, leverage: Floats, targets: Floats) -> Floats:
+    """Leave-one-out predictions by leverage, but with the mean of all targets.
 
-    A mean without row i would be lower where the target of i is higher, and give it away.
+    A mean without row i would be lower where the target of i is higher, and so leak it.
     """
-    return leave_one_out(fitted, targets, leverage[:, None], MAX_LEVERAGE) + targets / (len(targets) - 1)
+    predictions = ridge.leave_one_out(fitted, targets, leverage[:, None], MOST_LEVERAGE)
+    return np.asarray(predictions + targets / (len(targets) - 1))
 
 
 def choose_penalty(basis: Basis, targets: Floats) -> tuple[float, float]:
-    """The penalty with the least leave-one-out squared error, and this error."""
+    """The penalty with the least leave-one-out squared error (PRESS), and this error."""
     features, values = basis.features, basis.values
-    shrinkage = values[:, None] / (values[:, None] + PENALTIES)
+    shrinkage = values[:, None] / (values[:, None] + SMOOTHER_PENALTIES)
     leverages = np.square(features) @ shrinkage + 1 / len(features)
     shrunk = shrinkage[:, :, None] * (features.T @ targets)[:, None]  # (rank, penalties, columns of targets)
     fitted = np.tensordot(features, shrunk, 1)
     errors = [
-        np.square(targets - left_out(fitted[:, place], leverage, targets)).sum()
-        for place, leverage in enumerate(leverages.T)
+        np.square(targets - leave_one_out(fitted[:, index], leverage, targets)).sum()
+        for index, leverage in enumerate(leverages.T)
     ]
     best = int(np.argmin(errors))
-    return float(PENALTIES[best]), float(errors[best])
+    return float(SMOOTHER_PENALTIES[best]), float(errors[best])
 
 
 def choose_width(X: Any, targets: Floats) -> Basis:
@@ -115,6 +118,6 @@ def choose_width(X: Any, targets: Floats) -> Basis:
     squared = squared_distances(X)
     apart = squared[squared > 0]
     scale = float(np.median(apart)) if apart.size else 1.0
-    kernels = [Gaussian(float(width)) for width in np.sqrt(scale * WIDTHS)]
+    kernels = [Gaussian(float(width)) for width in np.sqrt(scale * SQUARED_RELATIVE_WIDTHS)]
     bases = (decompose(kernel, X, kernel.of_squared_distance(squared)) for kernel in kernels)
     return min(bases, key=lambda basis: choose_penalty(basis, targets)[1])

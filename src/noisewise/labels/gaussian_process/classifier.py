@@ -1,4 +1,4 @@
-"""A Gaussian process classifier that sees the true labels through a flip matrix, tuned by its evidence."""
+"""Gaussian process classification through a flip matrix, with hyperparameters by the evidence."""
 
 from __future__ import annotations
 
@@ -18,23 +18,26 @@ from noisewise.kernels import squared_distances
 from noisewise.labels.base import NoisyLabelClassifier
 from noisewise.labels.gaussian_process.laplace import find_mode, variances
 from noisewise.labels.gaussian_process.rows import LabelledRows, process_features
-from noisewise.labels.gaussian_process.search import Candidate, as_task, climb, tune
+from noisewise.labels.gaussian_process.search import Candidate, as_problem, maximise_evidence, tune
+from noisewise.labels.kernel_features import EXACT_ROWS
 from noisewise.labels.noise_argument import NoiseArgument, resolve_noise
 from noisewise.noise import FlipMatrix
 
-SCANNED_ROWS, SCANNED_RANK = 1000, 60
-EXACT_ROWS = 3000  # beyond, features come from a few landmarks
-MOST_FEATURES = 256
-LANDMARKS_PER_FEATURE = 2
+SEARCH_ROWS, SEARCH_RANK = 1000, 60  # width and amplitude are searched on so many rows, with so many features
+MOST_FEATURES = 256  # time grows with their square
+LANDMARKS_PER_FEATURE = 2  # so that the features are the leading eigenvectors of more landmarks
 
 
 class RobustGaussianProcessClassifier(NoisyLabelClassifier):
-    """Classify through noisy labels with a kernel, nothing to tune: the evidence chooses everything.
+    """Gaussian process classifier through a flip matrix; nothing to tune: the evidence chooses everything.
 
-    Scores are a Gaussian process with the kernel ``amplitude * (exp(-distance**2 / width**2) + 1)`` over standardised
-    columns; labels are their logistic or softmax draw, seen through a flip matrix. Width, amplitude and flip matrix are
-    those under which the observed labels are most probable when the scores are integrated out (Laplace's
-    approximation): no folds, no grids for the user. Two classes or more, one flip matrix for all.
+    Scores f are a Gaussian process with the kernel ``amplitude * (exp(-distance**2 / width**2) + 1)`` over standardised
+    columns; labels are drawn from their logistic function or softmax and observed through a flip matrix T. Width,
+    amplitude and T maximise the marginal likelihood (evidence, type II maximum likelihood)
+
+        log P(y | width, amplitude, T) = log integral prod_i (sum_j T[j, y_i] P(true = j | f_i)) P(f) df
+
+    in Laplace's approximation, with a weak Dirichlet prior on T. Two classes or more, one flip matrix for all.
 
     Parameters
     ----------
@@ -42,15 +45,15 @@ class RobustGaussianProcessClassifier(NoisyLabelClassifier):
         The noise transition matrix T, or how it is estimated; one meaning for all, see `noisewise.labels`. None, the
         default, estimates it with the model, by the evidence.
     low_rank : int, optional
-        Number of kernel features. By default 60, more with more than 700 rows, at most 256. Up to 3,000 different rows
-        they are the kernel's leading directions among all of them, beyond among landmarks (Nystroem), so that time and
-        memory grow linearly.
+        Number of kernel features. By default 60, more with more than 700 rows, at most 256. Up to 3,000 distinct rows
+        they are the leading eigenvectors of the Gram matrix of all of them, beyond of landmarks (Nystroem), so that
+        time and memory grow linearly.
     max_iter : int, default=200
-        Most steps along the evidence's gradient.
+        Most iterations of L-BFGS on the evidence.
     tol : float, default=1e-7
-        Stop where a step changes the evidence by less, relatively.
+        Stop where an iteration changes the evidence by less, relatively.
     random_state : int, RandomState, Generator or None
-        Draws, of many rows, landmarks and those to choose the width on. None gives the same draw every time.
+        Draws landmarks and, of many rows, those to search the width on. None gives the same draw every time.
 
     Attributes
     ----------
@@ -60,13 +63,22 @@ class RobustGaussianProcessClassifier(NoisyLabelClassifier):
     width_, amplitude_ : float
         Of the kernel of highest evidence.
     log_evidence_ : float
-        Logarithm of the observed labels' probability (and of the weak prior of a learned flip matrix).
+        Log marginal likelihood of the observed labels (plus the log prior of a learned flip matrix).
     low_rank_ : int
         Number of kernel features used.
     n_iter_ : int
-        Steps along the evidence's gradient.
+        Iterations of L-BFGS on the evidence.
     objective_history_ : list of float
-        The evidence after each of these steps.
+        The evidence after each of these iterations.
+
+    References
+    ----------
+    .. [1] Rasmussen, C. E., Williams, C. K. I. (2006). Gaussian processes for machine learning. MIT Press.
+       Algorithms 3.1 to 3.4 and 5.1, in explicit features.
+    .. [2] MacKay, D. J. C. (1992). The evidence framework applied to classification networks. Neural Computation 4(5).
+    .. [3] Williams, C. K. I., Seeger, M. (2001). Using the Nystroem method to speed up kernel machines. NeurIPS 13.
+    .. [4] Bootkrajang, J., Kaban, A. (2014). Learning kernel logistic regression in the presence of class label noise.
+       Pattern Recognition 47(11). Eqs. 2 and 28: the likelihood through the flip matrix.
 
     Examples
     --------
@@ -93,13 +105,13 @@ class RobustGaussianProcessClassifier(NoisyLabelClassifier):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Find width, amplitude, noise and scores. A row of weight 2 counts as two rows."""
+        """Maximise the evidence, then find the mode of the scores. A row of weight 2 counts as two rows."""
         X, codes = self._check_training(X, y, accept_sparse="csr", dtype=np.float64)
         weights = check_weights(sample_weight, X)
         if self.low_rank is not None and self.low_rank < 1:
             raise ValueError(f"low_rank is {self.low_rank}; one feature or more is needed")
         if self.max_iter < 1:
-            raise ValueError(f"max_iter is {self.max_iter}; one step or more is needed")
+            raise ValueError(f"max_iter is {self.max_iter}; one iteration or more is needed")
         noise = resolve_noise(self.noise, X, codes, len(self.classes_), weights)
         known = None if noise is None else noise.matrix
         rng = generator(0 if self.random_state is None else self.random_state)
@@ -110,18 +122,20 @@ class RobustGaussianProcessClassifier(NoisyLabelClassifier):
         return self
 
     def _search(self, rows: LabelledRows, known: Floats | None, rng: np.random.Generator) -> Candidate:
-        """The kernel and noise of highest evidence: of all rows, or of some rows and then again of all."""
+        """The kernel and noise of highest evidence: on all rows, or on a sample and then again on all."""
         n = rows.rows.shape[0]
-        rank = self.low_rank or int(np.clip(n // 12, SCANNED_RANK, MOST_FEATURES))
-        if n <= SCANNED_ROWS:
+        rank = self.low_rank or int(np.clip(n // 12, SEARCH_RANK, MOST_FEATURES))
+        if n <= SEARCH_ROWS:
             return tune(rows, rank, known, self.max_iter, self.tol)
-        some = rows.some(SCANNED_ROWS, rng)
-        start = tune(some, min(rank, 2 * SCANNED_RANK), known, self.max_iter, self.tol)
-        seen = rows.some(EXACT_ROWS if n <= EXACT_ROWS else LANDMARKS_PER_FEATURE * rank, rng)
+        some = rows.some(SEARCH_ROWS, rng)
+        start = tune(some, min(rank, 2 * SEARCH_RANK), known, self.max_iter, self.tol)
+        landmarks = rows.some(EXACT_ROWS if n <= EXACT_ROWS else LANDMARKS_PER_FEATURE * rank, rng)
         width = start.features.kernel.width
-        features = process_features(seen.rows, seen.row_weights, squared_distances(seen.rows), width, rank)
-        mode = find_mode(as_task(features, rows), start.flips, start.mode.precision)
-        return climb(Candidate(features, mode, start.flips, -np.inf), known, self.max_iter, self.tol)
+        features = process_features(
+            landmarks.rows, landmarks.row_weights, squared_distances(landmarks.rows), width, rank
+        )
+        mode = find_mode(as_problem(features, rows), start.flips, start.mode.precision)
+        return maximise_evidence(Candidate(features, mode, start.flips, -np.inf), known, self.max_iter, self.tol)
 
     def _keep(self, best: Candidate) -> None:
         self.features_ = best.features
@@ -131,20 +145,23 @@ class RobustGaussianProcessClassifier(NoisyLabelClassifier):
         self.log_evidence_, self.objective_history_, self.n_iter_ = best.score, list(best.history), best.n_iter
         if not (best.converged and best.mode.converged):
             warnings.warn(
-                f"the evidence was still rising after {best.n_iter} steps; raise max_iter or tol",
+                f"the evidence was still rising after {best.n_iter} iterations; raise max_iter or tol",
                 ConvergenceWarning,
                 stacklevel=3,
             )
 
     def predict_proba(self, X: Any) -> Floats:
-        """Posterior of the true label, one column a class: less sure where rows are far from those of `fit`."""
+        """Posterior of the true label, one column a class: nearer to uniform far from the rows of `fit`.
+
+        The scores are integrated out by MacKay's approximation [2]_, ``f / sqrt(1 + pi / 8 * variance)``.
+        """
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
         posterior = np.empty((X.shape[0], len(self.classes_)))
         for part in blocks(X.shape[0]):
             features = self.features_(self.standardizer_(X[part], np.float64))
-            spread = variances(self.factors_, features)
-            scores = (features @ self.coefficients_) / np.sqrt(1 + np.pi / 8 * spread)
+            variance = variances(self.factors_, features)
+            scores = (features @ self.coefficients_) / np.sqrt(1 + np.pi / 8 * variance)
             if scores.shape[1] == 1:
                 scores = np.concatenate([np.zeros_like(scores), scores], axis=1)
             posterior[part] = softmax(scores, axis=1)

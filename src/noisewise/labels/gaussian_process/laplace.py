@@ -1,10 +1,18 @@
-"""Laplace's evidence of functions in given features, seen through a flip matrix.
+"""Laplace approximation of a Gaussian process classifier in explicit features, observed through a flip matrix.
 
-Scores are F = features @ V, V has independent normal entries of variance 1 / precision. At the mode of the posterior,
+Scores are F = features @ V, and V has independent normal entries of variance 1 / precision. At the mode of the
+posterior (Newton ascent),
 
     log evidence = log P(observed | F) - precision |V|^2 / 2 - 1/2 sum_c log det(I + features' W_c features / precision)
 
-with W_c the curvature of class c alone, clipped at zero: rows that look flipped bend the other way.
+The last term is the logarithm of the Occam factor. W_c is the negative Hessian of the log-likelihood for function c
+alone, clipped at zero: it is negative at rows that look flipped.
+
+References
+----------
+.. [1] Rasmussen, C. E., Williams, C. K. I. (2006). Gaussian processes for machine learning. MIT Press. Sections 3.4
+   (Laplace approximation), 3.5 (several classes) and 5.5.1 (evidence and its gradient).
+.. [2] MacKay, D. J. C. (1992). Bayesian interpolation. Neural Computation 4(3).
 """
 
 from __future__ import annotations
@@ -18,16 +26,17 @@ from scipy.linalg.lapack import dpotrf, dpotrs
 
 from noisewise._numerics.blocks import blocks
 from noisewise._typing import Codes, Floats
-from noisewise.labels.logistic.likelihood import FlipRows
+from noisewise.labels.flip_likelihood import FlipLikelihood
 
-MOST_STEPS = 60
-HALVINGS = 25
-LEAST_KEPT = 0.05  # share of its variance a score keeps without its own label
+MOST_STEPS = 60  # of Newton ascent; ten are usual
+HALVINGS = 25  # of a step
+SUFFICIENT_INCREASE = 1e-4  # of the line search (Armijo's condition)
+LEAST_VARIANCE = 0.05  # fraction of its variance that a leave-one-out score keeps
 
 
 @dataclass(frozen=True)
-class Task:
-    """Labels to explain: features of each row, its observed class and how many rows it stands for."""
+class LaplaceProblem:
+    """The data of a fit: features of each row, its observed class and its weight."""
 
     features: Floats
     codes: Codes
@@ -36,138 +45,142 @@ class Task:
 
     @property
     def n_functions(self) -> int:
-        """Functions to find: one for two classes, else one for each."""
+        """Latent functions: one for two classes, else one for each."""
         return 1 if self.n_classes == 2 else self.n_classes
 
-    def start(self) -> Floats:
-        """Coefficients of no opinion."""
-        return np.zeros((self.features.shape[1], self.n_functions))
-
-    def look(self, coefficients: Floats, matrix: Floats) -> FlipRows:
-        """The rows at these coefficients."""
-        return FlipRows.at(self.features @ coefficients, self.codes, matrix, self.weights)
+    def likelihood(self, coefficients: Floats, flips: Floats) -> FlipLikelihood:
+        """The likelihood of the observed classes at these coefficients."""
+        return FlipLikelihood.at(self.features @ coefficients, self.codes, flips, self.weights)
 
 
 @dataclass(frozen=True)
 class Mode:
-    """The most probable coefficients, what they say about the rows, and the spread around them."""
+    """The mode of the posterior of the coefficients, and the Gaussian approximation around it."""
 
-    task: Task
+    problem: LaplaceProblem
     precision: float
     coefficients: Floats
-    rows: FlipRows
+    likelihood: FlipLikelihood
     factors: tuple[Floats, ...]  # upper Cholesky factors of features' W_c features + precision, one for each function
     n_steps: int
     converged: bool
 
     @property
     def evidence(self) -> float:
-        """Laplace's logarithm of the probability of the observed labels."""
+        """Laplace's approximation of the log marginal likelihood of the observed labels."""
         rank = len(self.coefficients)
-        volume = sum(2 * np.log(np.diag(factor)).sum() - rank * np.log(self.precision) for factor in self.factors)
-        return _objective(self.rows, self.coefficients, self.precision) - float(volume) / 2
+        log_det = sum(2 * np.log(np.diag(factor)).sum() - rank * np.log(self.precision) for factor in self.factors)
+        return _objective(self.likelihood, self.coefficients, self.precision) - float(log_det) / 2
 
     def gradient(self, tol: float = 1e-5) -> tuple[float, Floats]:
-        """Slopes of the evidence in the logarithms of the precision and of the flip matrix (true, observed).
+        """Gradients of the evidence in the logarithms of the precision and of the flip matrix (true, observed).
 
-        The mode moves with both; what this does to the evidence comes from one linear system, solved to `tol`.
+        The mode depends on both; the implicit part of the gradient takes one adjoint linear system, solved to `tol`.
         """
-        features, q = self.task.features, self.precision
+        features, q = self.problem.features, self.precision
         trace = sum(float(np.square(_inverse(factor)).sum()) for factor in self.factors)
         halves = np.where(
-            self.rows.curvature > 0, -variances(self.factors, features) / 2, 0.0
-        )  # clipped rows are still
-        pull = features.T @ self.rows.curvature_slope(halves)
-        pull = conjugate(self._hessian, pull, self._precondition, tol, 200)
-        precise = q * float(np.square(self.coefficients).sum())
-        slope = -(precise + q * trace - self.coefficients.size) / 2 - q * float((pull * self.coefficients).sum())
-        return slope, self.rows.flip_slope(halves, features @ pull)
+            self.likelihood.curvature > 0, -variances(self.factors, features) / 2, 0.0
+        )  # clipped curvature has no derivative
+        adjoint = features.T @ self.likelihood.curvature_gradient(halves)
+        adjoint = conjugate_gradients(self._hessian_product, adjoint, self._precondition, tol, 200)
+        penalty = q * float(np.square(self.coefficients).sum())
+        explicit = -(penalty + q * trace - self.coefficients.size) / 2
+        by_precision = explicit - q * float((adjoint * self.coefficients).sum())
+        return by_precision, self.likelihood.flip_gradient(halves, features @ adjoint)
 
-    def left_out(self) -> Floats:
-        """Scores of the rows, each as if its own label had not been seen, to first order."""
-        features = self.task.features
-        return self.rows.left_out(features @ self.coefficients, variances(self.factors, features), LEAST_KEPT)
+    def leave_one_out(self) -> Floats:
+        """Approximate leave-one-out scores of the rows."""
+        features = self.problem.features
+        leverage = variances(self.factors, features)
+        return self.likelihood.leave_one_out(features @ self.coefficients, leverage, LEAST_VARIANCE)
 
-    def _hessian(self, V: Floats) -> Floats:
-        return np.asarray(self.task.features.T @ self.rows.bend(self.task.features @ V) + self.precision * V)
+    def _hessian_product(self, V: Floats) -> Floats:
+        features = self.problem.features
+        return np.asarray(features.T @ self.likelihood.hessian_product(features @ V) + self.precision * V)
 
     def _precondition(self, V: Floats) -> Floats:
         return solve_blocks(self.factors, V)
 
 
 def find_mode(
-    task: Task,
-    matrix: Floats,
+    problem: LaplaceProblem,
+    flips: Floats,
     precision: float,
     start: Floats | None = None,
     tol: float = 1e-9,
 ) -> Mode:
-    """Newton's steps uphill from `start`; each solves the linear system by conjugate gradients, block by block."""
-    V = task.start() if start is None else start
-    rows = task.look(V, matrix)
-    value = _objective(rows, V, precision)
+    """The mode of the posterior by Newton ascent from `start`, with step halving.
+
+    Each step solves a linear system by conjugate gradients, preconditioned by the blocks of the single functions.
+    """
+    V = np.zeros((problem.features.shape[1], problem.n_functions)) if start is None else start
+    likelihood = problem.likelihood(V, flips)
+    value = _objective(likelihood, V, precision)
     for step in range(MOST_STEPS):
-        factors = _factors(task, rows, precision)
-        gradient = task.features.T @ rows.gradient - precision * V
-        mode = Mode(task, precision, V, rows, factors, step, True)
+        factors = _factors(problem, likelihood, precision)
+        gradient = problem.features.T @ likelihood.gradient - precision * V
+        mode = Mode(problem, precision, V, likelihood, factors, step, True)
         first = solve_blocks(factors, gradient)
-        promised = float((gradient * first).sum())
-        if promised <= tol:
+        decrement = float((gradient * first).sum())  # the squared Newton decrement
+        if decrement <= tol:
             return mode
-        direction = first  # exact where one function bends the same way at all rows
-        if task.n_functions > 1 or rows.curvature.min() < 0:
-            direction = conjugate(mode._hessian, gradient, mode._precondition, min(0.3, np.sqrt(promised)), 30, first)
+        direction = first  # exact for one function with positive curvature at all rows
+        if problem.n_functions > 1 or likelihood.curvature.min() < 0:
+            accuracy = min(0.3, np.sqrt(decrement))
+            direction = conjugate_gradients(mode._hessian_product, gradient, mode._precondition, accuracy, 30, first)
         length = 1.0
         for _ in range(HALVINGS):
-            trial = V + length * direction
-            rows_then = task.look(trial, matrix)
-            value_then = _objective(rows_then, trial, precision)
-            if value_then > value + 1e-4 * length * float((gradient * direction).sum()) - 1e-12 * abs(value):
+            V_next = V + length * direction
+            likelihood_next = problem.likelihood(V_next, flips)
+            value_next = _objective(likelihood_next, V_next, precision)
+            increase = SUFFICIENT_INCREASE * length * float((gradient * direction).sum())
+            if value_next > value + increase - 1e-12 * abs(value):
                 break
             length /= 2
         else:
             return mode
-        V, rows, value = trial, rows_then, value_then
-    return Mode(task, precision, V, rows, _factors(task, rows, precision), MOST_STEPS, False)
+        V, likelihood, value = V_next, likelihood_next, value_next
+    return Mode(problem, precision, V, likelihood, _factors(problem, likelihood, precision), MOST_STEPS, False)
 
 
-def conjugate(
-    times: Callable[[Floats], Floats],
+def conjugate_gradients(
+    product: Callable[[Floats], Floats],
     target: Floats,
     precondition: Callable[[Floats], Floats],
     tol: float,
     steps: int,
     first: Floats | None = None,
 ) -> Floats:
-    """Solve ``times(V) = target`` by preconditioned conjugate gradients; stops where the matrix bends the wrong way."""
+    """Solve ``product(V) = target`` by preconditioned conjugate gradients; stops at negative curvature."""
     found = np.zeros_like(target)
     residual = target.copy()
     preconditioned = precondition(residual) if first is None else first
-    along, size = preconditioned, float((residual * preconditioned).sum())
-    until = size * tol * tol
+    direction, norm = preconditioned, float((residual * preconditioned).sum())
+    least = norm * tol * tol
     for step in range(steps):
-        if size <= until or size <= 0:
+        if norm <= least or norm <= 0:
             break
-        image = times(along)
-        bend = float((along * image).sum())
-        if bend <= 0:
+        image = product(direction)
+        curvature = float((direction * image).sum())
+        if curvature <= 0:
             return found if step else preconditioned
-        found = found + size / bend * along
-        residual = residual - size / bend * image
+        found = found + norm / curvature * direction
+        residual = residual - norm / curvature * image
         preconditioned = precondition(residual)
-        size, before = float((residual * preconditioned).sum()), size
-        along = preconditioned + size / before * along
+        norm, last = float((residual * preconditioned).sum()), norm
+        direction = preconditioned + norm / last * direction
     return found
 
 
 def variances(factors: Iterable[Floats], features: Floats) -> Floats:
-    """Variance of each function where rows have these features, of shape (n, n_functions)."""
+    """Posterior variance of each function at rows with these features, of shape (n, n_functions)."""
     inverses = [_inverse(factor) for factor in factors]
-    spread = np.empty((len(features), len(inverses)))
+    variance = np.empty((len(features), len(inverses)))
     for part in blocks(len(features)):
         for c, inverse in enumerate(inverses):
-            spread[part, c] = np.square(features[part] @ inverse).sum(axis=1)
-    return spread
+            variance[part, c] = np.square(features[part] @ inverse).sum(axis=1)
+    return variance
 
 
 def solve_blocks(factors: tuple[Floats, ...], V: Floats) -> Floats:
@@ -177,9 +190,9 @@ def solve_blocks(factors: tuple[Floats, ...], V: Floats) -> Floats:
     return np.stack([dpotrs(factor, V[:, c])[0] for c, factor in enumerate(factors)], axis=1)
 
 
-def _factors(task: Task, rows: FlipRows, precision: float) -> tuple[Floats, ...]:
-    roots = np.sqrt(np.maximum(rows.curvature, 0.0))
-    return tuple(_factor(task.features, roots[:, [c]], precision) for c in range(roots.shape[1]))
+def _factors(problem: LaplaceProblem, likelihood: FlipLikelihood, precision: float) -> tuple[Floats, ...]:
+    roots = np.sqrt(np.maximum(likelihood.curvature, 0.0))
+    return tuple(_factor(problem.features, roots[:, [c]], precision) for c in range(roots.shape[1]))
 
 
 def _factor(features: Floats, roots: Floats, precision: float) -> Floats:
@@ -190,7 +203,7 @@ def _factor(features: Floats, roots: Floats, precision: float) -> Floats:
     normal.flat[:: len(normal) + 1] += precision
     factor, failed = dpotrf(normal, lower=0, clean=1)
     if failed:
-        raise np.linalg.LinAlgError("the curvature of the labels has no Cholesky factor; are some features infinite?")
+        raise np.linalg.LinAlgError("the Hessian of the labels has no Cholesky factor; are some features infinite?")
     return np.asarray(factor)
 
 
@@ -198,5 +211,5 @@ def _inverse(factor: Floats) -> Floats:
     return np.asarray(solve_triangular(factor, np.eye(len(factor)), check_finite=False))
 
 
-def _objective(rows: FlipRows, V: Floats, precision: float) -> float:
-    return rows.log_likelihood - precision / 2 * float(np.square(V).sum())
+def _objective(likelihood: FlipLikelihood, V: Floats, precision: float) -> float:
+    return likelihood.log_likelihood - precision / 2 * float(np.square(V).sum())

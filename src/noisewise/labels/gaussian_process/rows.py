@@ -1,4 +1,4 @@
-"""Rows for a Gaussian process: copies merged into weights, standardised, and kernel features of them."""
+"""Rows of a Gaussian process: duplicates merged into weights, standardised columns, and kernel features."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from noisewise.labels.ridge.landmarks import Standardizer
 
 @dataclass(frozen=True)
 class LabelledRows:
-    """Distinct rows, and how often each was seen with which label: (rows[place], code) weighs `weights`."""
+    """Distinct rows, and the weight of each pair of a row and a label: (rows[indices], codes) with `weights`."""
 
     rows: Any  # dense or CSR, no two equal
-    places: Codes
+    indices: Codes
     codes: Codes
     weights: Floats
     n_classes: int
 
     @classmethod
     def of(cls, X: Any, codes: Codes, weights: Floats, n_classes: int) -> LabelledRows:
-        """Merge copies, leave out rows of no weight; neither the order of rows nor copies against weights matter."""
+        """Merge duplicates and drop rows of weight 0; the result does not depend on the order of the rows."""
         used = np.flatnonzero(weights)
         keys = _prints(X[used]) if sp.issparse(X) else _bytes(X[used])
         _, first, group = np.unique(keys, axis=0, return_index=True, return_inverse=True)
@@ -39,27 +39,27 @@ class LabelledRows:
         """The same with columns of mean 0 and variance 1, a row of weight 2 counting twice."""
         standardizer = Standardizer.of(self.rows, self.row_weights)
         rows = standardizer(self.rows, np.float64)
-        return standardizer, LabelledRows(rows, self.places, self.codes, self.weights, self.n_classes)
+        return standardizer, LabelledRows(rows, self.indices, self.codes, self.weights, self.n_classes)
 
     @property
     def row_weights(self) -> Floats:
         """Weight of each distinct row, whatever its labels."""
-        return np.bincount(self.places, self.weights, minlength=self.rows.shape[0]).astype(np.float64)
+        return np.bincount(self.indices, self.weights, minlength=self.rows.shape[0]).astype(np.float64)
 
     def some(self, n_rows: int, rng: np.random.Generator) -> LabelledRows:
         """At most so many of the distinct rows, drawn at random."""
         if self.rows.shape[0] <= n_rows:
             return self
         chosen = np.sort(rng.choice(self.rows.shape[0], n_rows, replace=False))
-        kept = np.isin(self.places, chosen)
-        places = np.searchsorted(chosen, self.places[kept])
-        return LabelledRows(self.rows[chosen], places, self.codes[kept], self.weights[kept], self.n_classes)
+        kept = np.isin(self.indices, chosen)
+        indices = np.searchsorted(chosen, self.indices[kept])
+        return LabelledRows(self.rows[chosen], indices, self.codes[kept], self.weights[kept], self.n_classes)
 
 
 def process_features(rows: Any, weights: Floats, squared: Floats, width: float, rank: int) -> KernelFeatures:
-    """Features whose products are nearly exp(-distance^2 / width^2) + 1, from rows that count with weights.
+    """Features whose inner products approximate exp(-distance^2 / width^2) + 1, from weighted rows.
 
-    The last one is constant. Where the rank is that of the rows, products of their features are the kernel itself.
+    The last one is constant. With the rank of the Gram matrix the inner products are the kernel itself.
     """
     kernel = Gaussian(width)
     projection = exact_features(kernel.of_squared_distance(squared), weights / weights.mean(), "function", rank)[1]

@@ -1,4 +1,4 @@
-"""What classifiers with logistic scores behind a flip matrix share."""
+"""Base class of classifiers whose logistic scores are fitted through a flip matrix."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scipy.special import expit, softmax
 
 from noisewise._typing import Codes, Floats
 from noisewise.labels.base import NoisyLabelClassifier
-from noisewise.labels.logistic.likelihood import FlipFit, FlipProblem
+from noisewise.labels.logistic.objective import FlipFit, FlipProblem
 from noisewise.labels.logistic.solvers import solve, warn_if_early
 from noisewise.labels.progress import CallbackSupport, Progress
 from noisewise.noise import FlipMatrix
@@ -34,19 +34,21 @@ class FlipClassifier(CallbackSupport, NoisyLabelClassifier):
         return np.column_stack([expit(-scores), expit(scores)])
 
     def _check_repeated(self, codes: Codes) -> None:
-        """Refuse labels that are all different: no row says anything about another."""
+        """Refuse labels that are all different: no class can be learned from a single row."""
         if len(codes) == len(self.classes_) > 2:
             raise ValueError(f"each of the {len(codes)} labels is another one; classes seen more than once are needed")
 
-    def _solve(self, problem: FlipProblem, max_iter: int, tol: float, change: Floats, solver: str = "lbfgs") -> FlipFit:
-        """The fit of the problem, its iterations told to callbacks."""
+    def _solve(
+        self, problem: FlipProblem, max_iter: int, tol: float, preconditioner: Floats, solver: str = "lbfgs"
+    ) -> FlipFit:
+        """Solve the problem; callbacks are told of every iteration."""
         progress = Progress(self)
-        found = solve(problem, solver, max_iter, tol, change, tell=progress.step)
+        found = solve(problem, solver, max_iter, tol, preconditioner, callback=progress.step)
         progress.end()
         return found
 
     def _keep(self, fit: FlipFit, noise: FlipMatrix | None, advice: str) -> None:
-        """What a fit found and how it got there; an early end is told."""
+        """Set the noise and the path of the fit; warn of an early end."""
         self.noise_ = FlipMatrix.estimated(fit.flips) if noise is None else noise
         self.n_iter_, self.objective_history_ = fit.n_iter, fit.history
         warn_if_early(fit, advice)

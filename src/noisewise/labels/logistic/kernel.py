@@ -1,4 +1,4 @@
-"""Kernel logistic regression through a flip matrix (rKLR of Bootkrajang and Kaban), without tuning."""
+"""Robust kernel logistic regression (rKLR of Bootkrajang and Kaban), without tuning."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from noisewise._typing import Codes, RandomState
 from noisewise._validation import check_weights, generator
 from noisewise.labels.kernel_features import KernelRows
 from noisewise.labels.logistic.base import check_iterations
-from noisewise.labels.logistic.kernel_choice import PENALTIES, choose, widths_of
-from noisewise.labels.logistic.kernel_machine import KernelMachine, some_of
+from noisewise.labels.logistic.kernel_choice import LOGISTIC_PENALTIES, choose, widths_of
+from noisewise.labels.logistic.kernel_machine import KernelMachine, sample_rows
 from noisewise.labels.logistic.solvers import SOLVERS
 from noisewise.labels.noise_argument import NoiseArgument, replicate_rows, resolve_noise
 from noisewise.labels.progress import with_callbacks
@@ -19,12 +19,16 @@ from noisewise.labels.ridge.landmarks import Standardizer
 
 
 class RobustKernelLogisticRegression(KernelMachine):
-    """Kernel logistic regression that learns how labels were flipped while it learns them, for two or more classes.
+    """Robust kernel logistic regression (rKLR): learns function and flip matrix together, for two or more classes.
 
-    The observed label is the true one seen through a flip matrix, the true one is logistic in a function of the row
-    that a kernel keeps smooth. Nothing needs tuning: columns are standardised, and the width of a Gaussian kernel and
-    the penalty are those that foretell left-out observed labels best. ``noise=FlipMatrix.none(n_classes)`` is kernel
-    logistic regression.
+    Labels are a softmax (with two classes a logistic function) of scores f = K w, observed through a flip matrix T. The
+    objective, to be minimised in w and, where it is learned, T (eq. 3), is
+
+        penalty / 2 * w'w - sum_i log sum_j T[j, y_i] P(true = j | f(x_i))
+
+    with a weak Dirichlet prior on the rows of T. Nothing needs tuning: columns are standardised, and the width of a
+    Gaussian kernel and the penalty have the least approximate leave-one-out log-loss of the observed labels.
+    ``noise=FlipMatrix.none(n_classes)`` is kernel logistic regression.
 
     Parameters
     ----------
@@ -34,24 +38,24 @@ class RobustKernelLogisticRegression(KernelMachine):
         enough to fit the flips. With a "precomputed" kernel there are no rows for the named methods, and they are None.
     kernel : Kernel, function of (X, Z), name, "precomputed" or None
         Any of `noisewise.kernels`, a function that returns the Gram matrix, a name scikit-learn knows, or the Gram
-        matrix itself in the place of X. Rows are then taken as they are. None: Gaussian, on standardised columns.
+        matrix itself instead of X. Rows are then taken as they are. None: Gaussian, on standardised columns.
     penalty : float, optional
         Half of it weighs the norm against the summed loss [2 zeta]. By default it is chosen.
     norm : {"weights", "function"}, default="weights"
-        What is kept small: w'w of the weights w around the rows, as in the paper (eq. 3), or f' K^-1 f. The former is
-        the smoother of the two, and follows flips less.
+        What is penalised: w'w of the dual coefficients w, as in the paper (eq. 3), or the RKHS norm f' K^-1 f. The
+        former gives the smoother function of the two, and fits flips less.
     fit_intercept : bool, default=True
         The intercept is not penalised; the paper has none.
     low_rank : int, optional
-        Rows that stand for all (Nystroem); time and memory then grow linearly. By default 300 beyond 3,000 rows.
+        Number of landmarks (Nystroem [2]_); time and memory then grow linearly. By default 300 beyond 3,000 rows.
     solver : {"lbfgs", "em", "printed"}, default="lbfgs"
-        Function and flip matrix together by L-BFGS; in turn by EM with Newton steps; in turn by the paper's conjugate
-        gradients and multiplicative updates (Algorithm 1, with eq. 5 put right). The first is the fastest.
+        Function and flip matrix jointly by L-BFGS; alternately by EM with Newton steps; alternately by the paper's
+        conjugate gradients and multiplicative updates (Algorithm 1, with eq. 5 put right). The first is the fastest.
     max_iter : int, default=1000
     tol : float, default=1e-6
-        Largest gradient of the mean loss, in coordinates of equal curvature, at which the fit ends.
+        Largest gradient of the mean loss, in preconditioned coordinates, at which the fit ends.
     random_state : int, RandomState, Generator or None
-        Draws the rows of the low rank and of the choices where there are many. None draws the same every time.
+        Draws landmarks and, of many rows, those for model selection. None draws the same every time.
 
     Attributes
     ----------
@@ -59,14 +63,20 @@ class RobustKernelLogisticRegression(KernelMachine):
     penalty_ : float
     noise_ : FlipMatrix
     low_rank_ : int or None
-        Rows that stand for all; None if all rows do themselves.
+        Number of landmarks; None if the kernel is exact.
     dual_coef_ : array of shape (n_support, 1) for two classes, else (n_support, n_classes)
     intercept_ : array of shape (1,) or (n_classes,)
-    support_ : rows the kernel compares with; with "precomputed" their places
+    support_ : rows or landmarks of the dual coefficients; with "precomputed" their indices
     n_iter_ : int
     objective_history_ : list of float
         Penalised loss at the start and after every iteration.
     classes_ : array
+
+    References
+    ----------
+    .. [1] Bootkrajang, J., Kaban, A. (2014). Learning kernel logistic regression in the presence of class label noise.
+       Pattern Recognition 47(11). Eqs. 2 to 12 and 28 to 29, Algorithm 1.
+    .. [2] Williams, C. K. I., Seeger, M. (2001). Using the Nystroem method to speed up kernel machines. NeurIPS 13.
 
     Examples
     --------
@@ -107,31 +117,32 @@ class RobustKernelLogisticRegression(KernelMachine):
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Choose what is not given, then fit function and noise. A row of weight 2 counts as two rows."""
+        """Choose kernel and penalty where not given, then fit. A row of weight 2 counts as two rows."""
         X, codes = self._check_training(X, y, accept_sparse=self._sparse(), dtype=np.float64)
         self._check_settings(X, codes)
         weights = check_weights(sample_weight, X)
         rng = generator(0 if self.random_state is None else self.random_state)
         replicates = replicate_rows(X, codes, weights)
         self.standardizer_ = Standardizer.of(X[replicates]) if self.kernel is None else None
-        rows = self._as_seen(X)
+        rows = self._standardized(X)
         pairwise = self.kernel == "precomputed"
         noise = resolve_noise(self.noise, X, codes, len(self.classes_), weights, standardized=rows, pairwise=pairwise)
         flips = None if noise is None else noise.matrix
-        some = some_of(replicates, rng)
+        some = sample_rows(replicates, rng)
         kernel, penalty = choose(
             rows[np.ix_(some, some)] if pairwise else rows[some],
             codes[some],
             len(self.classes_),
             widths_of(self._n_varying(rows)) if self.kernel is None else [self.kernel],
-            PENALTIES if self.penalty is None else [self.penalty],
+            LOGISTIC_PENALTIES if self.penalty is None else [self.penalty],
             flips,
             self.norm,
             self.fit_intercept,
         )
-        seen = KernelRows(kernel, rows)
         chosen_on = len(some) if self.penalty is None else None
-        self._fit_function(seen, codes, weights, penalty, chosen_on, noise, rng, self.solver, self.max_iter)
+        self._fit_function(
+            KernelRows(kernel, rows), codes, weights, penalty, chosen_on, noise, rng, self.solver, self.max_iter
+        )
         return self
 
     def _sparse(self) -> Any:

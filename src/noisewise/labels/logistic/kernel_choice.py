@@ -1,4 +1,4 @@
-"""Width and penalty of a kernel fit without tuning: those that foretell left-out observed labels best."""
+"""Kernel and penalty by approximate leave-one-out: the least noisy log-loss of observed labels."""
 
 from __future__ import annotations
 
@@ -8,45 +8,51 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from noisewise._numerics.cholesky import features_preconditioner, lower_factor
+from noisewise._numerics.cholesky import JITTER, features_preconditioner, lower_factor
 from noisewise._typing import Codes, Floats
 from noisewise.kernels import Gaussian
+from noisewise.labels.flip_likelihood import FlipLikelihood
 from noisewise.labels.kernel_features import KernelRows, exact_features
-from noisewise.labels.logistic.likelihood import FlipFit, FlipProblem, FlipRows
+from noisewise.labels.logistic.objective import FlipFit, FlipProblem
 from noisewise.labels.logistic.solvers import solve
 
-LEAST_LEFT = 1e-3  # of a row's own curvature when it is left out
+LEAST_REST = 1e-3  # of 1 - leverage * curvature of a row that is left out: fits of a high rank follow single rows
 
 
-def left_out_loss(problem: FlipProblem, fit: FlipFit) -> float:
-    """Mean noisy log-loss of each row by a fit without it, to first order (approximate leave-one-out).
+def leave_one_out_loss(problem: FlipProblem, fit: FlipFit) -> float:
+    """Mean noisy log-loss of each row by a fit without it: approximate leave-one-out, one Newton step.
 
-    A row's leverage is ``x' H^-1 x`` in the Hessian H of the fit (`FlipRows.left_out`).
-    The flip matrix stays as it is: one row hardly moves it. Weights count rows, so one of several copies is left out.
+    The leverage of a row is ``x' H^-1 x`` with the Hessian H of the fit (`FlipLikelihood.leave_one_out`). The flip
+    matrix is held fixed: one row hardly changes it. Weights count rows, so one of several replicates is left out.
+
+    References
+    ----------
+    .. [1] Cawley, G. C., Talbot, N. L. C. (2008). Efficient approximate leave-one-out cross-validation for kernel
+       logistic regression. Machine Learning 71.
     """
     ones = np.ones(len(problem.codes))
-    scores = problem.scores(fit.columns)
-    rows = FlipRows.at(scores, problem.codes, fit.flips, ones)
-    curvature = np.maximum(rows.curvature, 0)
+    scores = problem.scores(fit.coefficients)
+    likelihood = FlipLikelihood.at(scores, problem.codes, fit.flips, ones)
+    curvature = np.maximum(likelihood.curvature, 0)
     leverage = np.column_stack([_leverage(problem, column) for column in curvature.T])
-    left = rows.left_out(scores, leverage, LEAST_LEFT)
-    return -FlipRows.at(left, problem.codes, fit.flips, problem.weights).log_likelihood / float(problem.weights.sum())
+    without = likelihood.leave_one_out(scores, leverage, LEAST_REST)
+    total = float(problem.weights.sum())
+    return -FlipLikelihood.at(without, problem.codes, fit.flips, problem.weights).log_likelihood / total
 
 
 def _leverage(problem: FlipProblem, curvature: Floats) -> Floats:
-    features, bends = problem.features, problem.weights * curvature
-    hessian = features.T @ (features * bends[:, None])
-    hessian[np.diag_indices(len(hessian))] += problem.penalties + 1e-9 * problem.weights.sum()
-    root = lower_factor(hessian, features, bends, problem.penalties)
-    turned = scipy.linalg.solve_triangular(root, features.T, lower=True, check_finite=False)
-    return np.asarray(np.square(turned).sum(axis=0))
+    features, diagonal = problem.features, problem.weights * curvature
+    hessian = features.T @ (features * diagonal[:, None])
+    hessian[np.diag_indices(len(hessian))] += problem.penalties + JITTER * problem.weights.sum()
+    root = lower_factor(hessian, features, diagonal, problem.penalties)
+    whitened = scipy.linalg.solve_triangular(root, features.T, lower=True, check_finite=False)
+    return np.asarray(np.square(whitened).sum(axis=0))
 
 
 SQUARED_WIDTHS = 2.0 ** np.array([-4, -2, 0, 2])  # in units of the mean squared distance of standardised rows
-PENALTIES = (0.03, 0.15, 0.75, 4.0)
-CHOICE_RANK = 100  # directions of a kernel that say something about its width
-ROUGH = 1e-3  # tolerance and
-FEW = 300  # iterations of a fit that is only compared
+LOGISTIC_PENALTIES = (0.03, 0.15, 0.75, 4.0)  # half of them weighs the norm against the summed loss
+CHOICE_RANK = 100  # leading eigenvectors of a Gram matrix that a fit takes which is only compared with others
+CHOICE_TOL, CHOICE_ITERATIONS = 1e-3, 300  # of such a fit
 
 
 def widths_of(n_varying: int) -> list[Gaussian]:
@@ -59,7 +65,7 @@ def widths_of(n_varying: int) -> list[Gaussian]:
 
 
 def with_intercept(features: Floats, penalty: float, fit_intercept: bool) -> tuple[Floats, Floats]:
-    """Features and their penalties, with a column of ones that bears none at the end."""
+    """Features and their penalties, with a last column of ones without a penalty."""
     penalties = np.full(features.shape[1], penalty)
     if not fit_intercept:
         return features, penalties
@@ -76,42 +82,42 @@ def choose(
     norm: str,
     fit_intercept: bool,
 ) -> tuple[Any, float]:
-    """The best kernel and penalty on these rows, all of weight one."""
+    """The kernel and penalty of the least leave-one-out loss on these rows, all of weight one."""
     if len(kernels) == len(penalties) == 1:
         return kernels[0], penalties[0]
 
-    def basis_of(place: int) -> Floats:
-        return exact_features(KernelRows(kernels[place], rows).gram(), np.ones(len(codes)), norm, CHOICE_RANK)[0]
+    def features_of(index: int) -> Floats:
+        return exact_features(KernelRows(kernels[index], rows).gram(), np.ones(len(codes)), norm, CHOICE_RANK)[0]
 
-    def loss_of(basis: Floats, penalty: float) -> float:
-        return rough_fit(basis, codes, n_classes, penalty, flips, fit_intercept)[0]
+    def loss_of(features: Floats, penalty: float) -> float:
+        return choice_loss(features, codes, n_classes, penalty, flips, fit_intercept)
 
-    place, penalty, _ = search(len(kernels), penalties, basis_of, loss_of)
-    return kernels[place], penalty
+    index, penalty, _ = search(len(kernels), penalties, features_of, loss_of)
+    return kernels[index], penalty
 
 
 def search(
     n_kernels: int,
     penalties: Sequence[float],
-    basis_of: Callable[[int], Floats],
+    features_of: Callable[[int], Floats],
     loss_of: Callable[[Floats, float], float],
 ) -> tuple[int, float, Floats]:
-    """Place of the best kernel, best penalty, and all kernels' losses with it: in turn, until neither changes.
+    """Index of the best kernel, best penalty, and all kernels' losses with it: coordinate descent on the grid.
 
-    >>> def loss_of(basis, penalty):
-    ...     return abs(basis[0] - 3.0) + abs(penalty - 2)
-    >>> search(5, [1.0, 2.0, 3.0], lambda place: np.array([place]), loss_of)
+    >>> def loss_of(features, penalty):
+    ...     return abs(features[0] - 3.0) + abs(penalty - 2)
+    >>> search(5, [1.0, 2.0, 3.0], lambda index: np.array([index]), loss_of)
     (3, 2.0, array([3., 2., 1., 0., 1.]))
     """
-    bases: dict[int, Floats] = {}  # one decomposition serves all penalties
+    features: dict[int, Floats] = {}  # one decomposition serves all penalties
     losses: dict[tuple[int, int], float] = {}
 
-    def loss_at(place: tuple[int, int]) -> float:
-        if place not in losses:
-            if place[0] not in bases:
-                bases[place[0]] = basis_of(place[0])
-            losses[place] = loss_of(bases[place[0]], penalties[place[1]])
-        return losses[place]
+    def loss_at(point: tuple[int, int]) -> float:
+        if point not in losses:
+            if point[0] not in features:
+                features[point[0]] = features_of(point[0])
+            losses[point] = loss_of(features[point[0]], penalties[point[1]])
+        return losses[point]
 
     best, before = (n_kernels // 2, len(penalties) // 2), (-1, -1)
     while best != before:
@@ -121,12 +127,12 @@ def search(
     return best[0], penalties[best[1]], np.array([losses[kernel, best[1]] for kernel in range(n_kernels)])
 
 
-def rough_fit(
-    basis: Floats, codes: Codes, n_classes: int, penalty: float, flips: Floats | None, fit_intercept: bool
-) -> tuple[float, FlipFit]:
-    """A fit good enough to compare with others, after its left-out loss."""
+def choice_loss(
+    features: Floats, codes: Codes, n_classes: int, penalty: float, flips: Floats | None, fit_intercept: bool
+) -> float:
+    """The leave-one-out loss of a fit that is precise enough to be compared with others."""
     ones = np.ones(len(codes))
-    features, ridges = with_intercept(basis, penalty, fit_intercept)
-    problem = FlipProblem(features, codes, ones, ridges, n_classes, 1 if n_classes == 2 else n_classes, flips)
-    found = solve(problem, "lbfgs", FEW, ROUGH, features_preconditioner(features, ones, ridges))
-    return left_out_loss(problem, found), found
+    features, penalties = with_intercept(features, penalty, fit_intercept)
+    problem = FlipProblem(features, codes, ones, penalties, n_classes, 1 if n_classes == 2 else n_classes, flips)
+    preconditioner = features_preconditioner(features, ones, penalties)
+    return leave_one_out_loss(problem, solve(problem, "lbfgs", CHOICE_ITERATIONS, CHOICE_TOL, preconditioner))

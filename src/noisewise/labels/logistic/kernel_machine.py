@@ -1,4 +1,4 @@
-"""What robust kernel machines share: rows as they see them, the last fit, and scores of new rows."""
+"""Base class of the robust kernel logistic regressions: settings, the final fit, and scores of new rows."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from noisewise._numerics.cholesky import features_preconditioner
 from noisewise._typing import Codes, Floats
 from noisewise.labels.kernel_features import (
+    CHOICE_ROWS,
+    EXACT_ROWS,
     NORMS,
     KernelFeatures,
     KernelRows,
@@ -18,17 +20,15 @@ from noisewise.labels.kernel_features import (
 )
 from noisewise.labels.logistic.base import FlipClassifier, check_positive
 from noisewise.labels.logistic.kernel_choice import with_intercept
-from noisewise.labels.logistic.likelihood import FlipProblem
+from noisewise.labels.logistic.objective import FlipProblem
 from noisewise.labels.ridge.landmarks import Standardizer
 from noisewise.noise import FlipMatrix
 
-EXACT_ROWS = 3000  # beyond, a few rows stand for all
-LANDMARKS = 300
-CHOICE_ROWS = 700  # widths, penalties and the like are chosen on so many
+LOGISTIC_LANDMARKS = 300  # beyond EXACT_ROWS rows
 
 
 class KernelMachine(FlipClassifier):
-    """A function of the row in a kernel's space, as the log-odds of true labels behind a flip matrix."""
+    """Log-odds of true labels as a function in the RKHS of a kernel, fitted through a flip matrix."""
 
     penalty: float | None
     norm: str
@@ -45,9 +45,9 @@ class KernelMachine(FlipClassifier):
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, accept_sparse=self._sparse(), dtype=np.float64)
         scores = KernelFeatures(self.kernel_, self.support_, self.dual_coef_, -self.intercept_)
-        return self._as_decision(scores(self._as_seen(X)))
+        return self._as_decision(scores(self._standardized(X)))
 
-    def _as_seen(self, X: Any) -> Any:
+    def _standardized(self, X: Any) -> Any:
         return X if self.standardizer_ is None else self.standardizer_(X, np.float64)
 
     def _sparse(self) -> Any:
@@ -78,23 +78,23 @@ class KernelMachine(FlipClassifier):
         solver: str = "lbfgs",
         max_iter: int = 1000,
     ) -> None:
-        """Fit the function, and the noise unless it is given, to the rows that have weight.
+        """Fit the function, and the noise unless it is given, to the rows of positive weight.
 
-        A penalty on weights that was chosen on `chosen_on` rows grows with the rows that share the function.
+        A penalty on dual coefficients that was chosen on `chosen_on` rows is scaled to the number of coefficients.
         """
         kept = np.flatnonzero(weights)
         codes, weights = codes[kept], weights[kept]
         n, n_classes = len(kept), len(self.classes_)
-        self.low_rank_ = min(self.low_rank or LANDMARKS, n) if self.low_rank or n > EXACT_ROWS else None
+        self.low_rank_ = min(self.low_rank or LOGISTIC_LANDMARKS, n) if self.low_rank or n > EXACT_ROWS else None
         if chosen_on is not None and self.norm == "weights":
             penalty = penalty * (self.low_rank_ or float(weights.sum())) / chosen_on
         self.kernel_, self.penalty_ = rows.kernel, penalty
         if self.low_rank_ is None:
-            places = kept
+            indices = kept
             basis, projection = exact_features(rows.gram(kept), weights, self.norm)
         else:
-            places = np.sort(rng.choice(kept, self.low_rank_, replace=False))
-            basis, projection = low_rank_features(rows, places, self.norm)
+            indices = np.sort(rng.choice(kept, self.low_rank_, replace=False))
+            basis, projection = low_rank_features(rows, indices, self.norm)
             basis = basis[kept] if n < len(basis) else basis
         features, penalties = with_intercept(basis, penalty, self.fit_intercept)
         problem = FlipProblem(
@@ -106,16 +106,16 @@ class KernelMachine(FlipClassifier):
             n_scores=1 if n_classes == 2 else n_classes,
             flips=None if noise is None else noise.matrix,
         )
-        change = features_preconditioner(features, weights, penalties)
-        found = self._solve(problem, max_iter, self.tol, change, solver)
+        preconditioner = features_preconditioner(features, weights, penalties)
+        found = self._solve(problem, max_iter, self.tol, preconditioner, solver)
         self._keep(found, noise, "raise max_iter or the penalty")
-        self.support_ = rows.support(places)
-        self.dual_coef_ = projection @ found.columns[: projection.shape[1]]
-        self.intercept_ = found.columns[-1] if self.fit_intercept else np.zeros(problem.n_scores)
+        self.support_ = rows.support(indices)
+        self.dual_coef_ = projection @ found.coefficients[: projection.shape[1]]
+        self.intercept_ = found.coefficients[-1] if self.fit_intercept else np.zeros(problem.n_scores)
 
 
-def some_of(replicates: Codes, rng: np.random.Generator, most: int = CHOICE_ROWS) -> Codes:
-    """Rows to choose on: all, or a draw of those that are many."""
+def sample_rows(replicates: Codes, rng: np.random.Generator, most: int = CHOICE_ROWS) -> Codes:
+    """Rows for model selection: all, or a random sample of `most`."""
     if len(replicates) <= most:
         return replicates
     return np.asarray(replicates[np.sort(rng.choice(len(replicates), most, replace=False))])

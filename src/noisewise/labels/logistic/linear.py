@@ -1,4 +1,4 @@
-"""Linear logistic regression through a flip matrix that is learned with it."""
+"""Robust logistic regression: a linear model and a flip matrix, learned together."""
 
 from __future__ import annotations
 
@@ -13,20 +13,23 @@ from noisewise._numerics.cholesky import logistic_preconditioner
 from noisewise._typing import Floats
 from noisewise._validation import check_weights
 from noisewise.labels.logistic.base import FlipClassifier, check_iterations, check_positive
-from noisewise.labels.logistic.likelihood import FlipProblem
+from noisewise.labels.logistic.objective import FlipProblem
 from noisewise.labels.noise_argument import NoiseArgument, resolve_noise
 from noisewise.labels.progress import with_callbacks
 
-ROWS_PER_COLUMN = 8  # with less, a line through all labels, flipped ones too, is likelier than any flips
+ROWS_PER_COLUMN = 8  # with fewer, a linear model that fits all labels, flipped ones too, is likelier than any flips
 
 
 class RobustLogisticRegression(FlipClassifier):
-    """Logistic regression that learns how labels were flipped while it learns the labels, for two or more classes.
+    """Robust logistic regression (rLR): learns coefficients and flip matrix together, for two or more classes.
 
-    The observed label is the true one seen through a flip matrix, the true one is logistic in the row. Coefficients and
-    flip matrix are fitted together by L-BFGS; the label swap, which explains the same data, can't happen. Without noise
-    (``noise=FlipMatrix.none(n_classes)``) it is scikit-learn's LogisticRegression. Flips that go one way more than the
-    other move the decision boundary, and are what it repairs; symmetric noise only flattens the posterior.
+    Labels are a softmax (with two classes a logistic function) of linear scores, observed through a flip matrix T:
+
+        |coef|^2 / (2 C) - sum_i log sum_j T[j, y_i] P(true = j | x_i)
+
+    is minimised in both by L-BFGS, with a weak Dirichlet prior on the rows of T, which is parametrised so that labels
+    can not be swapped. Without noise (``noise=FlipMatrix.none(n_classes)``) it is scikit-learn's LogisticRegression.
+    Asymmetric flips move the decision boundary, and are what it corrects; symmetric noise only flattens the posterior.
 
     Parameters
     ----------
@@ -40,7 +43,7 @@ class RobustLogisticRegression(FlipClassifier):
         The intercept is not penalised.
     max_iter : int, default=1000
     tol : float, default=1e-6
-        Largest gradient of the mean loss, in coordinates of equal curvature, at which the fit ends.
+        Largest gradient of the mean loss, in preconditioned coordinates, at which the fit ends.
 
     Attributes
     ----------
@@ -51,6 +54,13 @@ class RobustLogisticRegression(FlipClassifier):
     objective_history_ : list of float
         Penalised loss at the start and after every iteration.
     classes_ : array
+
+    References
+    ----------
+    .. [1] Bootkrajang, J., Kaban, A. (2014). Learning kernel logistic regression in the presence of class label noise.
+       Pattern Recognition 47(11). Eqs. 2 and 3 with a linear kernel.
+    .. [2] Liu, D. C., Nocedal, J. (1989). On the limited memory BFGS method for large scale optimization. Mathematical
+       Programming 45.
 
     Examples
     --------
@@ -98,12 +108,13 @@ class RobustLogisticRegression(FlipClassifier):
             n_scores=1 if n_classes == 2 else n_classes,
             flips=None if noise is None else noise.matrix,
         )
-        change = logistic_preconditioner(X, weights, 1 / self.C)
-        change = change[: len(penalties)] if change.ndim == 1 else change[: len(penalties), : len(penalties)]
-        found = self._solve(problem, self.max_iter, self.tol, change)
+        preconditioner = logistic_preconditioner(X, weights, 1 / self.C)[: len(penalties)]
+        if preconditioner.ndim == 2:
+            preconditioner = preconditioner[:, : len(penalties)]
+        found = self._solve(problem, self.max_iter, self.tol, preconditioner)
         self._keep(found, noise, "scale the columns, raise max_iter, or lower C")
-        self.coef_ = np.ascontiguousarray(found.columns[: X.shape[1]].T)
-        self.intercept_ = found.columns[-1] if self.fit_intercept else np.zeros(problem.n_scores)
+        self.coef_ = np.ascontiguousarray(found.coefficients[: X.shape[1]].T)
+        self.intercept_ = found.coefficients[-1] if self.fit_intercept else np.zeros(problem.n_scores)
         return self
 
     def decision_function(self, X: Any) -> Floats:

@@ -1,4 +1,4 @@
-"""Logistic regression in a sum of kernels whose weights are learned, through a flip matrix (rMKLR)."""
+"""Robust multiple kernel logistic regression (rMKLR of Bootkrajang and Kaban)."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from sklearn.exceptions import ConvergenceWarning
 from noisewise._typing import Codes, Floats, RandomState
 from noisewise._validation import check_weights, generator
 from noisewise.kernels import ConicSum, Gaussian, Kernel, Radial, squared_distances
-from noisewise.labels.kernel_features import KernelRows
+from noisewise.labels.kernel_features import EXACT_ROWS, KernelRows
 from noisewise.labels.logistic.base import check_iterations
-from noisewise.labels.logistic.kernel_choice import PENALTIES
-from noisewise.labels.logistic.kernel_machine import EXACT_ROWS, KernelMachine, some_of
+from noisewise.labels.logistic.kernel_choice import LOGISTIC_PENALTIES
+from noisewise.labels.logistic.kernel_machine import KernelMachine, sample_rows
 from noisewise.labels.logistic.kernel_weights import weigh_kernels
-from noisewise.labels.logistic.printed_multi_kernel import fit_printed
+from noisewise.labels.logistic.printed_algorithm import fit_printed
 from noisewise.labels.noise_argument import NoiseArgument, replicate_rows, resolve_noise
 from noisewise.labels.progress import with_callbacks
 from noisewise.labels.ridge.landmarks import Standardizer
@@ -25,16 +25,17 @@ from noisewise.noise import FlipMatrix
 
 ALGORITHMS = ("left_out", "printed")
 PASSES = {"left_out": 20, "printed": 12}
-CHOICE_ROWS = 400  # weights of kernels are chosen on so many
-CHANCE = 0.2  # spread of what a change of kernels does to the loss of a row: a pass must gain more than its mean
+WEIGHTS_ROWS = 400  # kernel weights are chosen on so many: each pass takes several decompositions
+LOSS_DEVIATION = 0.2  # standard deviation over the rows of a change of their loss; a pass must gain a standard error
 
 
 class RobustMultiKernelLogisticRegression(KernelMachine):
-    """Robust kernel logistic regression in a weighted sum of kernels: 21 widths, or kernels of groups of columns.
+    """Robust multiple kernel logistic regression (rMKLR): kernels of 21 widths, or of groups of columns.
 
-    The weights of the kernels sum to one and are chosen by what foretells left-out observed labels: first the best
-    single kernel, then, pass by pass, the one that helps most joins, until none does. Most weights are zero. With one
-    kernel it is RobustKernelLogisticRegression.
+    The kernel is sum_i eta_i K_i with eta >= 0 and sum_i eta_i = 1. The weights eta minimise the approximate
+    leave-one-out log-loss of the observed labels greedily: first the best single kernel, then, pass by pass, the kernel
+    that lowers the loss most is added, until none does. Most weights are zero. With one kernel it is
+    RobustKernelLogisticRegression.
 
     Parameters
     ----------
@@ -47,19 +48,19 @@ class RobustMultiKernelLogisticRegression(KernelMachine):
     penalty : float, optional
         Half of it weighs the norm against the summed loss. By default it is chosen.
     norm : {"weights", "function"}, default="weights"
-        What is kept small, as for RobustKernelLogisticRegression.
+        What is penalised, as for RobustKernelLogisticRegression.
     algorithm : {"left_out", "printed"}, default="left_out"
-        "printed" is Algorithm 2 of the paper with its equations put right and `max_iter` passes, for 3,000 rows at
-        most: no intercept, no `penalty`, and no end but the last pass. More passes are not better. With ``noise=None``
-        it learns the flip matrix as the paper does.
+        "left_out" chooses the weights by the leave-one-out loss. "printed" is Algorithm 2 of the paper with its
+        equations put right and `max_iter` passes, for 3,000 rows at most: no intercept, no `penalty`, and no end but
+        the last pass. More passes are not better. With ``noise=None`` it learns the flip matrix as the paper does.
     fit_intercept : bool, default=True
     low_rank : int, optional
-        Rows that stand for all (Nystroem). By default 300 beyond 3,000 rows. Weights of kernels are chosen on 400 rows
-        at most.
+        Number of landmarks (Nystroem). By default 300 beyond 3,000 rows. Weights of kernels are chosen on 400 rows at
+        most.
     max_iter : int, optional
         Most passes over the kernels' weights: 20, or 12 for "printed".
     tol : float, default=1e-6
-        Largest gradient of the mean loss, in coordinates of equal curvature, at which the last fit ends.
+        Largest gradient of the mean loss, in preconditioned coordinates, at which the last fit ends.
     random_state : int, RandomState, Generator or None
         Draws rows where there are many. None draws the same every time.
 
@@ -75,8 +76,13 @@ class RobustMultiKernelLogisticRegression(KernelMachine):
     n_iter_ : int
         Passes over the kernels' weights.
     objective_history_ : list of float
-        Mean left-out loss after every pass; for "printed" the negative log-likelihood.
+        Mean leave-one-out loss after every pass; for "printed" the negative log-likelihood.
     classes_ : array
+
+    References
+    ----------
+    .. [1] Bootkrajang, J., Kaban, A. (2014). Learning kernel logistic regression in the presence of class label noise.
+       Pattern Recognition 47(11). Section 2.2, eqs. 13 to 24 and 30; Algorithm 2 for "printed".
 
     Examples
     --------
@@ -114,7 +120,7 @@ class RobustMultiKernelLogisticRegression(KernelMachine):
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Find the kernels' weights, then function and noise. A row of weight 2 counts as two rows."""
+        """Choose the kernels' weights, then fit function and noise. A row of weight 2 counts as two rows."""
         X, codes = self._check_training(X, y, accept_sparse="csr", dtype=np.float64)
         self._check_settings(X, codes)
         weights = check_weights(sample_weight, X)
@@ -122,15 +128,15 @@ class RobustMultiKernelLogisticRegression(KernelMachine):
         replicates = replicate_rows(X, codes, weights)
         self.standardizer_ = Standardizer.of(X[replicates]) if self.kernels is None else None
         self.kernels_ = paper_kernels() if self.kernels is None else tuple(self.kernels)
-        rows = self._as_seen(X)
+        rows = self._standardized(X)
         noise = resolve_noise(self.noise, X, codes, len(self.classes_), weights, standardized=rows)
         if self.algorithm == "printed":
             self._fit_printed(rows, codes, weights, noise)
         else:
-            self._fit_left_out(rows, codes, weights, replicates, noise, rng)
+            self._fit_leave_one_out(rows, codes, weights, replicates, noise, rng)
         return self
 
-    def _fit_left_out(
+    def _fit_leave_one_out(
         self,
         rows: Any,
         codes: Codes,
@@ -139,17 +145,17 @@ class RobustMultiKernelLogisticRegression(KernelMachine):
         noise: FlipMatrix | None,
         rng: np.random.Generator,
     ) -> None:
-        some = some_of(replicates, rng, CHOICE_ROWS)
+        some = sample_rows(replicates, rng, WEIGHTS_ROWS)
         found = weigh_kernels(
-            self._grams(rows[some]),
+            self._gram_matrices(rows[some]),
             codes[some],
             len(self.classes_),
-            PENALTIES if self.penalty is None else [self.penalty],
+            LOGISTIC_PENALTIES if self.penalty is None else [self.penalty],
             None if noise is None else noise.matrix,
             self.norm,
             self.fit_intercept,
             self.max_iter or PASSES["left_out"],
-            CHANCE / np.sqrt(len(some)),
+            LOSS_DEVIATION / np.sqrt(len(some)),
         )
         self.kernel_weights_ = found.weights
         total = ConicSum(self.kernels_, found.weights.tolist())
@@ -168,7 +174,7 @@ class RobustMultiKernelLogisticRegression(KernelMachine):
         kept = np.flatnonzero(weights)
         flips = None if noise is None else noise.matrix
         found = fit_printed(
-            self._grams(rows[kept]),
+            self._gram_matrices(rows[kept]),
             codes[kept],
             weights[kept],
             len(self.classes_),
@@ -190,8 +196,8 @@ class RobustMultiKernelLogisticRegression(KernelMachine):
         self.noise_ = FlipMatrix.estimated(found.flips) if noise is None else noise
         self.n_iter_, self.objective_history_ = len(found.history), [-value for value in found.history]
 
-    def _grams(self, rows: Any) -> Floats:
-        """Gram matrices of all kernels; distances serve every radial one."""
+    def _gram_matrices(self, rows: Any) -> Floats:
+        """Gram matrices of all kernels; the distances are computed once for all radial ones."""
         squared = squared_distances(rows)
         return np.stack(
             [

@@ -1,0 +1,84 @@
+"""The objective of logistic regression through a flip matrix: penalised negative log-likelihood (rKLR eqs. 3, 28)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils.extmath import safe_sparse_dot
+
+from noisewise._typing import Codes, Floats
+from noisewise.labels.flip_likelihood import flip_likelihood
+from noisewise.labels.flip_parameters import prior_counts, to_flips, unconstrained_gradient
+
+
+@dataclass(frozen=True)
+class FlipProblem:
+    """Data and penalties of the objective, in coefficients C of shape (p, n_scores) and the flip matrix T.
+
+        sum_j penalties_j |C_j|^2 / 2 - sum_i w_i log sum_k T[k, y_i] P(true = k | features_i C)
+
+    and, where T is learned, minus the logarithm of its Dirichlet prior.
+
+    Attributes
+    ----------
+    features : array or CSR of shape (n, p)
+    codes : array of int of shape (n,)
+    weights : array of shape (n,)
+    penalties : array of shape (p,)
+        Zero for a feature without a penalty (an intercept).
+    n_classes : int
+    n_scores : int
+        1 for two classes (log-odds of the second), else one score a class.
+    flips : array of shape (n_classes, n_classes) or None
+        None: the flip matrix is learned too.
+    """
+
+    features: Any
+    codes: Codes
+    weights: Floats
+    penalties: Floats
+    n_classes: int
+    n_scores: int
+    flips: Floats | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Of the coefficients."""
+        return len(self.penalties), self.n_scores
+
+    def flips_at(self, parameters: Floats) -> Floats:
+        """The flip matrix: the known one, or that of unconstrained parameters."""
+        return self.flips if self.flips is not None else to_flips(parameters, self.n_classes)
+
+    def scores(self, coefficients: Floats) -> Floats:
+        """Scores of the rows for coefficients of shape (p, n_scores)."""
+        return np.asarray(safe_sparse_dot(self.features, coefficients, dense_output=True))
+
+    def loss(self, coefficients: Floats, parameters: Floats) -> tuple[float, Floats, Floats]:
+        """The objective, and its gradients in the coefficients and in the unconstrained parameters of the flip matrix.
+
+        This is the negative of eq. 3, with penalty / 2 for zeta and the flip matrix's prior.
+        """
+        flips = self.flips_at(parameters)
+        value, by_scores, counts = flip_likelihood(self.scores(coefficients), self.codes, flips, self.weights)
+        shrunk = self.penalties[:, None] * coefficients
+        gradient = shrunk - safe_sparse_dot(self.features.T, by_scores, dense_output=True)
+        loss = float(np.sum(shrunk * coefficients)) / 2 - value
+        if self.flips is not None:
+            return loss, gradient, np.zeros(0)
+        prior = prior_counts(self.n_classes)
+        by_parameters = -unconstrained_gradient(parameters, counts + prior)
+        return loss - float(np.sum(prior * np.log(flips))), gradient, by_parameters
+
+
+@dataclass(frozen=True)
+class FlipFit:
+    """The result of a solver: coefficients (p, n_scores), the flip matrix, and the path of the objective."""
+
+    coefficients: Floats
+    flips: Floats
+    n_iter: int
+    history: list[float]  # the objective, from the start on
+    converged: bool
