@@ -25,11 +25,11 @@ def hinge(a):
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_derivative_is_the_slope_of_the_value(loss):
+def test_derivative_is_the_finite_difference_of_the_value(loss):
     a = np.linspace(-6, 6, 241)
     step = 1e-5
-    slope = (loss.value(a + step) - loss.value(a - step)) / (2 * step)
-    np.testing.assert_allclose(loss.derivative(a), slope, rtol=1e-8, atol=1e-8)
+    difference = (loss.value(a + step) - loss.value(a - step)) / (2 * step)
+    np.testing.assert_allclose(loss.derivative(a), difference, rtol=1e-8, atol=1e-8)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -65,7 +65,7 @@ def test_losses_stay_sound_for_large_arguments(loss):
     assert not np.isnan(loss.value(a)).any()
     assert (loss.value(a) >= 0).all()
     assert not np.isnan(loss.derivative(a)).any()
-    np.testing.assert_array_equal(loss.derivative(a), np.sort(loss.derivative(a)))  # convex: the slope never falls
+    np.testing.assert_array_equal(loss.derivative(a), np.sort(loss.derivative(a)))  # convex: the derivative is monotone
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -162,6 +162,6 @@ def test_impossible_sharpness_is_refused(kind, sharpness):
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_absolute_series_takes_sizes_only(loss):
-    with pytest.raises(ValueError, match="not a size"):
+def test_absolute_series_refuses_negative_arguments(loss):
+    with pytest.raises(ValueError, match="is for a >= 0"):
         loss.absolute_series([-1.0, 1.0])

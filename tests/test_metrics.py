@@ -1,4 +1,4 @@
-"""Corrected metrics: unbiased over the noise, honest intervals, scikit-learn's own without noise."""
+"""Corrected metrics: unbiased over the noise, intervals that cover, scikit-learn's own without noise."""
 
 import numpy as np
 import pytest
@@ -140,7 +140,7 @@ def covers_with_estimated_rates(metric, noise, n, runs, checked, rng, known=True
 
 
 @pytest.mark.parametrize("metric", ["accuracy", "roc_auc"])
-def test_population_intervals_cover_the_score_of_the_law(metric, rng):
+def test_population_intervals_cover_the_score_of_the_distribution(metric, rng):
     assert 0.9 < covers_new_rows(metric, TWO, 300, 300, rng) < 0.99
 
 
@@ -160,31 +160,31 @@ def test_every_interval_covers(metric, noise, rng):
 
 @EACH_METRIC
 @NOISES
-def test_rate_slopes_are_derivatives(metric, noise, rng):
-    """A covariance of one direction of the flip matrix gives the finite difference in that direction as deviation."""
+def test_rate_gradients_are_derivatives(metric, noise, rng):
+    """A covariance of one direction of the flip matrix gives the finite difference there as standard deviation."""
     y, p = draw_rows(3000, noise.n_classes, rng)
     observed = noise.corrupt(y, rng)
     direction = np.zeros_like(noise.matrix)
     direction[0, :2], step = [-1, 1], 1e-5
-    ends = [
+    values = [
         score(metric, observed, p, noise=FlipMatrix(noise.matrix + sign * step * direction)).value for sign in (1, -1)
     ]
-    slope = abs(ends[0] - ends[1]) / (2 * step)
-    size = 1e-4  # so small that the value stays far from the ends of the scale
+    derivative = abs(values[0] - values[1]) / (2 * step)
+    size = 1e-4  # small, so that the interval is not clipped
     without = score(metric, observed, p, noise=noise)
     covariance = size**2 * np.outer(direction, direction)
     found = score(metric, observed, p, noise=noise, noise_uncertainty=covariance)
     squares = [np.ptp(one.interval) ** 2 / (2 * 1.959964) ** 2 for one in (found, without)]
-    assert np.sqrt(squares[0] - squares[1]) == pytest.approx(size * slope, rel=0.02)
+    assert np.sqrt(squares[0] - squares[1]) == pytest.approx(size * derivative, rel=0.02)
 
 
 def test_binary_area_is_affine_in_the_noisy_area(rng):
-    """1/2 + (noisy - 1/2) / (1 - a - b); a, b are shares of wrong labels among observed positives and negatives."""
+    """1/2 + (noisy - 1/2) / (1 - a - b); a, b: fractions of wrong labels among observed positives and negatives."""
     y, p = draw_rows(20_000, 2, rng)
     observed = TWO.corrupt(y, rng)
-    noisy_share = observed.mean()
-    share = (noisy_share - 0.1) / (1 - 0.1 - 0.3)
-    wrong = (1 - share) * 0.1 / noisy_share + share * 0.3 / (1 - noisy_share)
+    noisy_prior = observed.mean()
+    prior = (noisy_prior - 0.1) / (1 - 0.1 - 0.3)
+    wrong = (1 - prior) * 0.1 / noisy_prior + prior * 0.3 / (1 - noisy_prior)
     expected = 0.5 + (plain.roc_auc_score(observed, p[:, 1]) - 0.5) / (1 - wrong)
     assert corrected_roc_auc(observed, p[:, 1], noise=TWO).value == pytest.approx(expected, abs=1e-4)
 
@@ -231,10 +231,10 @@ def test_labels_are_any_hashables(metric, names, rng):
 def test_classes_give_the_order_of_the_flip_matrix(rng):
     y, p = draw_rows(300, 2, rng)
     observed, guess = TWO.corrupt(y, rng), p.argmax(axis=1)
-    turned = corrected_f1(1 - observed, 1 - guess, noise=TWO, classes=[1, 0], pos_label=0)
-    assert turned.value == pytest.approx(corrected_f1(observed, guess, noise=TWO).value)
-    words = np.array(["no", "yes"])
-    only_no = corrected_accuracy(["no"] * 3, ["no"] * 3, noise=TWO, classes=words)
+    reversed_order = corrected_f1(1 - observed, 1 - guess, noise=TWO, classes=[1, 0], pos_label=0)
+    assert reversed_order.value == pytest.approx(corrected_f1(observed, guess, noise=TWO).value)
+    names = np.array(["no", "yes"])
+    only_no = corrected_accuracy(["no"] * 3, ["no"] * 3, noise=TWO, classes=names)
     assert only_no.value == pytest.approx(0.7 / 0.6)
 
 
@@ -275,13 +275,13 @@ def test_numbers_below_the_number_of_classes_need_no_names():
         (lambda: make_corrected_scorer(TWO, "log_loss")(LinearSVC(), np.ones((2, 1)), [0, 1]), "no predict_proba"),
     ],
 )
-def test_impossible_input_gets_a_sentence(call, sentence):
+def test_impossible_input_is_refused(call, sentence):
     with pytest.raises(ValueError, match=sentence):
         call()
 
 
 @EACH_METRIC
-def test_a_scorer_is_its_metric_on_the_models_answers(metric):
+def test_a_scorer_is_its_metric_on_the_models_predictions(metric):
     X, y = load_breast_cancer(return_X_y=True)
     names = np.array(["bad", "good"])
     observed = names[TWO.corrupt(y, 0)]
@@ -291,8 +291,8 @@ def test_a_scorer_is_its_metric_on_the_models_answers(metric):
     options = {"noise": TWO, "classes": names}
     corrected, _, call = METRICS[metric]
     p = model.predict_proba(X[400:])
-    answers = (names[p.argmax(axis=1)],) if call is not by_score else (p[:, 1],)
-    assert found == sign * corrected(observed[400:], *answers, **options).value
+    predictions = (names[p.argmax(axis=1)],) if call is not by_score else (p[:, 1],)
+    assert found == sign * corrected(observed[400:], *predictions, **options).value
 
 
 def test_scorers_work_in_cross_validation():
@@ -308,7 +308,7 @@ def test_scorers_work_in_cross_validation():
 
 
 def test_the_corrected_scorer_picks_the_model_that_is_better_on_clean_labels():
-    """False negatives make a model that says yes too rarely look good; on true labels the bolder one is better."""
+    """False negatives make a model with too few positive predictions look good on noisy labels."""
     X, y = load_breast_cancer(return_X_y=True)
     X = StandardScaler().fit_transform(X)
     noise = FlipMatrix.binary(false_positive=0.0, false_negative=0.45)
@@ -333,7 +333,7 @@ def test_the_corrected_scorer_picks_the_model_that_is_better_on_clean_labels():
     assert on_clean["corrected"] > on_clean["plain"] + 0.1
 
 
-def test_a_flip_matrix_that_cannot_be_right_is_said_so():
+def test_a_flip_matrix_that_contradicts_the_labels_gets_a_warning():
     y = np.arange(1000) % 2
     with pytest.warns(RuntimeWarning, match="does not fit"):
         corrected_accuracy(y, y, noise=FlipMatrix.symmetric(0.3, 2))

@@ -1,4 +1,10 @@
-"""Smooth losses with their derivatives, and the power series of these, for gradients estimated term by term."""
+"""Smooth convex losses with their derivatives and the Taylor series of these, for unbiased gradient estimates.
+
+References
+----------
+.. [1] Cesa-Bianchi, N., Shalev-Shwartz, S., Shamir, O. (2011). Online learning of noisy data. IEEE Transactions on
+   Information Theory 57(12). (Analytic losses and their smoothed versions.)
+"""
 
 from __future__ import annotations
 
@@ -14,15 +20,15 @@ from scipy.special import erf, erfc, erfcx, erfi, expit, zeta
 
 from noisewise._typing import Floats
 
-MOST_SHARP = 26.0  # coefficients of the series reach exp(sharpness^2); the loss is within 0.022 of |a| by then
+MAX_SHARPNESS = 26.0  # coefficients grow as exp(sharpness^2), near overflow here; the loss is within 0.022 of |a|
 ROOT_PI = float(np.sqrt(np.pi))
 
 
 class Loss(ABC):
-    """A smooth convex loss of one number a.
+    """A smooth convex loss of a scalar a.
 
-    `argument` says what a is: a residual (prediction - target) or a margin (target * prediction, targets -1 and 1).
-    The derivative is the sum of ``taylor(n)[k] * a**k`` over k, for a of a size below `radius`.
+    `argument` is the kind of a: a residual (prediction - target) or a margin (target * prediction, targets -1 and 1).
+    The derivative is the sum of ``taylor(n)[k] * a**k`` over k, for ``|a| < radius``.
     """
 
     argument: ClassVar[Literal["residual", "margin"]]
@@ -42,7 +48,7 @@ class Loss(ABC):
 
     @abstractmethod
     def absolute_series(self, a: ArrayLike) -> Floats:
-        """The derivative's series with the sizes of all coefficients, sum |gamma_k| a^k, for a >= 0 [l'_+]."""
+        """The derivative's series with absolute coefficients, sum |gamma_k| a^k, for a >= 0 [l'_+]."""
 
 
 @dataclass(frozen=True)
@@ -57,11 +63,11 @@ class Squared(Loss):
 
     def value(self, a: ArrayLike) -> Floats:
         """a^2."""
-        return np.square(_numbers(a))
+        return np.square(_floats(a))
 
     def derivative(self, a: ArrayLike) -> Floats:
         """2a."""
-        return 2 * _numbers(a)
+        return 2 * _floats(a)
 
     def taylor(self, n: int) -> Floats:
         """0, 2, 0, 0, ..."""
@@ -69,7 +75,7 @@ class Squared(Loss):
 
     def absolute_series(self, a: ArrayLike) -> Floats:
         """2a."""
-        return 2 * _sizes(a)
+        return 2 * _absolute(a)
 
 
 @dataclass(frozen=True)
@@ -85,7 +91,7 @@ class Exponential(Loss):
     def value(self, a: ArrayLike) -> Floats:
         """exp(-a), infinite where that is beyond floating point."""
         with np.errstate(over="ignore"):
-            return np.exp(-_numbers(a))
+            return np.exp(-_floats(a))
 
     def derivative(self, a: ArrayLike) -> Floats:
         """-exp(-a)."""
@@ -97,7 +103,7 @@ class Exponential(Loss):
 
     def absolute_series(self, a: ArrayLike) -> Floats:
         """exp(a)."""
-        return self.value(-_sizes(a))
+        return self.value(-_absolute(a))
 
 
 @dataclass(frozen=True)
@@ -106,8 +112,8 @@ class _Smoothed(Loss):
 
     def __post_init__(self) -> None:
         sharpness = float(self.sharpness)
-        if not 0 < sharpness <= MOST_SHARP:
-            raise ValueError(f"the sharpness is {sharpness}; it must be above 0 and at most {MOST_SHARP:.0f}")
+        if not 0 < sharpness <= MAX_SHARPNESS:
+            raise ValueError(f"the sharpness is {sharpness}; it must be above 0 and at most {MAX_SHARPNESS:.0f}")
         object.__setattr__(self, "sharpness", sharpness)
 
 
@@ -125,12 +131,12 @@ class SmoothedAbsolute(_Smoothed):
 
     def value(self, a: ArrayLike) -> Floats:
         """The loss at a: a erf(ca) + exp(-c^2 a^2) / (c sqrt(pi))."""
-        residual, c = _numbers(a), self.sharpness
-        return _plain(residual * erf(c * residual) + _bell(c * residual) / (c * ROOT_PI))
+        residual, c = _floats(a), self.sharpness
+        return _unwrap(residual * erf(c * residual) + _gaussian(c * residual) / (c * ROOT_PI))
 
     def derivative(self, a: ArrayLike) -> Floats:
         """erf(ca)."""
-        return _plain(erf(self.sharpness * _numbers(a)))
+        return _unwrap(erf(self.sharpness * _floats(a)))
 
     def taylor(self, n: int) -> Floats:
         """2 (-1)^k c^(2k+1) / (sqrt(pi) k! (2k+1)) at the odd powers 2k + 1, else 0."""
@@ -142,7 +148,7 @@ class SmoothedAbsolute(_Smoothed):
 
     def absolute_series(self, a: ArrayLike) -> Floats:
         """erfi(ca), the error function with all signs positive."""
-        return _plain(erfi(self.sharpness * _sizes(a)))
+        return _unwrap(erfi(self.sharpness * _absolute(a)))
 
 
 @dataclass(frozen=True)
@@ -159,15 +165,15 @@ class SmoothedHinge(_Smoothed):
 
     def value(self, a: ArrayLike) -> Floats:
         """(exp(-u^2) / sqrt(pi) - u erfc(u)) / 2c with u = c (a - 1)."""
-        u = self.sharpness * (_numbers(a) - 1)
+        u = self.sharpness * (_floats(a) - 1)
         beyond = np.clip(u, 0, 30)  # both terms are tiny here: take their common factor exp(-u^2) out
-        above = _bell(beyond) * (1 / ROOT_PI - beyond * erfcx(beyond))
-        below = _bell(u) / ROOT_PI - np.minimum(u, 0) * erfc(u)
-        return _plain(np.where(u > 0, above, below) / (2 * self.sharpness))
+        above = _gaussian(beyond) * (1 / ROOT_PI - beyond * erfcx(beyond))
+        below = _gaussian(u) / ROOT_PI - np.minimum(u, 0) * erfc(u)
+        return _unwrap(np.where(u > 0, above, below) / (2 * self.sharpness))
 
     def derivative(self, a: ArrayLike) -> Floats:
         """(erf(c (a - 1)) - 1) / 2."""
-        return _plain(-0.5 * erfc(self.sharpness * (_numbers(a) - 1)))
+        return _unwrap(-0.5 * erfc(self.sharpness * (_floats(a) - 1)))
 
     def taylor(self, n: int) -> Floats:
         """c^k H_{k-1}(c) exp(-c^2) / (sqrt(pi) k!) with Hermite polynomials H; the first is (erf(-c) - 1) / 2."""
@@ -175,14 +181,14 @@ class SmoothedHinge(_Smoothed):
 
     def absolute_series(self, a: ArrayLike) -> Floats:
         """Summed term by term (there is no closed form), infinite where that is beyond floating point."""
-        sizes = np.minimum(_sizes(a), 40 / self.sharpness)  # the sum is near exp((ca)^2 - c^2 / 2): infinite from here
+        sizes = np.minimum(_absolute(a), 40 / self.sharpness)  # infinite from here: near exp((ca)^2 - c^2 / 2)
         largest = self.sharpness * float(np.max(sizes, initial=0.0))
         n = 60 + int(6 * largest**2)  # terms rise up to 2 (ca)^2, then fall like a normal tail
         total = np.zeros(sizes.shape)
         with np.errstate(over="ignore", invalid="ignore"):
             for term in islice(self._terms(sizes), n):
                 total = total + np.abs(term)
-        return _plain(np.where(np.isnan(total), np.inf, total))
+        return _unwrap(np.where(np.isnan(total), np.inf, total))
 
     def _terms(self, a: Floats) -> Iterator[Floats]:
         """Terms taylor[k] * a^k, one after the other, by the recurrence of the Hermite polynomials."""
@@ -207,11 +213,11 @@ class Logistic(Loss):
 
     def value(self, a: ArrayLike) -> Floats:
         """log(1 + exp(-a))."""
-        return np.logaddexp(0.0, -_numbers(a))
+        return np.logaddexp(0.0, -_floats(a))
 
     def derivative(self, a: ArrayLike) -> Floats:
         """-1 / (1 + exp(a))."""
-        return _plain(-expit(-_numbers(a)))
+        return _unwrap(-expit(-_floats(a)))
 
     def taylor(self, n: int) -> Floats:
         """-1/2, then (2^2k - 1) B_2k / (2k)! at the odd powers 2k - 1 (Bernoulli numbers B), else 0."""
@@ -224,27 +230,27 @@ class Logistic(Loss):
 
     def absolute_series(self, a: ArrayLike) -> Floats:
         """1/2 + tan(a/2) / 2 below pi, infinite from there on."""
-        sizes = _sizes(a)
+        sizes = _absolute(a)
         inside = sizes < np.pi
-        return _plain(np.where(inside, 0.5 + 0.5 * np.tan(np.where(inside, sizes, 0.0) / 2), np.inf))
+        return _unwrap(np.where(inside, 0.5 + 0.5 * np.tan(np.where(inside, sizes, 0.0) / 2), np.inf))
 
 
-def _numbers(a: ArrayLike) -> Floats:
+def _floats(a: ArrayLike) -> Floats:
     return np.asarray(a, dtype=np.float64)
 
 
-def _sizes(a: ArrayLike) -> Floats:
-    sizes = _numbers(a)
+def _absolute(a: ArrayLike) -> Floats:
+    sizes = _floats(a)
     if np.any(sizes < 0):
-        raise ValueError(f"the absolute series is a bound for numbers of size a; {np.min(sizes):.4g} is not a size")
+        raise ValueError(f"the absolute series is for a >= 0, not {np.min(sizes):.4g}")
     return sizes
 
 
-def _plain(values: Any) -> Floats:
-    """An array for an array, a number for a number."""
+def _unwrap(values: Any) -> Floats:
+    """An array for an array, a scalar for a scalar."""
     return np.asarray(values, dtype=np.float64)[()]
 
 
-def _bell(u: Floats) -> Floats:
+def _gaussian(u: Floats) -> Floats:
     """exp(-u^2); 39 is beyond where that is zero in floating point."""
     return np.exp(-np.square(np.clip(u, -39.0, 39.0)))

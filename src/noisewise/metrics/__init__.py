@@ -1,4 +1,4 @@
-"""Scores on test labels that are noisy themselves: what clean labels would have given, with an interval."""
+"""Metrics on noisy test labels, corrected to those on true labels, with confidence intervals."""
 
 from noisewise.metrics.predicted_labels import corrected_accuracy, corrected_balanced_accuracy, corrected_f1
 from noisewise.metrics.probabilities import corrected_log_loss, corrected_roc_auc

@@ -1,4 +1,4 @@
-"""What the corrected metrics are given, made into arrays."""
+"""Labels, scores and weights of the corrected metrics as arrays."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from noisewise.noise import FlipMatrix
 
 @dataclass(frozen=True)
 class Rows:
-    """Observed classes as unbiased targets, with weights; rows alike may be taken together.
+    """Unbiased targets of the observed classes, with weights; equal rows may be aggregated.
 
     Attributes
     ----------
     targets : array of shape (n, n_classes)
-        ``inv(noise)[observed]``: one-hot vectors of the true classes, on average over the noise.
+        ``inv(T)[observed]``: their mean over the noise is the one-hot vector of the true class.
     weights, squares : arrays of shape (n,)
-        Sums of the weights and of their squares over the rows taken together.
+        Sums of the weights and of their squares over the aggregated rows.
     noise : FlipMatrix
     """
 
@@ -38,10 +38,10 @@ class Rows:
 
     @classmethod
     def cells(cls, observed: Codes, predicted: Codes, weights: Floats, noise: FlipMatrix) -> tuple[Rows, Codes]:
-        """Rows of one observed and one predicted class taken together; and the predicted class of each cell."""
+        """Rows aggregated by observed and predicted class; and the predicted class of each cell."""
         n = noise.n_classes
-        cells, place = np.unique(observed * n + predicted, return_inverse=True)
-        sums, squares = (np.bincount(place, mass).astype(np.float64) for mass in (weights, weights**2))
+        cells, cell = np.unique(observed * n + predicted, return_inverse=True)
+        sums, squares = (np.bincount(cell, mass).astype(np.float64) for mass in (weights, weights**2))
         return cls(noise.unbiased_targets(cells // n), sums, squares, noise), cells % n
 
     @property
@@ -50,21 +50,21 @@ class Rows:
         return float(self.weights.sum())
 
     def class_weights(self, classes: NDArray[Any]) -> Floats:
-        """Corrected weight of each true class; one that is not above zero makes a ratio meaningless."""
+        """Corrected weight of each true class, which must be above zero."""
         found = self.weights @ self.targets
         if found.min() <= 0:
             worst = int(np.argmin(found))
             raise ValueError(
-                f"after correction class {classes.tolist()[worst]!r} has {found[worst]:.3g} rows: its label is seen no "
-                "more often than the noise alone would show it; more rows or a better flip matrix are needed"
+                f"after correction class {classes.tolist()[worst]!r} has {found[worst]:.3g} rows: its label is "
+                "observed no more often than the noise alone explains; more rows or a better flip matrix are needed"
             )
         return np.asarray(found)
 
 
 def read_classes(classes: Any, noise: FlipMatrix, *labels: Any) -> tuple[NDArray[Any], list[Codes]]:
-    """The classes in the order of the flip matrix, and each list of labels as places among them.
+    """The classes in the order of the flip matrix, and each list of labels as indices of them.
 
-    Without `classes` these are 0, 1, ... if all labels are such numbers, else all labels there are, in order.
+    Without `classes` these are 0, 1, ... if all labels are such integers, else all labels, in order.
 
     >>> read_classes(None, FlipMatrix.none(2), ["yes", "no"], ["no", "no"])
     (array(['no', 'yes'], dtype='<U3'), [array([1, 0]), array([0, 0])])
@@ -76,20 +76,20 @@ def read_classes(classes: Any, noise: FlipMatrix, *labels: Any) -> tuple[NDArray
         raise ValueError(f"there are {' and '.join(str(len(codes)) for _, codes in coded)} labels; one a row is needed")
     if not len(coded[0][1]):
         raise ValueError("there are no labels; a score needs at least one row")
-    seen = list(dict.fromkeys(label for found, _ in coded for label in found.tolist()))
-    known = _in_order(seen, noise.n_classes) if classes is None else _as_given(classes)
+    present = list(dict.fromkeys(label for found, _ in coded for label in found.tolist()))
+    known = _in_order(present, noise.n_classes) if classes is None else _as_given(classes)
     if len(known) != noise.n_classes:
         where = "`classes` names" if classes is not None else "the labels have"
         raise ValueError(
             f"the noise is for {noise.n_classes} classes, {where} {len(known)}"
             + ("" if classes is not None else "; name all with `classes=`, in the order of the flip matrix")
         )
-    places = {label: place for place, label in enumerate(known.tolist())}
-    for label in seen:
-        if label not in places:
+    indices = {label: index for index, label in enumerate(known.tolist())}
+    for label in present:
+        if label not in indices:
             raise ValueError(f"label {label!r} is not among the classes {', '.join(map(repr, known.tolist()[:8]))}")
     return known, [
-        np.array([places[label] for label in found.tolist()], dtype=np.intp)[codes] for found, codes in coded
+        np.array([indices[label] for label in found.tolist()], dtype=np.intp)[codes] for found, codes in coded
     ]
 
 
@@ -106,10 +106,10 @@ def read_scores(y_score: Any, n: int, n_classes: int) -> Floats:
     return scores
 
 
-def _in_order(seen: list[Any], n_classes: int) -> NDArray[Any]:
-    if all(isinstance(label, int) and 0 <= label < n_classes for label in seen):
+def _in_order(present: list[Any], n_classes: int) -> NDArray[Any]:
+    if all(isinstance(label, int) and 0 <= label < n_classes for label in present):
         return np.arange(n_classes)
-    return encode_labels(seen)[0]
+    return encode_labels(present)[0]
 
 
 def _as_given(classes: Any) -> NDArray[Any]:

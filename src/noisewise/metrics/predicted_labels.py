@@ -1,4 +1,4 @@
-"""Scores of predicted labels: accuracy, balanced accuracy and F1."""
+"""Metrics of predicted labels: accuracy, balanced accuracy and F1."""
 
 from __future__ import annotations
 
@@ -24,37 +24,45 @@ def corrected_accuracy(
     noise_uncertainty: Any = None,
     population: bool = False,
 ) -> Score:
-    """Share of right predictions, had the test labels been true ones.
+    """Accuracy with respect to the true labels, from noisy test labels.
+
+    With the noise transition matrix T (a `FlipMatrix`), the unbiased target ``inv(T)[observed]`` of a row replaces the
+    one-hot vector of its true class. Confidence intervals are from the variance over the noise (delta method).
 
     Parameters
     ----------
     y_observed : array of shape (n,)
-        Test labels as seen through the noise.
+        Noisy test labels.
     y_pred : array of shape (n,)
         Predicted labels. They must not depend on these test labels.
     noise : FlipMatrix
-        What happened to the test labels.
+        Noise transition matrix of the test labels.
     classes : array of shape (n_classes,), optional
-        The labels in the order of the flip matrix. By default 0, 1, ... if all labels are such numbers, else the
+        The labels in the order of the flip matrix. By default 0, 1, ... if all labels are such integers, else the
         labels found in `y_observed` and `y_pred`, in order.
     sample_weight : array of shape (n,), optional
-        How much each row matters.
+        Weight of each row.
     confidence : float, default=0.95
-        Probability with which the interval holds the score.
+        Coverage probability of the interval.
     noise_uncertainty : array, optional
-        How sure the flip matrix is, if it was estimated: an array of shape (n_classes,) with the number of checked
+        Uncertainty of an estimated flip matrix: an array of shape (n_classes,) with the number of checked
         rows of each true class, (n_classes, n_classes) with their counts by true and observed class, or the
-        (n_classes^2, n_classes^2) covariance of its entries, row by row. The interval then allows for it.
+        (n_classes^2, n_classes^2) covariance of its entries, row by row. The interval then includes it.
     population : bool, default=False
         False: the interval is for the score on the true labels of these rows, so without noise it is a point.
-        True: for the score on new rows of the same law, so it also allows for the draw of the rows.
+        True: for the score on new rows of the same distribution, so it includes the sampling error of the rows.
 
     Returns
     -------
     Score
         A named tuple of value and interval; ``float(score)`` is the value. The value is unbiased, so that values of
-        several test sets or folds can be averaged: where the true score is near 1, chance takes it beyond 1 as often
-        as below. The interval is cut at 0 and 1; report ``min(value, 1)`` where one number is asked for.
+        several test sets or folds can be averaged: where the true score is near 1, random error takes it above 1 as
+        often as below. The interval is clipped to [0, 1]; report ``min(value, 1)`` as a point estimate.
+
+    References
+    ----------
+    .. [1] Natarajan, N., Dhillon, I. S., Ravikumar, P., Tewari, A. (2013). Learning with noisy labels. NeurIPS 26.
+       (Lemma 1: unbiased losses from noisy labels.)
 
     Examples
     --------
@@ -64,7 +72,7 @@ def corrected_accuracy(
     >>> value, interval = corrected_accuracy(y_observed, y_pred, noise=noise)
     >>> print(f"{value:.2f} ({interval[0]:.2f} to {interval[1]:.2f})")
     1.00 (0.91 to 1.00)
-    >>> y_observed[80:84] = 0  # 82 % agree: fewer labels were flipped than are on average
+    >>> y_observed[80:84] = 0  # 82 % agree: fewer labels were flipped than expected
     >>> value, interval = corrected_accuracy(y_observed, y_pred, noise=noise)
     >>> print(f"{value:.2f} ({interval[0]:.2f} to {interval[1]:.2f})")
     1.03 (0.94 to 1.00)
@@ -95,9 +103,10 @@ def corrected_balanced_accuracy(
     noise_uncertainty: Any = None,
     population: bool = False,
 ) -> Score:
-    """Mean share of right predictions among the rows of each true class, had the test labels been true ones.
+    """Balanced accuracy (mean recall of the true classes), from noisy test labels.
 
-    Parameters are those of `corrected_accuracy`. A class that vanishes once the noise is taken off is an error.
+    Parameters and references are those of `corrected_accuracy`. A class whose corrected weight is not above zero is an
+    error. The bias of the ratios is corrected to second order.
 
     Examples
     --------
@@ -134,16 +143,16 @@ def corrected_f1(
     noise_uncertainty: Any = None,
     population: bool = False,
 ) -> Score:
-    """F1, the harmonic mean of precision and recall, had the test labels been true ones.
+    """F1, the harmonic mean of precision and recall, with respect to the true labels, from noisy test labels.
 
     Parameters
     ----------
     pos_label : label, optional
-        Whose F1 is wanted with ``average="binary"``; by default the second of two classes.
+        The class of the F1 with ``average="binary"``; by default the second of two classes.
     average : {"binary", "macro"}
         F1 of one class, or the mean over all classes.
 
-    The other parameters are those of `corrected_accuracy`.
+    The other parameters, and references, are those of `corrected_accuracy`.
 
     Examples
     --------
@@ -185,10 +194,10 @@ def _wanted(classes: list[Any], pos_label: Any, average: str) -> Codes:
 
 
 def _mean_of_ratios(rows: Rows, guess: Codes, wanted: Codes, guesses_count: Floats) -> tuple[float, Floats]:
-    """Mean over the wanted classes c of hits over true members [recall], or with guesses counted too, of F1.
+    """Mean over the wanted classes c of recall (hits over true members), or with `guesses_count` of 1, of F1.
 
-    F1 of c is 2 hits / (members + guesses). Returns the value, free of the ratio's bias to second order, and what a row
-    adds to it for every true class.
+    F1 of c is 2 hits / (members + guesses). Returns the value, with the bias of the ratio corrected to second order,
+    and the influence of a row on it for every true class.
     """
     value, influence = 0.0, np.zeros(rows.targets.shape)
     for c in wanted:

@@ -1,4 +1,4 @@
-"""Scores of probabilities and rankings: log loss and the area under the ROC curve."""
+"""Metrics of probabilities and rankings: log loss and the area under the ROC curve (AUC)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def corrected_log_loss(
     noise_uncertainty: Any = None,
     population: bool = False,
 ) -> Score:
-    """Mean of -log P(true class), had the test labels been true ones.
+    """Log loss, the mean of -log P(true class), from noisy test labels.
 
     Parameters
     ----------
@@ -32,7 +32,12 @@ def corrected_log_loss(
         Probability of every class, columns in the order of `classes`, or of the second class.
 
     The other parameters are those of `corrected_accuracy`. Probabilities of 0 count as 2e-16, as in scikit-learn; such
-    rows make the interval wide, since each may be a mistake of the label.
+    rows make the interval wide, since each may have a wrong label.
+
+    References
+    ----------
+    .. [1] Natarajan, N., Dhillon, I. S., Ravikumar, P., Tewari, A. (2013). Learning with noisy labels. NeurIPS 26.
+       (Lemma 1: unbiased losses from noisy labels.)
 
     Examples
     --------
@@ -69,20 +74,27 @@ def corrected_roc_auc(
     noise_uncertainty: Any = None,
     population: bool = False,
 ) -> Score:
-    """Area under the ROC curve, had the test labels been true ones; of each class against the rest if there are many.
+    """AUC with respect to the true labels, from noisy test labels; of each class against the rest if there are many.
 
     Noise that depends on the class alone pulls the area towards one half by a factor known from the flip rates and
-    the class shares, ``(AUC_noisy - 1/2) = (1 - a - b) (AUC - 1/2)`` with a, b the shares of wrong labels among the
-    observed positives and negatives; dividing by it undoes the noise. With more than two classes the score is the
-    mean over the classes of the area against all others.
+    the class priors, ``(AUC_noisy - 1/2) = (1 - a - b) (AUC - 1/2)`` with a, b the fractions of wrong labels among the
+    observed positives and negatives [1]_; dividing by it corrects the noise. With more than two classes the score is
+    the mean over the classes of the area against all others.
 
     Parameters
     ----------
     y_score : array of shape (n,) for two classes, or (n, n_classes)
         Higher for more likely members of the second class, or one column a class in the order of `classes`.
 
-    The other parameters are those of `corrected_accuracy`. A class that vanishes once the noise is taken off is an
-    error.
+    The other parameters are those of `corrected_accuracy`. A class whose corrected weight is not above
+    zero is an error.
+
+    References
+    ----------
+    .. [1] Menon, A. K., van Rooyen, B., Ong, C. S., Williamson, R. C. (2015). Learning from corrupted binary labels via
+       class-probability estimation. ICML.
+    .. [2] DeLong, E. R., DeLong, D. M., Clarke-Pearson, D. L. (1988). Comparing the areas under two or more correlated
+       receiver operating characteristic curves: a nonparametric approach. Biometrics 44(3). (The influence of a row.)
 
     Examples
     --------
@@ -91,7 +103,7 @@ def corrected_roc_auc(
     >>> y = rng.integers(2, size=2000)
     >>> observed = noise.corrupt(y, rng)
     >>> low, high = corrected_roc_auc(observed, y + rng.normal(size=2000), noise=noise).interval
-    >>> low < 0.760 < high  # the area of two normal laws one deviation apart
+    >>> low < 0.760 < high  # the AUC of two normal distributions one standard deviation apart
     True
     """
     classes, (observed,) = read_classes(classes, noise, y_observed)
@@ -103,10 +115,10 @@ def corrected_roc_auc(
     value, influence, added = 0.0, np.zeros(rows.targets.shape), np.zeros(len(observed))
     for c in wanted:
         column = scores[:, min(c, n_columns - 1)]
-        area, slope, shares = _area(column, c, float(members[c]), rows)
+        area, derivative, of_row = _area(column, c, float(members[c]), rows)
         value += area / len(wanted)
-        influence[:, c] += slope / len(wanted)
-        added += shares / len(wanted)
+        influence[:, c] += derivative / len(wanted)
+        added += of_row / len(wanted)
     return score_of(
         value,
         influence,
@@ -120,42 +132,43 @@ def corrected_roc_auc(
 
 
 def _area(scores: Floats, c: int, members: float, rows: Rows) -> tuple[float, Floats, Floats]:
-    """Area of class c against the rest; what a row adds to it as a member of c; and what it adds by being there.
+    """AUC of class c against the rest; its derivative by a row's target of c; and the influence of a whole row.
 
-    The area is 1/2 + lead / (members * others), where a member leads by the weight below it less half of all: the
-    pairs of two members cancel. Lead and members are linear in the targets; the curvature of the quotient is taken off.
+    The AUC is 1/2 + excess / (members * others), where the excess sums over members the weight ranked below them less
+    half of the total: pairs of two members cancel. Excess and members are linear in the targets; the second-order bias
+    of the quotient is subtracted.
     """
     target, weights = rows.targets[:, c], rows.weights
     others = rows.total - members
-    pairs, twist = members * others, others - members  # twist: how pairs grow with members
-    leads = weight_below(scores, weights) - rows.total / 2
-    lead = float((weights * target) @ leads)
-    slope = leads / pairs - lead * twist / pairs**2
+    pairs, twist = members * others, others - members  # twist: the derivative of pairs by members
+    ranks = weight_below(scores, weights) - rows.total / 2
+    excess = float((weights * target) @ ranks)
+    derivative = ranks / pairs - excess * twist / pairs**2
     is_c = np.zeros(rows.targets.shape)
     is_c[:, c] = 1
-    mixed = noise_covariance(rows, is_c * leads[:, None], is_c)
+    mixed = noise_covariance(rows, is_c * ranks[:, None], is_c)
     own = noise_covariance(rows, is_c, is_c)
-    curvature = -mixed * twist / pairs**2 + own * lead * (twist**2 / pairs**3 + 1 / pairs**2)
-    area = 0.5 + lead / pairs
+    bias = -mixed * twist / pairs**2 + own * excess * (twist**2 / pairs**3 + 1 / pairs**2)
+    area = 0.5 + excess / pairs
     below = weight_below(scores, weights * (1 - target)) - area * others
     above = members - weight_below(scores, weights * target) - area * members
-    return area - curvature, slope, (target * below + (1 - target) * above) / pairs
+    return area - bias, derivative, (target * below + (1 - target) * above) / pairs
 
 
 def weight_below(scores: Floats, mass: Floats) -> Floats:
-    """For each score, the mass of lower ones and half of that of equal ones.
+    """For each score, the weight of lower scores and half of that of equal ones (weighted mid-ranks).
 
     >>> weight_below(np.array([0.1, 0.7, 0.7]), np.array([1.0, 2.0, 4.0]))
     array([0.5, 4. , 4. ])
     """
-    _, place = np.unique(scores, return_inverse=True)
-    at = np.bincount(place, mass)
-    return np.asarray((np.cumsum(at) - at / 2)[place])
+    _, rank = np.unique(scores, return_inverse=True)
+    at = np.bincount(rank, mass)
+    return np.asarray((np.cumsum(at) - at / 2)[rank])
 
 
 def _probabilities(given: Floats) -> Floats:
     if given.min() < 0 or given.max() > 1 + 1e-6:
-        raise ValueError("y_prob holds numbers outside 0 and 1; the log loss needs probabilities")
+        raise ValueError("y_prob holds values outside 0 and 1; the log loss needs probabilities")
     full = np.hstack([1 - given, given]) if given.shape[1] == 1 else given
     if np.abs(full.sum(axis=1) - 1).max() > 1e-3:
         raise ValueError("the rows of y_prob do not sum to 1; the log loss needs a probability of every class")

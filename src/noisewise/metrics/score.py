@@ -1,10 +1,14 @@
-"""A score with its interval: from what each row adds to it, and how sure the flip rates are.
+"""A corrected metric with its confidence interval, by the delta method.
 
-Every score here is a smooth function of sums over rows that are linear in the true one-hot labels. Let h[i, j] be what
-row i adds to the score, to first order, if its true class is j, and u[i] its unbiased targets. Then
+Every metric here is a smooth function of sums over rows that are linear in the true one-hot labels. Let h[i, j] be the
+influence of row i if its true class is j (first-order), and u[i] its unbiased targets. Then
 
-    u[i].h[i]                          adds the same on average over the noise,
-    (u[i].h[i])^2 - u[i].(h[i]^2)      has the variance of u[i].h[i] over the noise as its mean.
+    u[i].h[i]                          is unbiased over the noise for the influence of the row,
+    (u[i].h[i])^2 - u[i].(h[i]^2)      is unbiased for the variance of u[i].h[i] over the noise.
+
+References
+----------
+.. [1] van der Vaart, A. W. (1998). Asymptotic Statistics. Cambridge University Press. (Chapter 3: the delta method.)
 """
 
 from __future__ import annotations
@@ -20,14 +24,14 @@ from noisewise.metrics.inputs import Rows
 
 
 class Score(NamedTuple):
-    """A corrected score and where it may well lie.
+    """A corrected metric and its confidence interval.
 
     Attributes
     ----------
     value : float
-        The score; unbiased, so it may lie beyond the best or worst possible one when the noise is strong.
+        The estimate; unbiased, so it may lie outside the range of the metric when the noise is strong.
     interval : tuple of two floats
-        Lower and upper end, within what is possible.
+        Lower and upper limit, clipped to the range of the metric.
 
     Examples
     --------
@@ -44,7 +48,7 @@ class Score(NamedTuple):
 
 
 def noise_covariance(rows: Rows, first: Floats, second: Floats) -> float:
-    """Covariance over the noise of two sums over rows, each given by what a row adds for every true class."""
+    """Unbiased covariance over the noise of two sums over rows, each given by a row's term for every true class."""
     added = (rows.targets * first).sum(axis=1) * (rows.targets * second).sum(axis=1)
     return float(rows.squares @ (added - (rows.targets * first * second).sum(axis=1)))
 
@@ -66,16 +70,16 @@ def score_of(
     ----------
     value : float
     influence : array of shape (n, n_classes) [h]
-        What a row of weight one adds to the score for every true class, to first order.
+        Influence of a row of weight one on the score for every true class (first-order).
     rows : Rows
     confidence : float
     noise_uncertainty : see `rate_covariance`
     population : bool
-        Whether the interval is for new rows of the same law; else for the true labels of these rows.
+        Whether the interval is for new rows of the same distribution; else for the true labels of these rows.
     limits : tuple of two floats
-        Worst and best possible score; the interval does not go beyond.
+        Range of the metric, to which the interval is clipped.
     row_influence : array of shape (n,), optional
-        What each row adds where its part in the scores of others counts too; used for new rows.
+        Influence of each row including its part in the terms of other rows; used with `population`.
     """
     if not 0 < confidence < 1:
         raise ValueError(f"the confidence is {confidence}; it must lie between 0 and 1")
@@ -85,20 +89,20 @@ def score_of(
     else:
         variance = max(0.0, noise_covariance(rows, influence, influence))
     if noise_uncertainty is not None:
-        slope = rate_slope(influence, rows).ravel()
-        variance += max(0.0, float(slope @ rate_covariance(noise_uncertainty, rows.noise.matrix) @ slope))
-    reach = -ndtri((1 - confidence) / 2) * np.sqrt(variance)
-    if value - reach > limits[1] + 1e-9 or value + reach < limits[0] - 1e-9:
+        gradient = rate_gradient(influence, rows).ravel()
+        variance += max(0.0, float(gradient @ rate_covariance(noise_uncertainty, rows.noise.matrix) @ gradient))
+    half_width = -ndtri((1 - confidence) / 2) * np.sqrt(variance)
+    if value - half_width > limits[1] + 1e-9 or value + half_width < limits[0] - 1e-9:
         warnings.warn(
             f"the corrected score is {value:.3g}, which no true labels could give: the flip matrix does not fit them",
             RuntimeWarning,
             stacklevel=3,
         )
-    low, high = np.clip([value - reach, value + reach], *limits).tolist()
+    low, high = np.clip([value - half_width, value + half_width], *limits).tolist()
     return Score(float(value), (low, high))
 
 
-def rate_slope(influence: Floats, rows: Rows) -> Floats:
+def rate_gradient(influence: Floats, rows: Rows) -> Floats:
     """Derivatives of a score with respect to the entries of the flip matrix: inv(T) moves by -inv(T) dT inv(T)."""
     return np.asarray(-(rows.targets * rows.weights[:, None]).T @ (influence @ rows.noise.inverse.T))
 
@@ -109,7 +113,7 @@ def rate_covariance(uncertainty: Any, matrix: Floats) -> Floats:
     Parameters
     ----------
     uncertainty : array
-        One number per true class: how many rows of that class were checked to find its flip rates;
+        One count per true class: rows of that class that were checked to estimate its flip rates;
         or a table of counts, checked rows by true and observed class; or the covariance of the n_classes^2 entries.
     matrix : array of shape (n_classes, n_classes)
 
@@ -130,9 +134,9 @@ def rate_covariance(uncertainty: Any, matrix: Floats) -> Floats:
         raise ValueError("noise_uncertainty holds negative or missing counts")
     counts = given if given.ndim == 2 else given[:, None] * matrix
     if counts.sum(axis=1).min() <= 0:
-        raise ValueError("noise_uncertainty says that a class was never checked; its flip rates can be anything")
+        raise ValueError("noise_uncertainty has a class that was never checked; its flip rates can be anything")
     covariance = np.zeros((n * n, n * n))
-    for true, row in enumerate(counts + 0.5):  # half a row everywhere: a flip never seen may still happen
+    for true, row in enumerate(counts + 0.5):  # Jeffreys prior: a flip that was not observed may still happen
         rates, part = row / row.sum(), slice(true * n, true * n + n)
         covariance[part, part] = (np.diag(rates) - np.outer(rates, rates)) / (row.sum() + 1)
     return covariance

@@ -1,4 +1,4 @@
-"""Corrected metrics as scorers, for model selection on noisy validation labels."""
+"""Corrected metrics as scikit-learn scorers, for model selection on noisy validation labels."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from noisewise.metrics.predicted_labels import corrected_accuracy, corrected_bal
 from noisewise.metrics.probabilities import corrected_log_loss, corrected_roc_auc
 from noisewise.noise import FlipMatrix
 
-# what a model is asked for, in order of preference, and whether more is better
+# metric, methods of the model in order of preference, and sign (-1 for losses)
 METRICS: dict[str, tuple[Any, tuple[str, ...], int]] = {
     "accuracy": (corrected_accuracy, ("predict",), 1),
     "balanced_accuracy": (corrected_balanced_accuracy, ("predict",), 1),
@@ -57,12 +57,12 @@ def make_corrected_scorer(
 ) -> CorrectedScorer:
     """A scorer for GridSearchCV or cross_val_score that corrects for noise in the labels it scores against.
 
-    Models are then chosen by how they would do on clean labels, though none is at hand.
+    Models are then selected by an unbiased estimate of their score on true labels.
 
     Parameters
     ----------
     noise : FlipMatrix
-        What happened to the labels.
+        Noise transition matrix of the labels.
     metric : {"accuracy", "balanced_accuracy", "f1", "log_loss", "roc_auc"}
         The log loss is negated, so that more is better.
     classes : array, optional
