@@ -1,4 +1,4 @@
-"""Services for tests: the real one on a free port of this machine, or without the web around it."""
+"""Services for tests: over HTTP on a free port of this machine, or without HTTP."""
 
 import asyncio
 import contextlib
@@ -24,7 +24,7 @@ def free_port():
 
 @contextlib.contextmanager
 def serving(store, **settings):
-    """A client of a service in a thread of this process; it shuts down gracefully at the end."""
+    """A client of a service in a thread of this process, which is shut down gracefully at the end."""
     port = free_port()
     server = uvicorn.Server(uvicorn.Config(create_app(Settings(store=store, **settings)), port=port, **QUIET))
     thread = threading.Thread(target=server.run)
@@ -44,7 +44,7 @@ def serving(store, **settings):
 
 @contextlib.asynccontextmanager
 async def service(store, **settings):
-    """A service without the web around it."""
+    """A service without HTTP."""
     one = Service(Settings(store=store, **settings))
     try:
         await asyncio.to_thread(one.start, asyncio.get_running_loop())
@@ -54,7 +54,7 @@ async def service(store, **settings):
 
 
 async def make(one, name="m", **spec):
-    """A model with 3 actions and 4 features, unless said otherwise."""
+    """A model with 3 actions and 4 features, unless specified otherwise."""
     chosen = {"actions": ["a", "b", "c"], "features": {"count": 4}, **spec}
     return (await one.create(name, ModelSpec.model_validate(chosen)))[0]
 

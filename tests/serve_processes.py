@@ -32,7 +32,7 @@ for line in sys.stdin:
         os._exit(0)
     children.append(child)
     print(child, flush=True)
-for child in children:  # whoever asked for them is gone
+for child in children:  # the test process is gone
     try:
         os.kill(child, signal.SIGKILL)
     except ProcessLookupError:
@@ -81,9 +81,9 @@ class Nursery:
 def postgres_binaries():
     """The folder of PostgreSQL's programs, or None."""
     found = shutil.which("postgres")
-    places = [Path(found).resolve().parent] if found else []
-    places += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
-    return next((place for place in places if (place / "pg_isready").exists()), None)
+    folders = [Path(found).resolve().parent] if found else []
+    folders += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    return next((folder for folder in folders if (folder / "pg_isready").exists()), None)
 
 
 class Postgres:
@@ -104,7 +104,7 @@ class Postgres:
 
     def start(self):
         until = time.monotonic() + 60
-        while True:  # what a killed server leaves behind is cleared away by its children, in a while
+        while True:  # the children of a killed server clean up after it, in a while
             command = [self.binaries / "postgres", "-D", self.folder / "data", "-p", str(self.port), "-k", self.folder]
             command += ["-c", "listen_addresses=127.0.0.1"]
             quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}

@@ -1,4 +1,4 @@
-"""Careful and careless people are told apart, and the model is the better for it."""
+"""Annotators of different reliability are told apart, and the model is the better for it."""
 
 import asyncio
 
@@ -13,15 +13,15 @@ from noisewise.serve.page.demo import CAREFUL, CARELESS, NO, SPEC, SPITEFUL, YES
 from serve_app import service, situation
 
 
-async def teach(one, model, crowd, answers):
-    async def person():
-        while model.progress.n_feedback < answers:
+async def teach(one, model, crowd, rounds):
+    async def annotator():
+        while model.progress.n_feedback < rounds:
             image, truth, who = crowd.situation()
             made = await one.decide(model, situation(image))
-            said = crowd.feedback(made.code == truth, who)
-            await one.feedback(model, made.decision_id, said, crowd.annotators[who])
+            right = crowd.feedback(made.code == truth, who)
+            await one.feedback(model, made.decision_id, right, crowd.annotators[who])
 
-    await asyncio.gather(*(person() for _ in range(8)))
+    await asyncio.gather(*(annotator() for _ in range(8)))
 
 
 def error_of(model):
@@ -31,7 +31,7 @@ def error_of(model):
 
 
 @pytest.mark.slow
-def test_a_careless_teacher_is_found_out_after_three_thousand_answers(tmp_path):
+def test_noise_rates_are_estimated_after_three_thousand_rounds(tmp_path):
     async def run():
         async with service(f"sqlite:///{tmp_path}/log.db") as one:
             spec = ModelSpec.model_validate(SPEC | {"people": False, "exploration": 0.05})
@@ -47,21 +47,21 @@ def test_a_careless_teacher_is_found_out_after_three_thousand_answers(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2])
-def test_knowing_people_beats_believing_everybody(seed, tmp_path):
+def test_rates_by_annotator_beat_trusting_all_feedback(seed, tmp_path):
     kinds = [CAREFUL] * 4 + [CARELESS] * 10 + [YES] * 3 + [NO] * 3
 
     async def run():
         async with service(f"sqlite:///{tmp_path}/log.db") as one:
             errors = {}
-            for people in (True, False):
-                spec = ModelSpec.model_validate(SPEC | {"people": people})
-                model, _ = await one.create(f"people-{people}".lower(), spec)
+            for by_annotator in (True, False):
+                spec = ModelSpec.model_validate(SPEC | {"people": by_annotator})
+                model, _ = await one.create(f"by-annotator-{by_annotator}".lower(), spec)
                 await teach(one, model, Crowd(kinds, seed=seed), 5000)
-                errors[people] = error_of(model)
+                errors[by_annotator] = error_of(model)
             crowd = Crowd(kinds)
             known = {name: sum(rates) for name, rates in zip(crowd.annotators, crowd.rates)}
-            found = {one["person"]: 1 - one["signal"] for one in annotator_rates(one.models["people-true"])}
-            often = [one["person"] for one in annotator_rates(one.models["people-true"]) if one["answers"] >= 150]
+            found = {one["person"]: 1 - one["signal"] for one in annotator_rates(one.models["by-annotator-true"])}
+            often = [one["person"] for one in annotator_rates(one.models["by-annotator-true"]) if one["answers"] >= 150]
             return errors, max(abs(found[name] - known[name]) for name in often)
 
     errors, worst = asyncio.run(run())
@@ -70,8 +70,8 @@ def test_knowing_people_beats_believing_everybody(seed, tmp_path):
     assert worst < 0.2
 
 
-def test_a_new_person_is_judged_after_a_few_answers():
-    """After a crowd has been learnt from, thirty answers tell a careful newcomer from a careless and a spiteful one."""
+def test_a_new_annotator_is_judged_after_a_few_rounds():
+    """With a prior learnt from the crowd, thirty rounds tell a careful newcomer from a careless and a spiteful one."""
     model = ServedModel(1, "digits", ModelSpec.model_validate(SPEC))
     crowd, learner = Crowd(seed=3), model.learner
     order = np.random.default_rng(0)
@@ -81,8 +81,8 @@ def test_a_new_person_is_judged_after_a_few_answers():
         x = np.append(image / np.linalg.norm(image), 0.3)
         decision = learner.decide(x)
         right = decision.action == truth
-        said = order.random() < (1 - rates[1] if right else rates[0])
-        learner.learn(decision, said, name)
+        observed = order.random() < (1 - rates[1] if right else rates[0])
+        learner.learn(decision, observed, name)
 
     for _ in range(1500):
         who = crowd.situation()[2]
@@ -94,7 +94,7 @@ def test_a_new_person_is_judged_after_a_few_answers():
     assert signal["spiteful"] < signal["careless"] < 0.7 < signal["careful"]
 
 
-def test_the_demonstration_brings_a_crowd(tmp_path):
+def test_the_demonstration_simulates_annotators(tmp_path):
     async def run():
         async with service(f"sqlite:///{tmp_path}/log.db") as one:
             demo = asyncio.create_task(run_demo(one, first=200, pause=0.01))
@@ -104,6 +104,6 @@ def test_the_demonstration_brings_a_crowd(tmp_path):
             demo.cancel()
             return report(one.models["digits"], one.counts)
 
-    said = asyncio.run(run())
-    assert len(said["people_rates"]) > 10
-    assert said["counts"]["decisions"] >= 205
+    found = asyncio.run(run())
+    assert len(found["people_rates"]) > 10
+    assert found["counts"]["decisions"] >= 205

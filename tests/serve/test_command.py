@@ -59,7 +59,7 @@ def test_a_key_is_shown_once_and_kept_as_a_hash(tmp_path):
     assert keys.stat().st_mode & 0o077 == 0
 
 
-def test_a_port_that_is_taken_is_said_to_be(tmp_path):
+def test_a_port_in_use_is_reported(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         command = [sys.executable, "-m", "noisewise.cli", "serve", "--port", str(port), "--log-level", "error"]

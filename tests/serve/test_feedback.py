@@ -1,4 +1,4 @@
-"""Answers that come twice, late, or for nothing, and decisions asked for twice."""
+"""Feedback that is duplicate, late, missing or about no decision, and decisions requested twice."""
 
 import asyncio
 
@@ -17,7 +17,7 @@ def run(tmp_path, test, **spec):
     asyncio.run(inside())
 
 
-def test_the_first_answer_counts(tmp_path):
+def test_the_first_feedback_counts(tmp_path):
     async def test(one, model):
         made = await one.decide(model, situation([1, 0, 0, 0]))
         first, second = await asyncio.gather(
@@ -31,7 +31,7 @@ def test_the_first_answer_counts(tmp_path):
     run(tmp_path, test)
 
 
-def test_an_answer_to_no_decision_is_refused_and_counted(tmp_path):
+def test_feedback_on_no_decision_is_refused_and_counted(tmp_path):
     async def test(one, model):
         with pytest.raises(NotFound, match="no decision 'nothing'"):
             await one.feedback(model, "nothing", True)
@@ -41,7 +41,7 @@ def test_an_answer_to_no_decision_is_refused_and_counted(tmp_path):
     run(tmp_path, test)
 
 
-def test_a_decision_asked_for_twice_is_made_once(tmp_path):
+def test_a_decision_requested_twice_is_made_once(tmp_path):
     async def test(one, model):
         first = await one.decide(model, situation([1, 0, 0, 0], decision_id="mine"))
         again = await one.decide(model, situation([0, 5, 0, 0], decision_id="mine"))
@@ -51,7 +51,7 @@ def test_a_decision_asked_for_twice_is_made_once(tmp_path):
     run(tmp_path, test, exploration=0.5)
 
 
-def test_the_same_name_in_two_models_is_two_decisions(tmp_path):
+def test_the_same_id_in_two_models_is_two_decisions(tmp_path):
     async def test(one, model):
         other = await make(one, "other")
         for where in (model, other):
@@ -63,7 +63,7 @@ def test_the_same_name_in_two_models_is_two_decisions(tmp_path):
 
 
 @pytest.mark.parametrize(("default", "counted"), [(True, 1), (False, 1), (None, 0)])
-def test_a_decision_without_an_answer_gets_the_default_one(default, counted, tmp_path):
+def test_a_decision_without_feedback_gets_the_default(default, counted, tmp_path):
     async def test(one, model):
         made = await one.decide(model, situation([1, 0, 0, 0]))
         for _ in range(200):
@@ -78,7 +78,7 @@ def test_a_decision_without_an_answer_gets_the_default_one(default, counted, tmp
     run(tmp_path, test, wait_seconds=0.2, default_right=default)
 
 
-def test_no_answer_is_dropped_unless_it_means_no(tmp_path):
+def test_missing_feedback_is_dropped_unless_it_means_wrong(tmp_path):
     async def test(one, model):
         strict = await make(one, "strict", missing="no")
         for where in (model, strict):
@@ -90,7 +90,7 @@ def test_no_answer_is_dropped_unless_it_means_no(tmp_path):
     run(tmp_path, test)
 
 
-def test_a_deferred_decision_is_learnt_from_when_it_is_activated_and_answered(tmp_path):
+def test_a_deferred_decision_is_learnt_from_once_it_is_activated_and_has_feedback(tmp_path):
     async def test(one, model):
         early = await one.decide(model, situation([1, 0, 0, 0]), active=False)
         await one.feedback(model, early.decision_id, True)

@@ -1,4 +1,4 @@
-"""Processes are killed in the middle of their work, again and again; nothing acknowledged is lost or doubled."""
+"""Processes are killed under load; nothing acknowledged is lost or duplicated."""
 
 import asyncio
 import contextlib
@@ -28,17 +28,17 @@ def nursery():
 
 
 class Load:
-    """Clients that decide and answer until told to stop, and remember what was acknowledged."""
+    """Clients that request decisions and give feedback until stopped, and record what was acknowledged."""
 
     def __init__(self, ports, seed):
         self.ports = ports
-        self.chance = random.Random(seed)
-        self.decided, self.answered, self.open = {}, {}, []
+        self.rng = random.Random(seed)
+        self.decided, self.given, self.open = {}, {}, []
         self.failures = 0
 
     @property
     def acknowledged(self):
-        return len(self.decided) + len(self.answered)
+        return len(self.decided) + len(self.given)
 
     async def run(self):
         self.going = True
@@ -48,37 +48,37 @@ class Load:
     async def client(self, client):
         while self.going:
             with contextlib.suppress(httpx.HTTPError):
-                await self.step(client, f"http://127.0.0.1:{self.chance.choice(self.ports)}/models/m")
+                await self.step(client, f"http://127.0.0.1:{self.rng.choice(self.ports)}/models/m")
                 continue
             self.failures += 1
             await asyncio.sleep(0.02)
 
     async def step(self, client, address):
-        if self.open and self.chance.random() < 0.5:  # an answer, perhaps to a decision of long ago
-            name = self.open.pop(self.chance.randrange(len(self.open)))
-            right = self.chance.random() < 0.5
-            asked = {"decision_id": name, "right": right}
-            said = await client.post(f"{address}/feedback", json=asked)
-            if said.status_code == 200:
-                self.answered[name] = said.json()["right"]
-                if said.json()["status"] == "accepted":
-                    assert said.json()["right"] == right
+        if self.open and self.rng.random() < 0.5:  # feedback, perhaps on an early decision
+            name = self.open.pop(self.rng.randrange(len(self.open)))
+            right = self.rng.random() < 0.5
+            body = {"decision_id": name, "right": right}
+            response = await client.post(f"{address}/feedback", json=body)
+            if response.status_code == 200:
+                self.given[name] = response.json()["right"]
+                if response.json()["status"] == "accepted":
+                    assert response.json()["right"] == right
             else:
                 self.open.append(name)
                 self.failures += 1
         else:
             name = uuid.uuid4().hex
-            x = [self.chance.gauss(0, 1) for _ in range(4)]
-            said = await client.post(f"{address}/decide", json={"features": x, "decision_id": name})
-            if said.status_code == 200:
-                self.decided[name] = said.json()
+            x = [self.rng.gauss(0, 1) for _ in range(4)]
+            response = await client.post(f"{address}/decide", json={"features": x, "decision_id": name})
+            if response.status_code == 200:
+                self.decided[name] = response.json()
                 self.open.append(name)
             else:
                 self.failures += 1
 
 
 def check_log(store, load):
-    """Every acknowledged decision and answer is in the log once, as it was acknowledged."""
+    """Every acknowledged decision and feedback is in the log once, as it was acknowledged."""
     rows, position = [], 0
     while page := store.read(position):
         rows += page
@@ -87,22 +87,22 @@ def check_log(store, load):
     times = Counter((row.decision_id, row.kind) for row in rows)
     assert set(times.values()) <= {1}
     logged = {(row.decision_id, row.kind): row for row in rows}
-    for name, said in load.decided.items():
+    for name, response in load.decided.items():
         row = logged[name, DECISION]
-        assert (SPEC["actions"][row.code], row.probability) == (said["action"], said["probability"])
-    for name, right in load.answered.items():
+        assert (SPEC["actions"][row.code], row.probability) == (response["action"], response["probability"])
+    for name, right in load.given.items():
         assert logged[name, FEEDBACK].right == right
     return len(rows)
 
 
 async def a_round(load, kill):
     """Kill after some requests have been acknowledged, while others are on their way."""
-    enough = load.acknowledged + load.chance.randint(5, 40)
+    enough = load.acknowledged + load.rng.randint(5, 40)
     loading = asyncio.create_task(load.run())
     until = asyncio.get_running_loop().time() + 30
     while load.acknowledged < enough:
         assert asyncio.get_running_loop().time() < until, "hardly anything is acknowledged"
-        await asyncio.sleep(load.chance.uniform(0, 0.01))
+        await asyncio.sleep(load.rng.uniform(0, 0.01))
     await asyncio.to_thread(kill)
     await asyncio.sleep(0.05)
     load.going = False
@@ -110,7 +110,7 @@ async def a_round(load, kill):
 
 
 def kills_of_one_process(nursery, url, rounds, seed):
-    """Load and SIGKILL a single process on SQLite; what was lost, doubled or learnt differently would show."""
+    """Load and SIGKILL a single process on SQLite; lost, duplicate or differently learnt entries would show."""
     port = free_port()
     load = Load([port], seed)
     for number in range(rounds):
@@ -133,18 +133,18 @@ def kills_of_one_process(nursery, url, rounds, seed):
 def test_five_kills_lose_nothing(nursery, tmp_path):
     written, load = kills_of_one_process(nursery, f"sqlite:///{tmp_path}/log.db", 5, seed=0)
     assert written >= 25
-    assert load.failures > 0  # the kills were felt
+    assert load.failures > 0  # requests failed during the kills
 
 
 @pytest.mark.slow
 def test_two_hundred_kills_lose_nothing(nursery, tmp_path):
     written, load = kills_of_one_process(nursery, f"sqlite:///{tmp_path}/log.db", 200, seed=1)
-    print(f"{written} rows, {len(load.decided)} decisions and {len(load.answered)} answers acknowledged")
+    print(f"{written} rows, {len(load.decided)} decisions and {len(load.given)} feedbacks acknowledged")
     assert written >= 1000
 
 
 def kills_of_many_processes(nursery, rounds, seed):
-    """Two processes that decide, two that would learn, and a PostgreSQL; one of them is killed in each round."""
+    """Two API processes, two learner processes, and a PostgreSQL; one of them is killed in each round."""
     postgres = Postgres()
     ports = {name: free_port() for name in ("api 1", "api 2", "learner 1", "learner 2")}
     children = {}
@@ -160,7 +160,7 @@ def kills_of_many_processes(nursery, rounds, seed):
         load, victims = Load([ports["api 1"], ports["api 2"]], seed), Counter()
         httpx.put(f"http://127.0.0.1:{ports['api 1']}/models/m", json=SPEC, timeout=30).raise_for_status()
         for _ in range(rounds):
-            victim = load.chance.choice([*ports, "postgres"])
+            victim = load.rng.choice([*ports, "postgres"])
             victims[victim.split()[0]] += 1
             if victim == "postgres":
                 asyncio.run(a_round(load, lambda: (postgres.kill(), postgres.start())))
@@ -186,9 +186,9 @@ def caught_up(ports, position):
     for _ in range(600):
         files = {}
         for name, port in ports.items():
-            said = httpx.get(f"http://127.0.0.1:{port}/models/m/file", timeout=30)
-            if said.status_code == 200 and int(said.headers["Noisewise-Position"]) == position:
-                files[name.split()[0]] = said.content
+            response = httpx.get(f"http://127.0.0.1:{port}/models/m/file", timeout=30)
+            if response.status_code == 200 and int(response.headers["Noisewise-Position"]) == position:
+                files[name.split()[0]] = response.content
         if set(files) == {"api", "learner"}:
             assert files["api"] == files["learner"]
             return files["api"]
@@ -201,5 +201,5 @@ def caught_up(ports, position):
 def test_killing_servers_learners_and_postgres_two_hundred_times_loses_nothing(nursery):
     rounds = int(os.environ.get("NOISEWISE_KILLS", "200"))
     written, load, victims = kills_of_many_processes(nursery, rounds, seed=2)
-    print(f"{dict(victims)}: {written} rows, {len(load.decided)} decisions, {len(load.answered)} answers acknowledged")
+    print(f"{dict(victims)}: {written} rows, {len(load.decided)} decisions, {len(load.given)} feedbacks acknowledged")
     assert written >= 5 * rounds

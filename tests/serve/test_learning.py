@@ -24,11 +24,11 @@ CASES = {
         {"recipe": "ucwl", "noise": "estimate", "options": {"block": 100}},
         lambda: recipes.corrected_ucwl(classes=ACTIONS, block=100, random_state=5),
     ),
-    "missing answers": (
+    "missing feedback": (
         {"missing": "auto"},
         lambda: recipes.linucb(classes=ACTIONS, missing="auto", random_state=5),
     ),
-    "people": ({"people": True}, lambda: recipes.linucb(classes=ACTIONS, random_state=5)),
+    "annotators": ({"people": True}, lambda: recipes.linucb(classes=ACTIONS, random_state=5)),
 }
 
 
@@ -50,15 +50,15 @@ def test_the_service_learns_what_the_library_learns(case, tmp_path, rng):
                 made, known = await one.decide(model, situation(x)), learner.decide(x)
                 assert (ACTIONS[made.code], made.probability) == (known.action, known.probability)
                 right = bool(np.argmax(x[:3]) == made.code) if rng.random() < 0.8 else None
-                if right is None and case != "missing answers":
+                if right is None and case != "missing feedback":
                     right = bool(rng.random() < 0.5)
                 late.append((made, known, right))
-                if number % 3 == 2:  # answers come late and out of order
+                if number % 3 == 2:  # feedback comes late and out of order
                     for earlier in rng.permutation(len(late)):
                         made, known, right = late[earlier]
-                        person = f"person {known.id % 4}" if case == "people" else None
-                        await one.feedback(model, made.decision_id, right, person)
-                        learner.learn(known, right, person)
+                        annotator = f"annotator {known.id % 4}" if case == "annotators" else None
+                        await one.feedback(model, made.decision_id, right, annotator)
+                        learner.learn(known, right, annotator)
                     late.clear()
             return model.model_file()
 
@@ -87,13 +87,13 @@ def test_a_restarted_service_goes_on_with_the_same_bits(tmp_path, rng):
     assert live == as_file(learner, tmp_path)
 
 
-def test_a_model_kept_from_before_it_would_be_refused_learns_as_it_did(tmp_path, rng):
-    """With people, missing="auto" passed over answers that did not come; in its states it is written as it was said."""
+def test_a_stored_model_that_would_be_refused_now_learns_as_it_did(tmp_path, rng):
+    """With people, missing="auto" used to drop missing feedback; its snapshots have the value of the specification."""
     learner, url = recipes.linucb(classes=ACTIONS, random_state=5), f"sqlite:///{tmp_path}/log.db"
-    said = {"actions": ACTIONS, "features": {"count": 4}, "seed": 5, "people": True, "missing": "auto"}
+    spec = {"actions": ACTIONS, "features": {"count": 4}, "seed": 5, "people": True, "missing": "auto"}
     store = Store(url)
     store.create()
-    store.add_model("m", ModelSpec.model_validate(said).model_dump_json())
+    store.add_model("m", ModelSpec.model_validate(spec).model_dump_json())
 
     async def run(rows):
         async with service(url) as one:
@@ -101,8 +101,8 @@ def test_a_model_kept_from_before_it_would_be_refused_learns_as_it_did(tmp_path,
             for x in rows:
                 made, known = await one.decide(model, situation(x)), learner.decide(x)
                 right = bool(np.argmax(x[:3]) == made.code) if rng.random() < 0.8 else None
-                await one.feedback(model, made.decision_id, right, f"person {known.id % 4}")
-                learner.learn(known, right, f"person {known.id % 4}")
+                await one.feedback(model, made.decision_id, right, f"annotator {known.id % 4}")
+                learner.learn(known, right, f"annotator {known.id % 4}")
             live = model.model_file()
             model.learner.missing = "auto"
             return live
@@ -116,7 +116,7 @@ def test_a_model_kept_from_before_it_would_be_refused_learns_as_it_did(tmp_path,
     store.close()
 
 
-def test_requests_at_the_same_time_share_transactions_and_replay_to_the_same_bits(tmp_path, rng):
+def test_concurrent_requests_are_committed_in_groups_and_replay_to_the_same_bits(tmp_path, rng):
     url = f"sqlite:///{tmp_path}/log.db"
 
     async def run():
@@ -132,8 +132,8 @@ def test_requests_at_the_same_time_share_transactions_and_replay_to_the_same_bit
             assert one.committer.batches < 80  # of 160 entries
             return model.model_file(), model.progress.n_decisions, model.progress.n_feedback
 
-    live, decisions, answers = asyncio.run(run())
-    assert (decisions, answers) == (80, 80)
+    live, decisions, feedback = asyncio.run(run())
+    assert (decisions, feedback) == (80, 80)
     store = Store(url)
     assert replay(store, "m").model_file() == live
     store.close()
@@ -154,7 +154,7 @@ def test_the_downloaded_file_is_the_learner(tmp_path, rng):
     assert np.array_equal(load(tmp_path / "model.nw").decision_function(X), learner.decision_function(X))
 
 
-def test_another_process_may_not_learn_from_the_same_store(tmp_path, monkeypatch):
+def test_a_second_learner_process_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("noisewise.serve.models.service.LOCK_TIMEOUT", 0.1)
 
     async def run():
@@ -166,7 +166,7 @@ def test_another_process_may_not_learn_from_the_same_store(tmp_path, monkeypatch
     asyncio.run(run())
 
 
-def test_a_process_that_only_decides_reads_the_states_of_the_learner(tmp_path, rng):
+def test_an_api_process_reads_the_snapshots_of_the_learner_process(tmp_path, rng):
     url = f"sqlite:///{tmp_path}/log.db"
 
     async def run():

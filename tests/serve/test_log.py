@@ -1,4 +1,4 @@
-"""The log itself: batches, failures, and a store that goes away and comes back."""
+"""The log: group commit, failures, and unreadable snapshots."""
 
 import asyncio
 
@@ -24,7 +24,7 @@ def decision(name, model=1):
     return Entry(Event(0, model, DECISION, name, 1.0, code=0, best=0, probability=1.0, active=1), named=True)
 
 
-def answer(name, model=1):
+def feedback(name, model=1):
     return Entry(Event(0, model, FEEDBACK, name, 2.0, answer=1, source=0))
 
 
@@ -32,25 +32,25 @@ def answer(name, model=1):
 def test_batches_of_any_size_are_numbered_in_order(store, size):
     writer = LogWriter(store)
     for start in (0, size):
-        writer.prepare([decision(f"d{start + place}") for place in range(size)]).commit()
+        writer.prepare([decision(f"d{start + index}") for index in range(size)]).commit()
     rows = store.read(limit=1000)
     assert [row.position for row in rows] == list(range(1, 2 * size + 1))
     assert [row.number for row in rows] == list(range(2 * size))
-    assert [row.decision_id for row in rows] == [f"d{place}" for place in range(2 * size)]
+    assert [row.decision_id for row in rows] == [f"d{index}" for index in range(2 * size)]
 
 
-def test_two_writers_take_turns(store):
+def test_two_writers_alternate(store):
     first, second = LogWriter(store), LogWriter(store)
-    for turn in range(6):
-        writer = (first, second)[turn % 2]
-        writer.prepare([decision(f"{turn}-{model}", model) for model in (1, 2)]).commit()
+    for batch in range(6):
+        writer = (first, second)[batch % 2]
+        writer.prepare([decision(f"{batch}-{model}", model) for model in (1, 2)]).commit()
     rows = store.read()
     assert [row.position for row in rows] == list(range(1, 13))
     assert [row.number for row in rows if row.model == 2] == list(range(6))
 
 
 def test_a_batch_knows_its_own_entries(store):
-    batch = [answer("d"), decision("d"), answer("d"), answer("d"), decision("d")]
+    batch = [feedback("d"), decision("d"), feedback("d"), feedback("d"), decision("d")]
     outcomes = LogWriter(store).prepare(batch).commit()
     assert [one.status for one in outcomes] == [UNKNOWN, ACCEPTED, ACCEPTED, DUPLICATE, DUPLICATE]
     assert len(store.read()) == 2
@@ -62,7 +62,7 @@ def test_synced_writing_is_on(store):
         assert connection.execute(sa.text("PRAGMA synchronous")).scalar() == 2
 
 
-def test_a_log_that_can_not_be_written_is_said_so_and_nothing_is_learnt(tmp_path, monkeypatch, caplog):
+def test_a_failed_write_is_reported_and_nothing_is_learnt(tmp_path, monkeypatch, caplog):
     async def run():
         async with service(f"sqlite:///{tmp_path}/log.db") as one:
             model = await make(one, exploration=0.5)
@@ -83,7 +83,7 @@ def test_a_log_that_can_not_be_written_is_said_so_and_nothing_is_learnt(tmp_path
     assert "no space left" in caplog.text
 
 
-def test_damaged_states_are_passed_over(tmp_path, caplog):
+def test_unreadable_snapshots_are_skipped(tmp_path, caplog):
     url = f"sqlite:///{tmp_path}/log.db"
 
     async def run(check):
@@ -106,7 +106,7 @@ def test_damaged_states_are_passed_over(tmp_path, caplog):
     assert "is skipped" in caplog.text
 
 
-def test_names_of_decisions_are_in_the_order_of_time():
-    names = [new_id() for _ in range(5)]
-    assert len(set(names)) == 5
-    assert [name[:12] for name in names] == sorted(name[:12] for name in names)
+def test_decision_ids_sort_by_time():
+    ids = [new_id() for _ in range(5)]
+    assert len(set(ids)) == 5
+    assert [one[:12] for one in ids] == sorted(one[:12] for one in ids)

@@ -1,4 +1,4 @@
-"""The service keeps to its own description, whatever it is asked."""
+"""The service conforms to its OpenAPI document, for valid and invalid requests."""
 
 import pytest
 import schemathesis
@@ -18,7 +18,7 @@ WANTED = (
 
 
 def fuzz(store, examples):
-    """Ask every call with valid and invalid requests."""
+    """Send valid and invalid requests to every call."""
     with serving(store) as client:
         for name in ("m", "personalizer"):
             features = {"count": 2} if name == "m" else {"hashed": 16}
@@ -27,15 +27,15 @@ def fuzz(store, examples):
         made = client.post("/models/m/decide", json={"features": [1.0, 2.0], "decision_id": "known"})
         made.raise_for_status()
         schema = schemathesis.openapi.from_dict(client.get("/openapi.json").json())
-        schema.config.update(base_url=str(client.base_url), request_timeout=60)  # a busy machine is no fault
+        schema.config.update(base_url=str(client.base_url), request_timeout=60)  # a busy machine is slow
         checks = [CHECKS.get_one(name) for name in WANTED]
-        asked = 0
+        requests = 0
         for operation in schema.get_all_operations():
-            asked += ask(operation.ok(), examples, checks)
-        return asked
+            requests += send(operation.ok(), examples, checks)
+        return requests
 
 
-def ask(call, examples, checks):
+def send(call, examples, checks):
     count = 0
 
     @settings(
@@ -50,15 +50,15 @@ def ask(call, examples, checks):
     def one(case):
         nonlocal count
         count += 1
-        place(case)
+        use_known_names(case)
         case.call_and_validate(checks=checks)
 
     one()
     return count
 
 
-def place(case):
-    """Half of the requests are about what is there."""
+def use_known_names(case):
+    """Half of the requests are about models and decisions that exist."""
     given = case.path_parameters or {}
     for parameter, known in (("name", "m"), ("decision_id", "known"), ("eventId", "known")):
         if parameter in given and len(str(given[parameter])) % 2:

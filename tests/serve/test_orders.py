@@ -1,4 +1,4 @@
-"""Decisions, answers and restarts in any order: the service always is what a plain account of them says."""
+"""Decisions, feedback and restarts in any order: the service always agrees with a plain record of them."""
 
 import asyncio
 import shutil
@@ -15,12 +15,12 @@ from noisewise.serve.models.rank import next_uniform
 from noisewise.serve.models.service import NotFound, Service
 from serve_app import make, situation
 
-numbers = st.floats(-2, 2).map(lambda value: round(value, 3))
-rows = st.lists(numbers, min_size=4, max_size=4)
+values = st.floats(-2, 2).map(lambda value: round(value, 3))
+rows = st.lists(values, min_size=4, max_size=4)
 
 
 class Orders(RuleBasedStateMachine):
-    """The service beside a learner of the library and a list of what was said."""
+    """The service beside a learner of the library and a record of decisions and feedback."""
 
     def __init__(self):
         super().__init__()
@@ -29,7 +29,7 @@ class Orders(RuleBasedStateMachine):
         self.runner = asyncio.Runner()
         self.library = linucb(classes=["a", "b", "c"], exploration=0.3, random_state=0)
         self.library._start(4, float)
-        self.made, self.said = {}, {}
+        self.made, self.given = {}, {}
         self._open()
 
     def _open(self):
@@ -50,39 +50,43 @@ class Orders(RuleBasedStateMachine):
 
     @precondition(lambda self: self.made)
     @rule(data=st.data(), x=rows)
-    def ask_again(self, data, x):
+    def repeat_request(self, data, x):
         name = data.draw(st.sampled_from(sorted(self.made)))
         again = self.runner.run(self.service.decide(self.model, situation(x, decision_id=name)))
         assert again == self.made[name][0]
-        next_uniform(self.library.rng_state_)  # its draw is used up all the same
+        next_uniform(self.library.rng_state_)  # its draw is used all the same
 
     @precondition(lambda self: self.made)
     @rule(data=st.data(), right=st.sampled_from([True, False, None]))
-    def answer(self, data, right):
+    def give_feedback(self, data, right):
         name = data.draw(st.sampled_from(sorted(self.made)))
         outcome = self.runner.run(self.service.feedback(self.model, name, right))
-        if name in self.said:
-            assert (outcome.status, outcome.event.right) == ("duplicate", self.said[name])
+        if name in self.given:
+            assert (outcome.status, outcome.event.right) == ("duplicate", self.given[name])
         else:
             assert outcome.status == "accepted"
-            self.said[name] = right
+            self.given[name] = right
             self.library.learn(self.made[name][1], right)
 
     @rule()
-    def answer_nothing(self):
+    def give_feedback_on_nothing(self):
         with pytest.raises(NotFound):
             self.runner.run(self.service.feedback(self.model, "never-made", True))
 
     @rule()
     def restart(self):
         self.runner.run(self.service.close())
-        self.library.rng_state_[:] = self.model.learner.rng_state_  # draws that nothing came of are drawn again
+        self.library.rng_state_[:] = self.model.learner.rng_state_  # draws that were not logged are drawn again
         self._open()
 
     @invariant()
     def counts_agree(self):
-        progress, heard = self.model.progress, [right for right in self.said.values() if right is not None]
-        assert (progress.n_decisions, progress.n_feedback, progress.n_right) == (len(self.made), len(heard), sum(heard))
+        progress, present = self.model.progress, [right for right in self.given.values() if right is not None]
+        assert (progress.n_decisions, progress.n_feedback, progress.n_right) == (
+            len(self.made),
+            len(present),
+            sum(present),
+        )
         assert (self.model.learner.table_ == self.library.table_).all()
 
     def teardown(self):

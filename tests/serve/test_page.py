@@ -1,4 +1,4 @@
-"""The page: a dashboard, and a digit drawn, guessed, answered and learnt from in a real browser."""
+"""The page in a real browser: a dashboard, and a digit that is drawn, guessed, given feedback and learnt from."""
 
 import socket
 import threading
@@ -29,7 +29,7 @@ def address(tmp_path_factory):
 
 
 def until(check, seconds=15):
-    """Wait for a page that works by itself."""
+    """Wait for a page that updates by itself."""
     end = time.monotonic() + seconds
     while not (found := check()):
         assert time.monotonic() < end, "the page did not get there"
@@ -37,38 +37,38 @@ def until(check, seconds=15):
     return found
 
 
-def draw(browser, places):
+def draw(browser, points):
     from selenium.webdriver.common.action_chains import ActionChains
 
     paper = browser.find_element("id", "paper")
-    pen = ActionChains(browser, duration=10).move_to_element_with_offset(paper, *places[0]).click_and_hold()
-    for place in places[1:]:
-        pen.move_to_element_with_offset(paper, *place)
+    pen = ActionChains(browser, duration=10).move_to_element_with_offset(paper, *points[0]).click_and_hold()
+    for point in points[1:]:
+        pen.move_to_element_with_offset(paper, *point)
     pen.release().perform()
 
 
-def test_a_drawn_digit_is_guessed_answered_and_learnt_from(address, browser):
+def test_a_drawn_digit_is_guessed_given_feedback_and_learnt_from(address, browser):
     browser.get(f"{address}/#teach")
-    text = lambda place: browser.find_element("id", place).text  # noqa: E731
+    text = lambda name: browser.find_element("id", name).text  # noqa: E731
     draw(browser, [(0, -90), (0, -30), (0, 30), (0, 90)])
     until(lambda: "Is it a" in text("guess"))
     browser.find_element("id", "wrong").click()
-    until(lambda: "1 answers, 0 guesses right" in text("tally"))
+    until(lambda: "1 rounds, 0 guesses right" in text("tally"))
     first = browser.find_element("css selector", "#progress polyline.corrected").get_attribute("points")
     again = browser.find_element("id", "guess-again")
     until(again.is_enabled)
     again.click()
     until(lambda: "Is it a" in text("guess"))
-    browser.find_element("css selector", "body").send_keys("y")  # the keyboard answers too
-    until(lambda: "2 answers, 1 guesses right" in text("tally"))
+    browser.find_element("css selector", "body").send_keys("y")  # the keyboard gives feedback too
+    until(lambda: "2 rounds, 1 guesses right" in text("tally"))
     assert browser.find_element("css selector", "#progress polyline.corrected").get_attribute("points") != first
 
     browser.get(f"{address}/#models")
-    until(lambda: "pupil" in text("cards") and "2 decisions, 2 answers" in text("cards"))
+    until(lambda: "pupil" in text("cards") and "2 decisions, 2 with feedback" in text("cards"))
     assert browser.get_log("browser") == []
 
 
-def test_sample_digits_are_answered_carelessly(address, browser):
+def test_feedback_on_sample_digits_is_flipped_as_set(address, browser):
     browser.get(f"{address}/#teach")
     slider = "const it = document.getElementById('careless'); it.value = 30; it.dispatchEvent(new Event('input'))"
     browser.execute_script(slider)

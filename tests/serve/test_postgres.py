@@ -43,7 +43,7 @@ def test_learning_over_postgres_is_learning_in_the_library(postgres, tmp_path, r
     store.close()
 
 
-def test_many_who_decide_and_one_who_learns_share_a_log(postgres, rng):
+def test_api_processes_and_a_learner_process_share_a_log(postgres, rng):
     async def run():
         async with (
             service(postgres.url, role="learner", state_seconds=0.1) as learner,

@@ -1,4 +1,4 @@
-"""How a model is doing: counts, curves and corrected shares."""
+"""Monitoring of a model: counters, learning curve and noise-corrected accuracy."""
 
 import numpy as np
 import pytest
@@ -10,22 +10,22 @@ from noisewise.serve.models.progress import FEEDBACK, MAX_POINTS, RECENT, Progre
 def filled(n, rates, truth, rng, n_features=3):
     progress = Progress(2, n_features)
     for moment in range(n):
-        wrong, right = rates[moment % len(rates)]
-        was_right = rng.random() < truth
-        said = bool(rng.random() < (1 - right if was_right else wrong))
+        rho0, rho1 = rates[moment % len(rates)]
+        right = rng.random() < truth
+        observed = bool(rng.random() < (1 - rho1 if right else rho0))
         progress.add_decision(moment % 2, float(moment))
-        progress.add_feedback(np.ones(n_features), moment % 2, 0.5, said, (wrong, right), float(moment))
+        progress.add_feedback(np.ones(n_features), moment % 2, 0.5, observed, (rho0, rho1), float(moment))
     return progress
 
 
-def test_accuracy_is_corrected_for_the_rates_of_each_answer(rng):
+def test_accuracy_is_corrected_for_the_rates_of_each_round(rng):
     found = filled(RECENT, [(0.02, 0.02), (0.3, 0.3), (0.8, 0.8), (0.97, 0.03)], 0.7, rng).accuracy()
-    spread = (found["high"] - found["low"]) / 2 / 1.96
-    assert abs(found["value"] - 0.7) < 5 * spread
-    assert spread < 0.03
+    standard_error = (found["high"] - found["low"]) / 2 / 1.96
+    assert abs(found["value"] - 0.7) < 5 * standard_error
+    assert standard_error < 0.03
 
 
-def test_intervals_hold_the_truth_as_often_as_they_say(rng):
+def test_intervals_have_their_coverage(rng):
     held = 0
     for _ in range(200):
         found = filled(100, [(0.1, 0.3)], 0.6, rng).accuracy()
@@ -33,7 +33,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say(rng):
     assert held >= 175  # 95 % of 200, less five standard deviations
 
 
-def test_a_curve_stays_short_and_keeps_its_sums(rng):
+def test_the_learning_curve_is_bounded_and_keeps_its_sums(rng):
     progress = filled(6000, [(0.1, 0.1)], 0.8, rng)
     assert len(progress.learning_curve) <= MAX_POINTS
     assert progress.learning_curve[:, FEEDBACK].sum() == 6000
@@ -53,11 +53,11 @@ def test_progress_goes_on_from_a_file(tmp_path, rng):
     assert again.estimate == progress.estimate
 
 
-def test_wide_rows_are_not_watched(rng):
+def test_rates_of_wide_rows_are_not_tracked(rng):
     assert filled(600, [(0.1, 0.1)], 0.8, rng, n_features=300).estimate is None
 
 
-def test_nothing_is_said_of_what_tells_nothing(rng):
+def test_uninformative_feedback_gives_no_accuracy(rng):
     assert Progress(2, 3).accuracy() is None
     assert filled(50, [(0.5, 0.5)], 0.8, rng).accuracy() is None
     assert filled(50, [(0.0, 0.0)], 1.0, rng).accuracy()["value"] == pytest.approx(1)

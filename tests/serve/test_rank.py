@@ -1,4 +1,4 @@
-"""Decisions without learning are those of the library, and what explains them is what was compared."""
+"""Decisions of the service are those of the library, and the explained scores are those that were compared."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from noisewise.serve import ModelSpec
 from noisewise.serve.models.rank import MAX_SKIPPED, move_past, next_uniform, rank
 from noisewise.serve.models.recipes import new_learner
 
-BY_ACTION = [{"false_positive": 0.1 * place, "false_negative": 0.2} for place in range(3)]
+BY_ACTION = [{"false_positive": 0.1 * action, "false_negative": 0.2} for action in range(3)]
 SPECS = [
     {"recipe": "linucb", "exploration": 0.3},
     {"recipe": "linucb", "noise": BY_ACTION},
@@ -28,12 +28,12 @@ def states_of(learner):
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=str)
-def test_ranking_is_deciding_without_a_trace(spec, rng):
+def test_ranking_is_deciding_and_leaves_the_learner_unchanged(spec, rng):
     learner, twin = learner_of(spec), learner_of(spec)
-    chance = learner.rng_state_.copy()
+    rng_state = learner.rng_state_.copy()
     for x in rng.normal(size=(60, 5)):
         before = states_of(learner)
-        found, decision = rank(learner, x, None, chance), twin.decide(x)
+        found, decision = rank(learner, x, None, rng_state), twin.decide(x)
         assert (found.code, found.best, found.probability) == (decision.code, decision.best, decision.probability)
         assert all(np.array_equal(old, new) for old, new in zip(before, states_of(learner)))
         assert learner.n_decisions_ == twin.n_decisions_ - 1
@@ -52,14 +52,14 @@ def test_scores_are_those_of_the_decision_function(rng):
     x = rng.normal(size=5)
     found = rank(learner, x, None, learner.rng_state_.copy())
     assert found.scores == pytest.approx(learner.decision_function(x[None])[0])
-    spread = [np.sqrt(x @ sigma @ x) / (1 - 0.1 * place - 0.2) for place, sigma in enumerate(learner.sigma_)]
-    assert found.widths == pytest.approx(spread)
+    widths = [np.sqrt(x @ sigma @ x) / (1 - 0.1 * action - 0.2) for action, sigma in enumerate(learner.sigma_)]
+    assert found.widths == pytest.approx(widths)
 
 
 def test_draws_are_those_of_numpy():
     stream = np.random.SFC64(7)
-    chance = np.array(stream.state["state"]["state"], dtype=np.uint64)
-    drawn = [next_uniform(chance) for _ in range(1000)]
+    rng_state = np.array(stream.state["state"]["state"], dtype=np.uint64)
+    drawn = [next_uniform(rng_state) for _ in range(1000)]
     assert drawn == np.random.Generator(stream).random(1000).tolist()
 
 

@@ -11,11 +11,11 @@ export async function call(method, path, body) {
   const headers = { "Content-Type": "application/json" };
   const key = sessionStorage.getItem("noisewise-key");
   if (key) headers.Authorization = `Bearer ${key}`;
-  const answer = await fetch(path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body) });
-  if (answer.ok) return answer.json();
-  if (answer.status === 401) document.getElementById("key-form").hidden = false;
-  const problem = await answer.json().catch(() => ({}));
-  throw new Refused(answer.status, problem.detail || `the service answered ${answer.status}`);
+  const response = await fetch(path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body) });
+  if (response.ok) return response.json();
+  if (response.status === 401) document.getElementById("key-form").hidden = false;
+  const problem = await response.json().catch(() => ({}));
+  throw new Refused(response.status, problem.detail || `the service responded with ${response.status}`);
 }
 
 export const get = (path) => call("GET", path);
@@ -31,8 +31,8 @@ export function listenForKey(then) {
   });
 }
 
-export function say(trouble) {
-  const place = document.getElementById("trouble");
-  place.hidden = !trouble;
-  place.textContent = trouble ? `${trouble.message || trouble}` : "";
+export function showError(error) {
+  const alert = document.getElementById("error");
+  alert.hidden = !error;
+  alert.textContent = error ? `${error.message || error}` : "";
 }

@@ -1,4 +1,4 @@
-// Which page is shown, and how often it looks again.
+// Navigation between the pages, and periodic refresh.
 
 import { listenForKey } from "./api.js";
 import * as dashboard from "./dashboard.js";

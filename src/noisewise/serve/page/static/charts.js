@@ -1,7 +1,7 @@
-// Small pictures as SVG: lines over answers, a rate with its interval, bars.
+// SVG charts: lines over rounds with feedback, and a rate with its interval.
 
 const SPACE = "http://www.w3.org/2000/svg";
-export const percent = (share, digits = 0) => `${(100 * share).toFixed(digits)} %`;
+export const percent = (fraction, digits = 0) => `${(100 * fraction).toFixed(digits)} %`;
 
 export function element(name, attributes = {}, text = "") {
   const made = document.createElement(name);
@@ -17,27 +17,27 @@ function svg(name, attributes = {}, text) {
   return made;
 }
 
-// lines: [{kind: "corrected" | "heard", points: [[x, share], ...]}]
-export function lineChart(place, lines, label) {
-  const [width, height, left, bottom] = [Math.max(280, place.clientWidth), 220, 44, 26];
+// lines: [{kind: "corrected" | "observed", points: [[x, fraction], ...]}]
+export function lineChart(container, lines, label) {
+  const [width, height, left, bottom] = [Math.max(280, container.clientWidth), 220, 44, 26];
   const last = Math.max(1, ...lines.flatMap((line) => line.points.map((point) => point[0])));
   const x = (value) => left + (value / last) * (width - left - 10);
-  const y = (share) => 10 + (1 - share) * (height - bottom - 10);
+  const y = (fraction) => 10 + (1 - fraction) * (height - bottom - 10);
   const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label });
-  for (const share of [0, 0.25, 0.5, 0.75, 1]) {
-    picture.append(svg("line", { class: "axis", x1: left, x2: width - 10, y1: y(share), y2: y(share) }));
-    picture.append(svg("text", { x: left - 6, y: y(share) + 4, "text-anchor": "end" }, percent(share)));
+  for (const fraction of [0, 0.25, 0.5, 0.75, 1]) {
+    picture.append(svg("line", { class: "axis", x1: left, x2: width - 10, y1: y(fraction), y2: y(fraction) }));
+    picture.append(svg("text", { x: left - 6, y: y(fraction) + 4, "text-anchor": "end" }, percent(fraction)));
   }
   picture.append(svg("text", { x: left, y: height - 6 }, "0"));
-  picture.append(svg("text", { x: width - 10, y: height - 6, "text-anchor": "end" }, `${last.toLocaleString("en")} answers`));
+  picture.append(svg("text", { x: width - 10, y: height - 6, "text-anchor": "end" }, `${last.toLocaleString("en")} rounds`));
   for (const { kind, points } of lines) {
-    const path = points.map(([at, share]) => `${x(at).toFixed(1)},${y(share).toFixed(1)}`).join(" ");
+    const path = points.map(([at, fraction]) => `${x(at).toFixed(1)},${y(fraction).toFixed(1)}`).join(" ");
     picture.append(svg("polyline", { class: kind, points: path }));
   }
-  place.replaceChildren(picture);
+  container.replaceChildren(picture);
 }
 
-// A rate between 0 and 1 with its interval, and where the truth is if it is known.
+// A rate between 0 and 1 with its interval, and a mark at the true value if it is known.
 export function intervalBar({ value, low, high }, truth) {
   const picture = svg("svg", {
     viewBox: "0 0 100 12", preserveAspectRatio: "none", role: "img",
@@ -50,7 +50,7 @@ export function intervalBar({ value, low, high }, truth) {
   return picture;
 }
 
-export function measure(name, interval, truth) {
+export function labelledRate(name, interval, truth) {
   const row = element("div", { class: "measure" });
   row.append(element("span", {}, name));
   row.append(element("span", {}, `${percent(interval.value)} (${percent(interval.low)} to ${percent(interval.high)})`));

@@ -1,7 +1,7 @@
-// All models, and one of them in detail.
+// Summaries of all models, and the report of one.
 
-import { get, model as path, say } from "./api.js";
-import { element, intervalBar, lineChart, measure, percent } from "./charts.js";
+import { get, model as path, showError } from "./api.js";
+import { element, intervalBar, labelledRate, lineChart, percent } from "./charts.js";
 
 const at = (id) => document.getElementById(id);
 const WORST = 6;
@@ -14,21 +14,21 @@ export async function refresh() {
     showCards(models);
     at("detail").hidden = chosen === null;
     if (chosen !== null) await showDetail(chosen);
-    say(null);
-  } catch (trouble) {
-    say(trouble);
+    showError(null);
+  } catch (error) {
+    showError(error);
   }
 }
 
 function showCards(models) {
-  const place = at("cards");
+  const cards = at("cards");
   if (!models.length) {
-    place.replaceChildren(element("p", {}, "There is no model yet. Teach one by hand, or make one: PUT /models/NAME."));
+    cards.replaceChildren(element("p", {}, "There is no model yet. Teach one by hand, or create one: PUT /models/NAME."));
     return;
   }
   const focused = document.activeElement?.dataset?.model;
-  place.replaceChildren(...models.map(card));
-  if (focused) place.querySelector(`[data-model="${CSS.escape(focused)}"]`)?.focus();
+  cards.replaceChildren(...models.map(card));
+  if (focused) cards.querySelector(`[data-model="${CSS.escape(focused)}"]`)?.focus();
 }
 
 function card(one) {
@@ -37,11 +37,11 @@ function card(one) {
   made.append(element("strong", {}, one.name));
   const accuracy = one.accuracy;
   made.append(element("span", { class: "big" }, accuracy ? percent(accuracy.value) : "–"));
-  const range = accuracy ? `right of late (${percent(accuracy.low)} to ${percent(accuracy.high)})` : "nobody has answered yet";
+  const range = accuracy ? `recent accuracy (${percent(accuracy.low)} to ${percent(accuracy.high)})` : "no feedback yet";
   const count = (number) => number.toLocaleString("en");
   const facts = [
     range,
-    `${count(one.counts.decisions)} decisions, ${count(one.counts.answers)} answers`,
+    `${count(one.counts.decisions)} decisions, ${count(one.counts.answers)} with feedback`,
     `${one.decisions_per_second.toFixed(1)} decisions a second`,
     `${one.recipe}, ${one.n_actions} actions, ${one.n_features} features`,
   ];
@@ -57,37 +57,37 @@ async function showDetail(name) {
   const [report, history] = await Promise.all([get(path(name)), get(`${path(name)}/history`)]);
   at("detail-name").textContent = name;
   const line = (kind, what) => ({ kind, points: smooth(history.points, what) });
-  lineChart(at("curve"), [line("heard", "heard_right"), line("corrected", "accuracy")], `Learning curve of ${name}`);
+  lineChart(at("learning-curve"), [line("observed", "heard_right"), line("corrected", "accuracy")], `Learning curve of ${name}`);
   showRates(report.noise, report.people);
   showWorst(report.actions);
-  at("people-panel").hidden = !report.people_rates.length;
-  at("people").replaceChildren(...report.people_rates.map(person));
+  at("annotators-panel").hidden = !report.people_rates.length;
+  at("annotators").replaceChildren(...report.people_rates.map(annotator));
 }
 
-// Means over stretches of a tenth of the curve: ten answers alone say little.
+// Moving average over a tenth of the learning curve: single points are too noisy.
 function smooth(points, what) {
-  const reach = Math.ceil(points.length / 20);
-  return points.map((point, place) => {
-    const near = points.slice(Math.max(0, place - reach), place + reach + 1);
+  const halfWidth = Math.ceil(points.length / 20);
+  return points.map((point, index) => {
+    const near = points.slice(Math.max(0, index - halfWidth), index + halfWidth + 1);
     return [point.answers, near.reduce((sum, one) => sum + one[what], 0) / near.length];
   });
 }
 
-function showRates(noise, people) {
-  const parts = [measure("says right when wrong", noise.false_positive), measure("says wrong when right", noise.false_negative)];
-  const words = { given: "These rates were given.", estimated: "Estimated, and corrected for.", watched: "Over all answers; none is corrected for it." };
-  if (people) words.watched = "Over all answers; each counts by what is believed of its person, below.";
-  const note = noise.identified ? words[noise.source] : `Not sure yet: ${noise.reason}`;
-  at("rates").replaceChildren(...parts, element("p", { class: "note" }, note));
+function showRates(noise, byAnnotator) {
+  const rates = [labelledRate("false positives: wrong, called right", noise.false_positive), labelledRate("false negatives: right, called wrong", noise.false_negative)];
+  const notes = { given: "These rates were given.", estimated: "Estimated, and corrected for.", watched: "Estimated over all feedback; not corrected for." };
+  if (byAnnotator) notes.watched = "Estimated over all feedback; each round is weighted by the rates of its annotator, below.";
+  const note = noise.identified ? notes[noise.source] : `Not identified yet: ${noise.reason}`;
+  at("rates").replaceChildren(...rates, element("p", { class: "note" }, note));
 }
 
 function showWorst(actions) {
   const known = actions.filter((one) => one.accuracy).sort((a, b) => a.accuracy.value - b.accuracy.value);
-  const rows = known.slice(0, WORST).map((one) => measure(`${one.action}`, one.accuracy));
-  at("worst").replaceChildren(...(rows.length ? rows : [element("p", { class: "note" }, "Nobody has answered yet.")]));
+  const rows = known.slice(0, WORST).map((one) => labelledRate(`${one.action}`, one.accuracy));
+  at("worst").replaceChildren(...(rows.length ? rows : [element("p", { class: "note" }, "No feedback yet.")]));
 }
 
-function person(one) {
+function annotator(one) {
   const row = element("tr");
   row.append(element("th", { scope: "row" }, one.person), element("td", { class: "number" }, one.answers.toLocaleString("en")));
   for (const rate of [one.false_positive, one.false_negative]) {
@@ -95,13 +95,13 @@ function person(one) {
     cell.append(intervalBar(rate), ` ${percent(rate.value)}`);
     row.append(cell);
   }
-  row.append(element("td", { class: one.signal > 0.7 ? "good" : one.signal < 0.3 ? "bad" : "" }, trust(one)));
+  row.append(element("td", { class: one.signal > 0.7 ? "good" : one.signal < 0.3 ? "bad" : "" }, informative(one)));
   return row;
 }
 
-function trust(one) {
-  if (!one.settled) return "not known yet";
-  if (one.signal < -0.1) return "believed the other way round";
+function informative(one) {
+  if (!one.settled) return "not estimated yet";
+  if (one.signal < -0.1) return "yes, with the sign reversed";
   if (one.signal < 0.3) return "hardly";
   return one.signal > 0.7 ? "yes" : "somewhat";
 }

@@ -1,4 +1,4 @@
-// A drawing as 64 numbers from 0 to 16: how much ink is in each square of an 8 x 8 grid, as in scikit-learn's digits.
+// A drawing as 64 features from 0 to 16: the ink in each cell of an 8 x 8 grid, as in scikit-learn's digits.
 
 const SIDE = 32;
 
@@ -20,7 +20,7 @@ export class Paper {
     this.drawing = false;
   }
 
-  place(event) {
+  position(event) {
     const box = this.canvas.getBoundingClientRect();
     const scale = this.canvas.width / box.width;
     return [(event.clientX - box.left) * scale, (event.clientY - box.top) * scale];
@@ -32,14 +32,14 @@ export class Paper {
     Object.assign(this.pen, { lineWidth: 24, lineCap: "round", lineJoin: "round", strokeStyle: "#1b2430" });
     this.drawing = this.drawn = true;
     this.pen.beginPath();
-    this.pen.moveTo(...this.place(event));
+    this.pen.moveTo(...this.position(event));
     this.draw(event);
   }
 
   draw(event) {
     if (!this.drawing) return;
-    for (const move of event.getCoalescedEvents?.() ?? [event]) this.pen.lineTo(...this.place(move));
-    this.pen.lineTo(...this.place(event));
+    for (const move of event.getCoalescedEvents?.() ?? [event]) this.pen.lineTo(...this.position(move));
+    this.pen.lineTo(...this.position(event));
     this.pen.stroke();
   }
 
@@ -52,9 +52,9 @@ export class Paper {
   show(image) {
     this.clear();
     const side = this.canvas.width / 8;
-    image.forEach((ink, place) => {
+    image.forEach((ink, index) => {
       this.pen.fillStyle = `rgba(27, 36, 48, ${ink / 16})`;
-      this.pen.fillRect((place % 8) * side, Math.floor(place / 8) * side, side, side);
+      this.pen.fillRect((index % 8) * side, Math.floor(index / 8) * side, side, side);
     });
   }
 
@@ -70,8 +70,8 @@ export class Paper {
     pen.drawImage(this.canvas, box.left, box.top, box.width, box.height, (SIDE - width) / 2, (SIDE - height) / 2, width, height);
     const pixels = pen.getImageData(0, 0, SIDE, SIDE).data;
     const features = new Array(64).fill(0);
-    for (let place = 0; place < SIDE * SIDE; place += 1) {
-      if (pixels[4 * place + 3] > 127) features[8 * Math.floor(place / SIDE / 4) + Math.floor((place % SIDE) / 4)] += 1;
+    for (let index = 0; index < SIDE * SIDE; index += 1) {
+      if (pixels[4 * index + 3] > 127) features[8 * Math.floor(index / SIDE / 4) + Math.floor((index % SIDE) / 4)] += 1;
     }
     return features;
   }
@@ -80,9 +80,9 @@ export class Paper {
     const { width, height } = this.canvas;
     const pixels = this.pen.getImageData(0, 0, width, height).data;
     let [left, top, right, bottom] = [width, height, -1, -1];
-    for (let place = 0; place < width * height; place += 1) {
-      if (pixels[4 * place + 3] <= 127) continue;
-      const [x, y] = [place % width, Math.floor(place / width)];
+    for (let index = 0; index < width * height; index += 1) {
+      if (pixels[4 * index + 3] <= 127) continue;
+      const [x, y] = [index % width, Math.floor(index / width)];
       left = Math.min(left, x);
       right = Math.max(right, x);
       top = Math.min(top, y);

@@ -1,7 +1,7 @@
-// A person, or sample digits, teach a model by yes and no.
+// A visitor, or sample digits, teach a model by right/wrong feedback.
 
-import { call, get, model as path, say } from "./api.js";
-import { element, lineChart, measure, percent } from "./charts.js";
+import { call, get, model as path, showError } from "./api.js";
+import { element, labelledRate, lineChart, percent } from "./charts.js";
 import { Paper } from "./digits.js";
 
 const at = (id) => document.getElementById(id);
@@ -9,13 +9,13 @@ const SPEC = {
   actions: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9],
   features: { count: 64, unit_norm: true, constant: 0.3 },
   recipe: "linucb",
-  options: { width_in_std: 0.3, ridge: 0.1 }, // learns from a few hundred answers; the usual ones are for long streams
-  exploration: 0.02, // guesses at random show what the teacher says about wrong ones
+  options: { width_in_std: 0.3, ridge: 0.1 }, // for a few hundred rounds; the defaults are for long streams
+  exploration: 0.02, // random guesses identify the false positive rate
   people: true,
 };
 const PUPIL = "pupil", TEACHER = "you", LAST = 50, SAMPLES = 500, PAUSE = 600;
 
-const state = { name: PUPIL, guess: null, answered: false, excluded: [], rounds: [], practising: false, timer: 0 };
+const state = { name: PUPIL, guess: null, done: false, excluded: [], rounds: [], practising: false, timer: 0 };
 let paper;
 
 export function start() {
@@ -23,12 +23,12 @@ export function start() {
     clearTimeout(state.timer);
     state.timer = setTimeout(guess, PAUSE);
   });
-  const touched = () => (state.answered ? forget() : clearTimeout(state.timer));
+  const touched = () => (state.done ? forget() : clearTimeout(state.timer));
   at("paper").addEventListener("pointerdown", touched, { capture: true }); // before the pen touches the paper
   at("clear").addEventListener("click", forget);
   at("guess-again").addEventListener("click", again);
-  at("right").addEventListener("click", () => answer(true));
-  at("wrong").addEventListener("click", () => answer(false));
+  at("right").addEventListener("click", () => giveFeedback(true));
+  at("wrong").addEventListener("click", () => giveFeedback(false));
   at("practise").addEventListener("click", practise);
   at("stop").addEventListener("click", () => (state.practising = false));
   at("careless").addEventListener("input", () => {
@@ -38,8 +38,8 @@ export function start() {
   at("pupil").addEventListener("change", choosePupil);
   document.addEventListener("keydown", (event) => {
     if (at("teach").hidden || !state.guess || /^(INPUT|SELECT)$/.test(event.target.tagName)) return;
-    if (event.key === "y") answer(true);
-    if (event.key === "n") answer(false);
+    if (event.key === "y") giveFeedback(true);
+    if (event.key === "n") giveFeedback(false);
   });
 }
 
@@ -53,14 +53,14 @@ export async function open() {
       element("option", { value: "" }, "a new pupil …"),
     );
     at("pupil").value = state.name;
-    await call("PUT", path(state.name), SPEC).catch((trouble) => {
-      if (trouble.status !== 409) throw trouble; // a model that somebody else made: it is used as it is
+    await call("PUT", path(state.name), SPEC).catch((error) => {
+      if (error.status !== 409) throw error; // a model with another specification: it is used as it is
     });
-    say(null);
+    showError(null);
     await showTeacher();
     showProgress();
-  } catch (trouble) {
-    say(trouble);
+  } catch (error) {
+    showError(error);
   }
 }
 
@@ -77,15 +77,15 @@ function forget() {
   clearTimeout(state.timer);
   paper.clear();
   state.guess = null;
-  state.answered = false;
+  state.done = false;
   state.excluded = [];
   at("guess").textContent = "Draw a digit.";
-  allow(false);
+  allowFeedback(false);
 }
 
-function allow(answering) {
-  at("right").disabled = at("wrong").disabled = !answering;
-  at("guess-again").disabled = answering || !paper.drawn || !state.excluded.length;
+function allowFeedback(allowed) {
+  at("right").disabled = at("wrong").disabled = !allowed;
+  at("guess-again").disabled = allowed || !paper.drawn || !state.excluded.length;
 }
 
 async function guess() {
@@ -95,10 +95,10 @@ async function guess() {
     const excluded = state.excluded.length ? state.excluded : null;
     state.guess = await call("POST", `${path(state.name)}/decide`, { features, excluded });
     at("guess").replaceChildren("Is it a ", element("b", {}, `${state.guess.action}`), " ?");
-    allow(true);
-    say(null);
-  } catch (trouble) {
-    say(trouble);
+    allowFeedback(true);
+    showError(null);
+  } catch (error) {
+    showError(error);
   }
 }
 
@@ -106,30 +106,30 @@ function again() {
   if (state.excluded.length < 9) guess();
 }
 
-async function answer(right) {
+async function giveFeedback(right) {
   const made = state.guess;
   if (!made) return;
   state.guess = null;
-  allow(false);
+  allowFeedback(false);
   try {
-    const said = await tell(made, right);
-    at("guess").textContent = said === right ? "Thank you." : "You were careless: it heard the opposite.";
+    const observed = await sendFeedback(made, right);
+    at("guess").textContent = observed === right ? "Thank you." : "Your feedback was flipped.";
     if (!right) state.excluded.push(made.action);
-    allow(false);
-    state.answered = right;
+    allowFeedback(false);
+    state.done = right;
     if (right) state.timer = setTimeout(forget, 900);
     showProgress();
     await showTeacher();
-  } catch (trouble) {
-    say(trouble);
+  } catch (error) {
+    showError(error);
   }
 }
 
-async function tell(made, right) {
-  const said = Math.random() < carelessness() ? !right : right;
-  await call("POST", `${path(state.name)}/feedback`, { decision_id: made.decision_id, right: said, person: TEACHER });
-  state.rounds.push([right, said]);
-  return said;
+async function sendFeedback(made, right) {
+  const observed = Math.random() < carelessness() ? !right : right;
+  await call("POST", `${path(state.name)}/feedback`, { decision_id: made.decision_id, right: observed, person: TEACHER });
+  state.rounds.push([right, observed]);
+  return observed;
 }
 
 async function practise() {
@@ -141,7 +141,7 @@ async function practise() {
     const { images, truth } = await get(`/teach/digits?count=${SAMPLES}`);
     for (let number = 0; number < images.length && state.practising; number += 1) {
       const made = await call("POST", `${path(state.name)}/decide`, { features: images[number] });
-      await tell(made, made.action === truth[number]);
+      await sendFeedback(made, made.action === truth[number]);
       if (number % 10 === 9) {
         paper.show(images[number]);
         at("practice-note").textContent = `${number + 1} of ${images.length} digits shown`;
@@ -149,9 +149,9 @@ async function practise() {
       }
       if (number % 50 === 49) await showTeacher();
     }
-    say(null);
-  } catch (trouble) {
-    say(trouble);
+    showError(null);
+  } catch (error) {
+    showError(error);
   }
   state.practising = false;
   at("stop").hidden = true;
@@ -166,24 +166,24 @@ async function showTeacher() {
   const truth = carelessness();
   if (!you || !you.settled) {
     at("teacher-rates").replaceChildren();
-    at("teacher-note").textContent = "After a few hundred answers the service says here how careless it believes you are.";
+    at("teacher-note").textContent = "After a thousand rounds your estimated noise rates are shown here.";
     return;
   }
   at("teacher-rates").replaceChildren(
-    measure("believed: says right when wrong", you.false_positive, truth),
-    measure("believed: says wrong when right", you.false_negative, truth),
+    labelledRate("estimated false positive rate", you.false_positive, truth),
+    labelledRate("estimated false negative rate", you.false_negative, truth),
   );
-  at("teacher-note").textContent = `From ${you.answers.toLocaleString("en")} answers; the red mark is the slider.`;
+  at("teacher-note").textContent = `From ${you.answers.toLocaleString("en")} rounds; the red mark is the slider.`;
 }
 
 function showProgress() {
   const running = (which) =>
-    state.rounds.map((_, place) => {
-      const recent = state.rounds.slice(Math.max(0, place + 1 - LAST), place + 1);
-      return [place + 1, recent.filter((round) => round[which]).length / recent.length];
+    state.rounds.map((_, index) => {
+      const recent = state.rounds.slice(Math.max(0, index + 1 - LAST), index + 1);
+      return [index + 1, recent.filter((round) => round[which]).length / recent.length];
     });
-  lineChart(at("progress"), [{ kind: "heard", points: running(1) }, { kind: "corrected", points: running(0) }], "Share of right guesses");
+  lineChart(at("progress"), [{ kind: "observed", points: running(1) }, { kind: "corrected", points: running(0) }], "Fraction of right guesses");
   const right = state.rounds.filter((round) => round[0]).length;
   const flipped = state.rounds.filter((round) => round[0] !== round[1]).length;
-  at("tally").textContent = `${state.rounds.length} answers, ${right} guesses right, ${flipped} answers flipped`;
+  at("tally").textContent = `${state.rounds.length} rounds, ${right} guesses right, ${flipped} flipped`;
 }

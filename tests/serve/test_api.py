@@ -1,4 +1,4 @@
-"""The calls as a client sees them."""
+"""The HTTP API as a client uses it."""
 
 import io
 import json
@@ -20,17 +20,17 @@ def client(tmp_path_factory):
     with serving(f"sqlite:///{tmp_path_factory.mktemp('serve')}/log.db") as one:
         assert one.put("/models/drinks", json=SPEC).status_code == 201
         for hour in range(40):
-            said = one.post("/models/drinks/decide", json={"features": {"hour": hour % 24, "heat": 1}}).json()
-            right = (said["action"] == "tea") == (hour % 24 > 12)
-            answer = {"decision_id": said["decision_id"], "right": right, "person": "ann"}
-            assert one.post("/models/drinks/feedback", json=answer).json()["status"] == "accepted"
+            made = one.post("/models/drinks/decide", json={"features": {"hour": hour % 24, "heat": 1}}).json()
+            right = (made["action"] == "tea") == (hour % 24 > 12)
+            body = {"decision_id": made["decision_id"], "right": right, "person": "ann"}
+            assert one.post("/models/drinks/feedback", json=body).json()["status"] == "accepted"
         yield one
 
 
-def is_problem(said, status, words):
-    assert said.status_code == status, said.text
-    assert said.headers["content-type"] == "application/problem+json"
-    assert words in said.json()["detail"], said.text
+def is_problem(response, status, words):
+    assert response.status_code == status, response.text
+    assert response.headers["content-type"] == "application/problem+json"
+    assert words in response.json()["detail"], response.text
 
 
 def test_the_same_model_again_is_fine_and_another_one_is_refused(client):
@@ -58,7 +58,7 @@ def test_the_same_model_again_is_fine_and_another_one_is_refused(client):
         ({"color": "red"}, "no such field"),
     ],
 )
-def test_a_model_that_can_not_be_is_refused(client, change, words):
+def test_impossible_specifications_are_refused(client, change, words):
     is_problem(client.put("/models/impossible", json=SPEC | change), 422, words)
 
 
@@ -75,32 +75,32 @@ def test_a_model_that_can_not_be_is_refused(client, change, words):
         ({}, "features"),
     ],
 )
-def test_a_situation_that_does_not_fit_is_refused(client, body, words):
+def test_features_that_do_not_fit_are_refused(client, body, words):
     is_problem(client.post("/models/drinks/decide", json=body), 422, words)
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "1e400", "-1e999"])
 def test_numbers_that_are_not_finite_are_refused(client, number):
     text = f'{{"features": {{"hour": {number}, "heat": 1}}}}'
-    said = client.post("/models/drinks/decide", content=text, headers={"Content-Type": "application/json"})
-    assert said.status_code == 422
+    response = client.post("/models/drinks/decide", content=text, headers={"Content-Type": "application/json"})
+    assert response.status_code == 422
 
 
-def test_what_is_not_there_is_not_found(client):
+def test_unknown_models_and_decisions_are_not_found(client):
     is_problem(client.get("/models/nobody"), 404, "no model 'nobody'")
     is_problem(client.post("/models/nobody/decide", json={"features": [1.0]}), 404, "PUT /models/nobody")
     is_problem(client.get("/models/drinks/decisions/none"), 404, "no decision 'none'")
     is_problem(client.post("/models/drinks/feedback", json={"decision_id": "none", "right": True}), 404, "no decision")
 
 
-def test_a_report_tells_what_is_known(client):
-    said = client.get("/models/drinks").json()
-    assert said["counts"]["decisions"] == said["counts"]["answers"] >= 40
-    assert {one["feature"] for one in said["coefficients"]} == {"hour", "heat", "(constant)"}
-    assert [one["action"] for one in said["actions"]] == ["tea", "coffee"]
-    assert said["accuracy"]["low"] <= said["accuracy"]["value"] <= said["accuracy"]["high"]
-    assert said["exploration"]["share"] == 0.2
-    assert said["name"] in [one["name"] for one in client.get("/models").json()["models"]]
+def test_a_report_has_counts_weights_accuracy_and_exploration(client):
+    report = client.get("/models/drinks").json()
+    assert report["counts"]["decisions"] == report["counts"]["answers"] >= 40
+    assert {one["feature"] for one in report["coefficients"]} == {"hour", "heat", "(constant)"}
+    assert [one["action"] for one in report["actions"]] == ["tea", "coffee"]
+    assert report["accuracy"]["low"] <= report["accuracy"]["value"] <= report["accuracy"]["high"]
+    assert report["exploration"]["share"] == 0.2
+    assert report["name"] in [one["name"] for one in client.get("/models").json()["models"]]
 
 
 def test_history_is_the_learning_curve(client):
@@ -137,18 +137,18 @@ def test_the_log_can_be_exported_and_read(client):
     assert log.ids == frame["decision_id"].to_list()
 
 
-def test_other_policies_are_valued(client):
-    said = client.get("/models/drinks/off-policy?method=ips").json()
-    assert [one["policy"] for one in said["policies"]] == ["greedy", "uniform", "always tea", "always coffee"]
-    assert said["rounds"] >= 40
+def test_off_policy_values_are_reported(client):
+    report = client.get("/models/drinks/off-policy?method=ips").json()
+    assert [one["policy"] for one in report["policies"]] == ["greedy", "uniform", "always tea", "always coffee"]
+    assert report["rounds"] >= 40
 
 
-def test_decisions_that_were_never_activated_are_neither_exported_nor_valued(tmp_path):
+def test_decisions_that_were_not_activated_are_neither_exported_nor_valued(tmp_path):
     with serving(f"sqlite:///{tmp_path}/log.db") as client:
         asked = {"contextFeatures": [{"a": 1}], "actions": [{"id": "x"}, {"id": "y"}], "deferActivation": True}
-        for place in range(12):
-            shown, event = place % 2 == 0, f"/personalizer/v1.0/events/e{place}"
-            client.post("/personalizer/v1.0/rank", json=asked | {"eventId": f"e{place}"})
+        for index in range(12):
+            shown, event = index % 2 == 0, f"/personalizer/v1.0/events/e{index}"
+            client.post("/personalizer/v1.0/rank", json=asked | {"eventId": f"e{index}"})
             if shown:
                 client.post(f"{event}/activate")
             client.post(f"{event}/reward", json={"value": float(shown)})
@@ -160,36 +160,38 @@ def test_decisions_that_were_never_activated_are_neither_exported_nor_valued(tmp
             assert client.get("/models/personalizer/off-policy").json()["rounds"] == len(log)
             return dict(zip(log.ids, log.feedback.tolist()))
 
-        activated = {f"e{place}": 1 for place in range(0, 12, 2)}
+        activated = {f"e{index}": 1 for index in range(0, 12, 2)}
         assert exported() == activated
         client.post("/personalizer/v1.0/events/e3/activate")
         assert exported() == activated | {"e3": 0}
         assert client.get("/models/personalizer").json()["counts"]["answers"] == 7
 
 
-def test_operation_can_be_watched(client):
+def test_health_and_metrics(client):
     assert client.get("/healthz").text == "alive\n"
     assert client.get("/readyz").text == "ready, learning\n"
-    numbers = client.get("/metrics").text
-    assert 'noisewise_model_answers_total{model="drinks"} 40.0' in numbers
-    assert 'route="/models/{name}/decide"' in numbers
+    metrics = client.get("/metrics").text
+    assert 'noisewise_model_answers_total{model="drinks"} 40.0' in metrics
+    assert 'route="/models/{name}/decide"' in metrics
 
 
-def test_other_origins_may_not_read_answers(client):
-    said = client.options("/models", headers={"Origin": "http://evil.example", "Access-Control-Request-Method": "GET"})
-    assert "access-control-allow-origin" not in said.headers
+def test_other_origins_may_not_read_responses(client):
+    response = client.options(
+        "/models", headers={"Origin": "http://evil.example", "Access-Control-Request-Method": "GET"}
+    )
+    assert "access-control-allow-origin" not in response.headers
     assert client.get("/models").headers["x-frame-options"] == "DENY"
 
 
 def test_the_page_is_served_where_there_is_one(client):
-    said = client.get("/")
+    response = client.get("/")
     if (STATIC / "index.html").exists():
-        assert "text/html" in said.headers["content-type"]
+        assert "text/html" in response.headers["content-type"]
     else:
-        is_problem(said, 404, "Not Found")
+        is_problem(response, 404, "Not Found")
 
 
-def test_personalizer_clients_go_on_working(client):
+def test_personalizer_clients_work_unchanged(client):
     asked = {
         "contextFeatures": [{"time": "morning"}, {"user": {"age": 30, "member": True}}],
         "actions": [{"id": "pasta", "features": [{"taste": "salty"}]}, {"id": "ice", "features": []}, {"id": "soup"}],
@@ -197,11 +199,11 @@ def test_personalizer_clients_go_on_working(client):
         "eventId": "event-1",
         "deferActivation": True,
     }
-    said = client.post("/personalizer/v1.0/rank", json=asked)
-    assert said.status_code == 201
-    ranking = said.json()["ranking"]
-    assert said.json()["eventId"] == "event-1"
-    assert ranking[0]["id"] == said.json()["rewardActionId"] != "soup"
+    response = client.post("/personalizer/v1.0/rank", json=asked)
+    assert response.status_code == 201
+    ranking = response.json()["ranking"]
+    assert response.json()["eventId"] == "event-1"
+    assert ranking[0]["id"] == response.json()["rewardActionId"] != "soup"
     assert sum(one["probability"] for one in ranking) == pytest.approx(1)
     assert {one["id"]: one["probability"] for one in ranking}["soup"] == 0
     assert client.post("/personalizer/v1.0/events/event-1/reward", json={"value": 1.0}).status_code == 204
@@ -213,7 +215,7 @@ def test_personalizer_clients_go_on_working(client):
     is_problem(client.post("/personalizer/v1.0/rank", json=other), 422, "no action 'cake'")
 
 
-def test_keys_limits_and_sizes_are_kept(tmp_path):
+def test_keys_rate_limits_and_body_sizes_are_enforced(tmp_path):
     key = new_key_in(tmp_path / "keys", "ann")
     assert key not in (tmp_path / "keys").read_text()
     settings = {"keys": read_keys(tmp_path / "keys"), "requests_per_second": 20, "largest_body": 500}
@@ -231,22 +233,22 @@ def test_keys_limits_and_sizes_are_kept(tmp_path):
         assert codes <= {200, 429}
 
 
-def test_too_many_requests_are_turned_away(tmp_path):
+def test_requests_above_the_limit_are_refused(tmp_path):
     with serving(f"sqlite:///{tmp_path}/log.db", requests_per_second=1) as client:
         assert client.get("/healthz").status_code == 200
-        said = [client.get("/healthz") for _ in range(10)]
-        refused = [one for one in said if one.status_code == 429]
+        responses = [client.get("/healthz") for _ in range(10)]
+        refused = [one for one in responses if one.status_code == 429]
         assert refused
         assert refused[0].headers["retry-after"] == "1"
 
 
-def test_a_process_that_only_learns_does_not_decide(tmp_path):
+def test_a_learner_process_makes_no_decisions(tmp_path):
     with serving(f"sqlite:///{tmp_path}/log.db", role="learner") as client:
         client.put("/models/drinks", json=SPEC).raise_for_status()
         is_problem(client.post("/models/drinks/decide", json={"features": {"hour": 1, "heat": 1}}), 503, "learns only")
 
 
-def test_the_description_is_a_valid_document(client):
+def test_the_openapi_document_lists_problems(client):
     document = client.get("/openapi.json").json()
     assert json.dumps(document).count("HTTPValidationError") == 0
     assert set(document["paths"]["/models/{name}/decide"]["post"]["responses"]) >= {"200", "404", "422", "503"}
@@ -268,14 +270,14 @@ def test_unknown_paths_and_methods_are_problems(client):
         ),
     ],
 )
-def test_what_is_wrong_is_said_in_words(client, call, sentence):
+def test_errors_name_the_field_and_say_what_is_valid(client, call, sentence):
     method, path, body = call
-    said = client.request(method, path, json=body)
-    is_problem(said, 422, sentence)
-    assert said.json()["errors"][0]["where"] == sentence.split(":")[0]
+    response = client.request(method, path, json=body)
+    is_problem(response, 422, sentence)
+    assert response.json()["errors"][0]["where"] == sentence.split(":")[0]
 
 
-def test_a_body_that_is_no_json_is_told_apart_from_one_that_is_not_said_to_be(client):
+def test_invalid_json_is_told_apart_from_a_missing_content_type(client):
     json_body, kind = {"Content-Type": "application/json"}, "send the header Content-Type: application/json"
     path = "/models/drinks/decide"
     is_problem(client.post(path, content=b"{nope", headers=json_body), 422, "body: this is no JSON (")
