@@ -10,7 +10,7 @@ import pytest
 
 import noisewise
 from noisewise._loops import rounds, scores
-from noisewise._loops.compiled import COMPILING, compiled, forget_outdated
+from noisewise._loops.compiled import COMPILING, compiled, remove_stale_cache
 
 
 def test_compiled_code_older_than_any_source_is_removed(tmp_path):
@@ -20,7 +20,7 @@ def test_compiled_code_older_than_any_source_is_removed(tmp_path):
     for name, when in times.items():
         (tmp_path / name).write_text("")
         os.utime(tmp_path / name, (when, when))
-    forget_outdated(tmp_path)
+    remove_stale_cache(tmp_path)
     assert [path.name for path in (tmp_path / "__pycache__").iterdir()] == ["b.new.nbi"]
 
 

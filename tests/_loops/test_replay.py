@@ -14,7 +14,7 @@ from noisewise.online import recipes
 NOISE = FlipMatrix.binary(0.1, 0.2)
 
 
-def fingerprint():
+def digest_of_stream():
     """A short stream through every kind of learner, dense and sparse, in both precisions; a digest of all weights."""
     import scipy.sparse as sp
 
@@ -43,9 +43,9 @@ def fingerprint():
     return digest.hexdigest()
 
 
-def fingerprint_elsewhere(tmp_path, **variables):
+def digest_of_stream_elsewhere(tmp_path, **variables):
     here = os.path.dirname(__file__)
-    script = f"import sys; sys.path.insert(0, {here!r}); import test_replay; print(test_replay.fingerprint())"
+    script = f"import sys; sys.path.insert(0, {here!r}); import test_replay; print(test_replay.digest_of_stream())"
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path), **variables}
     ran = subprocess.run([sys.executable, "-W", "error", "-c", script], capture_output=True, text=True, env=environment)
     assert ran.returncode == 0, ran.stderr
@@ -53,11 +53,11 @@ def fingerprint_elsewhere(tmp_path, **variables):
 
 
 def test_uncompiled_code_gives_the_same_bits(tmp_path):
-    assert fingerprint_elsewhere(tmp_path, NUMBA_DISABLE_JIT="1") == fingerprint()
+    assert digest_of_stream_elsewhere(tmp_path, NUMBA_DISABLE_JIT="1") == digest_of_stream()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("cpu", ["x86-64-v3", "x86-64"])
 def test_code_for_another_cpu_gives_the_same_bits(cpu, tmp_path):
     features = "" if cpu == "x86-64" else "+avx2"
-    assert fingerprint_elsewhere(tmp_path, NUMBA_CPU_NAME=cpu, NUMBA_CPU_FEATURES=features) == fingerprint()
+    assert digest_of_stream_elsewhere(tmp_path, NUMBA_CPU_NAME=cpu, NUMBA_CPU_FEATURES=features) == digest_of_stream()

@@ -5,10 +5,10 @@ import pytest
 import scipy.sparse as sp
 from numba import njit
 
-from noisewise._loops import argmax as choice
+from noisewise._loops import argmax as argmax_module
 from noisewise._loops import signals, sparse_rows, state
 from noisewise._loops.compiled import bare
-from noisewise._loops.simd import load, start_of, store_even, store_odd, zero_quads
+from noisewise._loops.simd import load, start_of, store_even, store_odd, zero_vectors
 from noisewise.online import recipes
 
 WIDTHS = [1, 7, 8, 9, 16, 37]
@@ -18,12 +18,12 @@ def from_python(inner):
     return njit(lambda *arguments: inner(*arguments))
 
 
-compact, highest, best_other = map(from_python, (sparse_rows.compact, choice.highest, signals.best_other))
+compact, argmax, best_other = map(from_python, (sparse_rows.compact, argmax_module.argmax, signals.best_other))
 
 
 @bare
 def parts_of_record(table, means, variances):
-    record = load(start_of(table), 0, zero_quads(table, 4))
+    record = load(start_of(table), 0, zero_vectors(table, 4))
     store_even(means, 0, record)
     store_odd(variances, 0, record)
 
@@ -50,19 +50,19 @@ def test_records_are_taken_apart_and_widened(dtype, rng):
     table = rng.normal(size=(1, 16)).astype(dtype)
     means, variances = np.zeros(8), np.zeros(8)
     parts_of_record(table, means, variances)
-    quads = table.reshape(4, 4)
-    assert np.array_equal(means, quads[0::2].ravel())
-    assert np.array_equal(variances, quads[1::2].ravel())
+    vectors = table.reshape(4, 4)
+    assert np.array_equal(means, vectors[0::2].ravel())
+    assert np.array_equal(variances, vectors[1::2].ravel())
 
 
 def plain_arow(X, y, n_classes):
     means, variances = np.zeros((X.shape[1], n_classes)), np.ones((X.shape[1], n_classes))
     for x, true in zip(X.astype(float), y):
-        scores, spread = x @ means, x**2 @ variances
+        scores, variance = x @ means, x**2 @ variances
         rival = np.where(np.arange(n_classes) == true, -np.inf, scores).argmax()
         lack = 1 - scores[true] + scores[rival]
         if lack > 0:
-            beta = 1 / (spread[true] + spread[rival] + 1)
+            beta = 1 / (variance[true] + variance[rival] + 1)
             for k, sign in ((true, 1), (rival, -1)):
                 gain = variances[:, k] * x
                 means[:, k] += sign * lack * beta * gain
@@ -110,14 +110,14 @@ def test_the_first_of_the_best_classes_is_chosen_with_one_left_out(rng):
         n = rng.integers(2, 12)
         scores = rng.integers(-3, 3, size=12).astype(float)
         k = rng.integers(n)
-        assert highest(scores, n, -1) == np.argmax(scores[:n])
-        assert highest(scores, n, k) == best_other(scores, n, k)
+        assert argmax(scores, n, -1) == np.argmax(scores[:n])
+        assert argmax(scores, n, k) == best_other(scores, n, k)
         assert best_other(scores, n, k) == np.argmax(np.where(np.arange(n) == k, -np.inf, scores[:n]))
 
 
 def test_scores_that_are_no_numbers_still_give_a_class():
     nothing = np.full(4, np.nan)
-    assert highest(nothing, 3, -1) == -1
+    assert argmax(nothing, 3, -1) == -1
     assert best_other(nothing, 3, 0) == 1
     assert best_other(nothing, 3, 2) == 0
-    assert highest(np.array([np.nan, 1.0, np.nan, np.nan]), 4, -1) == 1
+    assert argmax(np.array([np.nan, 1.0, np.nan, np.nan]), 4, -1) == 1

@@ -70,7 +70,7 @@ def test_adaptive_step_minimises_its_objective(m, v):
 def test_every_member_of_the_herd_takes_its_softened_step(m, v):
     C = 0.9
     alpha, beta = herd(DROP, C, m, v)
-    shrink = 1 - C * v / (1 + C * v)  # each member's score moves towards one by this share
+    shrink = 1 - C * v / (1 + C * v)  # each member's score moves towards one by this factor
     assert 1 - (m + alpha * v) == pytest.approx((1 - m) * shrink)
     assert v - beta * v * v == pytest.approx(v * shrink**2)
 
@@ -79,5 +79,5 @@ def test_rules_do_nothing_where_nothing_can_be_learnt():
     assert adaptive(1.0, 1.0, 1.0) == (0, 0)
     assert herd(DROP, 1.0, 1.2, 1.0) == (0, 0)
     assert second_order(4.0, 0.0, 1.0, 1.0) == (0, 0, 0)  # the right side of zero: margins that are fine
-    integers, reals = np.array([2, 2, 3, 2, 1, 1, 0, 0]), np.array([0, 0, 1.0, 0.67, 1.0, 0])
-    assert step(integers, reals, 1.0, 0.0, 0.0) == (0, 0)
+    counters, parameters = np.array([2, 2, 3, 2, 1, 1, 0, 0]), np.array([0, 0, 1.0, 0.67, 1.0, 0])
+    assert step(counters, parameters, 1.0, 0.0, 0.0) == (0, 0)

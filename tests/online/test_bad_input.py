@@ -70,7 +70,7 @@ def calls(learner, decision, person, shape):
     yield lambda: learner.learn(decision, 1, person=(1, ["ann"])), "person|linucb"
     yield lambda: learner.learn(decision, 1, person=None if person else "bob"), "name|linucb|who answers"
     yield lambda: learner.play(shape(X), y, noise=0.3), "FlipMatrix of two classes"
-    in_stream = "weighs answers by who gave them" if person else "NaN or infinity in row 5"
+    in_stream = "weights feedback by annotator" if person else "NaN or infinity in row 5"
     for rows in (hole, endless):
         yield lambda r=rows: learner.decide(shape(r[5])), "NaN or infinity"
         yield lambda r=rows: learner.play(shape(r), y), in_stream
@@ -80,7 +80,7 @@ def calls(learner, decision, person, shape):
         yield lambda m=mask: learner.decide(shape(X[0]), actions=m), "not a mask"
     for actions in (2, "cat"):
         yield lambda a=actions: learner.decide(shape(X[0]), actions=a), "a list of actions"
-    yield lambda: learner.learn_logged(shape(X), y, None, ones), "one answer for each row"
+    yield lambda: learner.learn_logged(shape(X), y, None, ones), "one value for each row"
     for actions, sentence in (
         ([9], "action 9"),
         ([], "at least one"),

@@ -154,7 +154,7 @@ def test_sparse_rows_with_columns_that_do_not_exist_are_refused_and_nothing_is_l
         lambda: recipes.rcine(2).play(bad, y),
     ]
     for act in refused:
-        with pytest.raises(ValueError, match="column numbers outside 0 to 3"):
+        with pytest.raises(ValueError, match="column indices outside 0 to 3"):
             act()
     assert np.array_equal(model.table_, before)
     assert np.array_equal(bandit.table_, played)
@@ -163,7 +163,7 @@ def test_sparse_rows_with_columns_that_do_not_exist_are_refused_and_nothing_is_l
 def test_sparse_rows_outside_their_numbers_are_refused():
     X = sp.csr_array(np.eye(4))
     X.indptr[2] = 9
-    with pytest.raises(ValueError, match="do not lie within its numbers"):
+    with pytest.raises(ValueError, match="do not lie within its data"):
         recipes.perceptron().fit(X, [0, 1, 0, 1])
 
 

@@ -44,7 +44,7 @@ def test_a_policy_corrects_for_noise_and_takes_late_updates():
         if len(late) > 10:
             policy.update(*late.pop(rng.integers(10)))
     assert np.mean(mistakes[-200:]) < 0.1
-    assert len(policy._waiting) == 10
+    assert len(policy._pending) == 10
 
 
 def test_burn_in_and_restricted_arms_are_kept():
@@ -68,11 +68,11 @@ def test_features_beyond_the_columns_share_them():
     assert policy._learner.n_features_in_ == 4
 
 
-def test_waiting_pulls_are_bounded():
+def test_pending_pulls_are_bounded():
     policy = adapter.RiverPolicy(linucb(n_classes=2, random_state=0))
-    for number in range(adapter.MOST_WAITING + 5):
+    for number in range(adapter.MOST_PENDING + 5):
         policy.pull([0, 1], context={"n": number})
-    assert len(policy._waiting) == adapter.MOST_WAITING
+    assert len(policy._pending) == adapter.MOST_PENDING
 
 
 def test_river_replays_a_log_through_the_policy():
@@ -121,7 +121,7 @@ def test_pulls_for_the_same_context_are_each_updated_with_their_own_probability(
         learner.learn(decision, number % 2)
         policy.update(decision.action, context, number % 2)
     np.testing.assert_array_equal(policy._learner.table_, learner.table_)
-    assert not policy._waiting
+    assert not policy._pending
 
 
 def test_refused_calls_take_no_columns():

@@ -52,7 +52,7 @@ def hand_made(starts):
 @pytest.mark.parametrize("starts", [[], [0, 2], [0, 2, 3, 4], [-1, 2, 4], [0, 3, 2], [0, 2, 5]])
 def test_row_starts_that_do_not_fit_the_rows_are_refused(starts):
     learner = recipes.ucwl(3)
-    with pytest.raises(ValueError, match=r"rows that do not lie within its numbers \(indptr\)"):
+    with pytest.raises(ValueError, match=r"rows that do not lie within its data \(indptr\)"):
         learner.play(hand_made(starts), [0, 1])
     assert not hasattr(learner, "table_")
     assert learner.play(hand_made([0, 2, 4]), [0, 1]).mistakes.shape == (2,)

@@ -12,16 +12,16 @@ GRID = list(itertools.product([2, 3, 9, 26], [0.01, 0.1, 0.3, 0.49], RATES))
 
 
 def enumerated_second_moment(n_classes, gamma, rho0, rho1, true, greedy):
-    """Mean squared length of h(f)/P(a) e_a - e_greedy over every label played and every answer."""
+    """Mean squared length of h(f)/P(a) e_a - e_greedy over every label played and both feedbacks."""
     beta, total = 1 - rho0 - rho1, 0.0
     for action in range(n_classes):
         probability = (1 - gamma) * (action == greedy) + gamma / n_classes
         right = 1 - rho1 if action == true else rho0
-        for feedback, chance in ((1, right), (0, 1 - right)):
+        for feedback, probability_of_it in ((1, right), (0, 1 - right)):
             update = np.zeros(n_classes)
             update[action] += (feedback - rho0) / beta / probability
             update[greedy] -= 1
-            total += probability * chance * (update @ update)
+            total += probability * probability_of_it * (update @ update)
     return total
 
 
@@ -86,8 +86,8 @@ def test_best_bound_grows_with_the_corollary_s_exponent(rates, exponent):
     noise = FlipMatrix.binary(*rates)
     horizons = np.array([1e12, 1e14])
     bounds = [theory.mistake_bound(T, 9, theory.best_exploration(T, 9, noise), noise) for T in horizons]
-    slope = np.diff(np.log(bounds)) / np.diff(np.log(horizons))
-    assert slope[0] == pytest.approx(exponent, abs=0.01)
+    growth = np.diff(np.log(bounds)) / np.diff(np.log(horizons))
+    assert growth[0] == pytest.approx(exponent, abs=0.01)
     named = [theory.corollary(T, 9, noise) for T in horizons]
     assert named[0].exponent == exponent
     assert np.diff(np.log([one.bound for one in named]))[0] / np.log(100) == pytest.approx(exponent, abs=0.01)
@@ -99,7 +99,7 @@ def test_rates_that_vanish_with_the_horizon_keep_the_root():
     for horizon in (1e8, 1e10, 1e12):
         rate = 0.9 / np.sqrt(horizon)
         found = theory.corollary(horizon, 9, FlipMatrix.binary(rate, rate))
-        assert found.case == "vanishing false praise"
+        assert found.case == "vanishing false-positive rate"
         bounds.append(found.bound / np.sqrt(horizon))
     assert max(bounds) / min(bounds) < 1.05
 

@@ -154,14 +154,14 @@ def test_misuse_is_refused():
 )
 def test_a_report_that_is_too_early_says_when_there_is_one(make, first):
     learner = make()
-    with pytest.raises(ValueError, match=f"first time after {first} rounds, and 0 have been seen"):
+    with pytest.raises(ValueError, match=f"first time after {first} rounds; there have been 0"):
         learner.report()
     for x in np.eye(3):
         learner.learn(learner.decide(x), 1)
     if hasattr(learner.tracker_, "report"):  # what is believed before anything has been found
         assert not learner.report("pandas")["on"].any()
     else:
-        with pytest.raises(ValueError, match=f"first time after {first} rounds, and 3 have been seen"):
+        with pytest.raises(ValueError, match=f"first time after {first} rounds; there have been 3"):
             learner.report()
 
 

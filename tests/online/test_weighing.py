@@ -210,7 +210,7 @@ def test_answers_are_weighed_or_corrected_for_noise_but_not_both():
     learner = linucb(3, random_state=0)
     decision = learner.decide([1.0, 0.5])
     learner.learn(decision, 1, person="ann")
-    with pytest.raises(ValueError, match="can't be told of other noise"):
+    with pytest.raises(ValueError, match="can't be given another one"):
         learner.use_noise(noise)
     told = linucb(3, random_state=0)
     decision = told.decide([1.0, 0.5])

@@ -1,1 +1,1 @@
-"""Compiled loops: arrays and numbers in and out, chance as an argument, sums in a fixed order."""
+"""Compiled loops: arrays and scalars in and out, random state as an argument, sums in a fixed order."""

@@ -1,4 +1,4 @@
-"""How to act on scores: the best upper bound, except for a share of rounds played uniformly."""
+"""The policy step: argmax of upper confidence bounds, mixed with uniform exploration."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from noisewise._loops.argmax import highest
+from noisewise._loops.argmax import argmax
 from noisewise._loops.compiled import inlined, inner
 from noisewise._loops.rng import uniform
 from noisewise._loops.state import (
@@ -26,14 +26,14 @@ from noisewise._loops.state import (
 
 @inlined
 def fill_bounds(counters: Any, parameters: Any, work: Any) -> Any:
-    """The upper bound of each class, its mean and `width` standard deviations; false if the means are just that."""
+    """Upper confidence bound of each class, mean + width * standard deviation; false if the means are the bounds."""
     width, project = parameters[WIDTH], counters[PROJECT]
     if counters[SIGNAL] == VALUE:
         fill_corrected(counters, parameters, work)
         return True
     if not (width > 0.0 or project):
         return False
-    for k in range(np.uint64(counters[CLASSES])):  # unsigned: no test for places counted from the end
+    for k in range(np.uint64(counters[CLASSES])):  # unsigned: no test for negative indices
         mean = min(1.0, max(-1.0, work.means[k])) if project else work.means[k]
         work.bounds[k] = mean + width * np.sqrt(max(0.0, work.variances[k])) if width > 0.0 else mean
     return True
@@ -41,49 +41,50 @@ def fill_bounds(counters: Any, parameters: Any, work: Any) -> Any:
 
 @inner
 def fill_corrected(counters: Any, parameters: Any, work: Any) -> None:
-    """The same where feedback is regressed: corrected for the rates of each class.
+    """The same where noisy feedback is regressed: bounds of P(right | x) corrected for the flip rates of each class.
 
-    Classes whose feedback says too little share what the others leave of a probability of one.
+    (mean - rho0 * level) / beta, where level is the regression of 1; uninformative classes divide evenly what the
+    others leave of a probability of one. `online.rates.flip_rates.corrected_scores` is the same formula for arrays.
     """
     n_classes, width = counters[CLASSES], parameters[WIDTH]
-    n_useless, left = 0, 1.0
+    n_uninformative, left = 0, 1.0
     for k in range(n_classes):
         rates = RATES + PER_ACTION * k
-        belief = (work.means[k] - parameters[rates + RHO0] * work.means[n_classes + k]) / parameters[rates + BETA]
+        estimate = (work.means[k] - parameters[rates + RHO0] * work.means[n_classes + k]) / parameters[rates + BETA]
         if parameters[rates + UNINFORMATIVE]:
-            n_useless += 1
+            n_uninformative += 1
         else:
-            left -= max(0.0, belief)
+            left -= max(0.0, estimate)
         if width > 0.0:
-            belief += width * np.sqrt(max(0.0, work.variances[k])) / parameters[rates + BETA]
-        work.bounds[k] = belief
+            estimate += width * np.sqrt(max(0.0, work.variances[k])) / parameters[rates + BETA]
+        work.bounds[k] = estimate
     for k in range(n_classes):
         if parameters[RATES + PER_ACTION * k + UNINFORMATIVE]:
-            work.bounds[k] = left / n_useless
+            work.bounds[k] = left / n_uninformative
 
 
 @inlined
 def act(state: Any, work: Any, allowed: Any, n_allowed: int, decided: Any) -> tuple[int, int, float]:
-    """The action played, the best one, and the probability of the one played; steps the chance if it is needed."""
+    """The action played, the greedy one, and the propensity of the one played; steps the rng if it explores."""
     counters, parameters = state.counters, state.parameters
     scores = work.bounds if fill_bounds(counters, parameters, work) else work.means
     if n_allowed < counters[CLASSES]:
         for k in range(counters[CLASSES]):
             work.bounds[k] = scores[k] if allowed[k] else -np.inf
         scores = work.bounds
-    best = highest(scores, counters[CLASSES], -1)
-    if best < 0:  # no score is a number
+    best = argmax(scores, counters[CLASSES], -1)
+    if best < 0:  # all scores are NaN
         best = nth_allowed(allowed, 0)
-    share = parameters[EXPLORATION]
-    if share <= 0.0 or decided:
+    rate = parameters[EXPLORATION]
+    if rate <= 0.0 or decided:
         return best, best, 1.0
     u = uniform(state.rng)
     action = best
-    if u < share:
-        action = nth_allowed(allowed, min(int(u / share * n_allowed), n_allowed - 1))
-    probability = share / n_allowed
+    if u < rate:
+        action = nth_allowed(allowed, min(int(u / rate * n_allowed), n_allowed - 1))
+    probability = rate / n_allowed
     if action == best:
-        probability += 1.0 - share
+        probability += 1.0 - rate
     return action, best, probability
 
 

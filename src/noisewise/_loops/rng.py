@@ -1,4 +1,10 @@
-"""Uniform numbers inside a loop: numpy's own SFC64 stream, from a state of four whole numbers."""
+"""SFC64, the small fast chaotic generator of NumPy, for compiled loops: the same stream from a state of four uint64.
+
+References
+----------
+.. [1] Doty-Humphrey, C. PractRand, https://pracrand.sourceforge.net/RNG_engines.txt: small fast chaotic PRNG (sfc),
+   as in ``numpy.random.SFC64``.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +18,7 @@ from noisewise._loops.compiled import COMPILING, bare
 
 @bare
 def _uniform(state: NDArray[np.uint64]) -> Any:
-    """The next number in [0, 1); changes `state`."""
+    """The next uniform double in [0, 1), from the upper 53 bits; steps `state`."""
     total = state[0] + state[1] + state[3]
     state[3] += np.uint64(1)
     state[0] = state[1] ^ (state[1] >> np.uint64(11))
@@ -22,7 +28,7 @@ def _uniform(state: NDArray[np.uint64]) -> Any:
 
 
 def _uniform_in_python(state: NDArray[np.uint64]) -> Any:
-    with np.errstate(over="ignore"):  # whole numbers are meant to wrap around
+    with np.errstate(over="ignore"):  # arithmetic modulo 2^64
         return _uniform(state)
 
 

@@ -11,29 +11,29 @@ from noisewise._loops.policies import act, count_allowed
 from noisewise._loops.scores import score
 from noisewise._loops.signals import plan
 from noisewise._loops.simd import start_of
-from noisewise._loops.sparse_rows import DenseRow, Row, compact, look_ahead_to_the_end, look_at_rest
+from noisewise._loops.sparse_rows import DenseRow, Row, compact, scan_ahead_to_end, scan_rest
 from noisewise._loops.state import MISTAKES, PADDING, ROUNDS, UPDATES, State, Work
 from noisewise._loops.updates import move
 
 
 @bare
 def observe(right: bool, action: int, noise: Any, u: float) -> Any:
-    """What is seen of right or wrong through the noise (rho0, rho1 of each action), decided by the uniform u."""
-    wrong = noise[action, 1] if right else 1.0 - noise[action, 0]  # the chance to be seen as wrong; no jump
-    return np.int64(u >= wrong)
+    """Feedback through the noise (rho0, rho1 of each action), by inversion of the uniform u."""
+    negative = noise[action, 1] if right else 1.0 - noise[action, 0]  # P(negative feedback); compiled without a branch
+    return np.int64(u >= negative)
 
 
 @inner
 def divide(state: Any, scratch: Any) -> Any:
-    """The parts of the memory for one row."""
+    """The parts of the scratch buffer of one row."""
     n_features, width = state.table.shape
-    room = n_features + PADDING
-    means = 2 * room
-    places = scratch[:room].view(np.uint32)
+    size = n_features + PADDING
+    means = 2 * size
+    indices = scratch[:size].view(np.uint32)
     return Work(
-        start_of(places[:room]),
-        start_of(places[room:]),
-        start_of(scratch[room:means].view(state.table.dtype)),
+        start_of(indices[:size]),
+        start_of(indices[size:]),
+        start_of(scratch[size:means].view(state.table.dtype)),
         start_of(scratch[means : means + width]),
         start_of(scratch[means + width : means + 2 * width]),
         start_of(scratch[means + 2 * width : means + 3 * width]),
@@ -73,18 +73,18 @@ def one_round(state: Any, row: Any, work: Any, allowed: Any, n_allowed: int, i: 
 
 @bare
 def play_dense(state: Any, X: Any, log: Any, scratch: Any, allowed: Any) -> int:
-    """Play (or, if the log is given, relive) a dense X up to the first row that is not finite: its number, or -1."""
+    """Play (or, if the log is given, replay) a dense X up to the first row that is not finite: its index, or -1."""
     work, n_allowed = divide(state, scratch), count_allowed(allowed)
     here, there = work.features, work.found
     n, last = np.int64(0), X.shape[0] - 1
     if last >= 0:
-        n = np.int64(look_at_rest(start_of(X[0]), np.int64(0), X.shape[1], here, np.uint64(0)))
+        n = np.int64(scan_rest(start_of(X[0]), np.int64(0), X.shape[1], here, np.uint64(0)))
     for i in range(X.shape[0]):
         work.ahead[0] = work.ahead[1] = 0
         row = DenseRow(here, start_of(X[i]), 0, n, X.shape[1], start_of(X[min(i + 1, last)]), there)
         if not one_round(state, row, work, allowed, n_allowed, i, log):
             return i
-        n = np.int64(look_ahead_to_the_end(row, work.ahead[0], np.uint64(work.ahead[1])))
+        n = np.int64(scan_ahead_to_end(row, work.ahead[0], np.uint64(work.ahead[1])))
         here, there = there, here
     return -1
 
@@ -96,7 +96,7 @@ def play_sparse(state: Any, indptr: Any, indices: Any, data: Any, log: Any, scra
     n_features = state.table.shape[0]
     for i in range(indptr.shape[0] - 1):
         row = Row(start_of(indices), start_of(data), int(indptr[i]), int(indptr[i + 1]), indices.shape[0])
-        if row.start < row.stop and max(indices[row.start], indices[row.stop - 1]) >= n_features:  # they are sorted
+        if row.start < row.stop and max(indices[row.start], indices[row.stop - 1]) >= n_features:  # indices are sorted
             return i
         if not one_round(state, row, work, allowed, n_allowed, i, log):
             return i
@@ -105,7 +105,7 @@ def play_sparse(state: Any, indptr: Any, indices: Any, data: Any, log: Any, scra
 
 @inlined
 def decide_row(state: Any, row: Any, work: Any, allowed: Any) -> Any:
-    """Action, best action and the action's probability for one row, -1 if it is not finite; changes the chance only."""
+    """Action, greedy action and propensity for one row, -1 if it is not finite; changes the rng only."""
     if not score(state, row, work):
         return -1, -1, 0.0
     return act(state, work, allowed, count_allowed(allowed), np.bool_(False))
@@ -120,14 +120,14 @@ def learn_row(state: Any, row: Any, work: Any, action: int, best: int, probabili
     return True
 
 
-# From Python: arrays one by one, because a tuple of them takes a microsecond more to hand over.
+# Called from Python: arrays one by one, because a tuple of them takes a microsecond more to pass.
 
 
 @bare
 def decide_dense(
     table: Any, sigma: Any, parameters: Any, counters: Any, rng: Any, x: Any, scratch: Any, allowed: Any
 ) -> Any:
-    """`decide_row` for a dense row, which stays in the scratch for `learn_held`; the state comes as its parts."""
+    """`decide_row` for a dense row, which stays in the scratch buffer for `learn_scored`; the state comes in parts."""
     state = State(table, sigma, parameters, counters, rng)
     work = divide(state, scratch)
     n = compact(x, work.features, work.values)
@@ -157,7 +157,7 @@ def learn_dense(
 
 
 @bare
-def learn_held(
+def learn_scored(
     table: Any,
     sigma: Any,
     parameters: Any,

@@ -1,4 +1,7 @@
-"""How far to move: from the margin m and its variance v to the step (alpha, beta) of each rule."""
+"""Update rules: from the margin m = mu.phi and its variance v = phi' Sigma phi to the step (alpha, beta).
+
+The classes of `online.learners.rules` give objectives and references.
+"""
 
 from __future__ import annotations
 
@@ -24,14 +27,14 @@ from noisewise._loops.state import (
     VARIANT,
 )
 
-LEAST_VARIANCE = 2.0**-100  # of zeros, of next to nothing, or rounded away: a step along it would be too large
+LEAST_VARIANCE = 2.0**-100  # below it v is zero up to rounding, and a step of order 1 / v would overflow
 
 
 @bare
 def step(counters: Any, parameters: Any, C: float, m: float, v: float) -> Any:
     """(alpha, beta) with mu += alpha Sigma phi and Sigma -= beta (Sigma phi)(Sigma phi)', phi the signed example.
 
-    For variances that shrink otherwise (see `SHRINK`), beta is the number their own form asks for.
+    For other updates of a diagonal Sigma (see `SHRINK`), beta is the coefficient in their formula.
     """
     rule = counters[RULE]
     if rule == ADDITIVE:
@@ -51,7 +54,7 @@ def step(counters: Any, parameters: Any, C: float, m: float, v: float) -> Any:
 
 @bare
 def passive_aggressive(variant: int, C: float, m: float, v: float) -> float:
-    """The smallest step to a margin of one; at most C (PA-I), or softened by 1/(2C) (PA-II)."""
+    """PA: loss / v with the hinge loss max(0, 1 - m); at most C (PA-I), or loss / (v + 1/(2C)) (PA-II)."""
     loss = max(0.0, 1.0 - m)
     if variant == PLAIN:
         return loss / v
@@ -62,26 +65,26 @@ def passive_aggressive(variant: int, C: float, m: float, v: float) -> float:
 
 @bare
 def confidence(variant: int, phi: float, C: float, m: float, v: float) -> tuple[float, float]:
-    """The smallest change of N(mu, Sigma) to m >= phi sqrt(v): CW for C = inf, else SCW-I or SCW-II."""
+    """Least KL divergence from N(mu, Sigma) with m >= phi sqrt(v): CW for C = inf, else SCW-I or SCW-II."""
     if m >= phi * np.sqrt(v):
         return 0.0, 0.0
     phi2 = phi * phi
     if variant == SQUARED:
-        n = 1.0 + 1.0 / (2.0 * C * v)  # in units of v, whose third power may be too large
+        n = 1.0 + 1.0 / (2.0 * C * v)  # in units of v, whose cube may overflow
         root = phi * np.sqrt(phi2 * m * m + 4.0 * n * v * (n + phi2))
         alpha = max(0.0, (root - m * (2.0 * n + phi2)) / (2.0 * v * n * (n + phi2)))
     else:
         xi = 1.0 + phi2
         root = np.sqrt(m * m * phi2 * phi2 / 4.0 + v * phi2 * xi)
         alpha = min(C, max(0.0, (-m * (1.0 + phi2 / 2.0) + root) / (v * xi)))
-    pull = alpha * v * phi
-    u_root = 0.5 * (-pull + np.sqrt(pull * pull + 4.0 * v))  # standard deviation after the step
-    return alpha, alpha * phi / (u_root + pull)
+    shift = alpha * v * phi
+    u_root = 0.5 * (-shift + np.sqrt(shift * shift + 4.0 * v))  # standard deviation after the step
+    return alpha, alpha * phi / (u_root + shift)
 
 
 @bare
 def adaptive(r: float, m: float, v: float) -> tuple[float, float]:
-    """AROW: squared hinge loss and variance, weighed by 1/(2r)."""
+    """AROW: beta = 1 / (v + r), alpha = max(0, 1 - m) beta."""
     if m >= 1.0:
         return 0.0, 0.0
     beta = 1.0 / (v + r)
@@ -90,7 +93,7 @@ def adaptive(r: float, m: float, v: float) -> tuple[float, float]:
 
 @bare
 def herd(shrink: int, C: float, m: float, v: float) -> tuple[float, float]:
-    """NHERD: every weight vector of the herd takes its own softened passive-aggressive step."""
+    """NHERD: the linear map of N(mu, Sigma) by which each weight vector takes its PA-II step."""
     if m >= 1.0:
         return 0.0, 0.0
     alpha = (1.0 - m) / (v + 1.0 / C)
@@ -103,15 +106,15 @@ def herd(shrink: int, C: float, m: float, v: float) -> tuple[float, float]:
 
 @bare
 def least_squares(r: float, m: float, v: float) -> tuple[float, float]:
-    """One step of recursive least squares towards a margin of one, with noise variance r."""
+    """One step of recursive least squares with the target m = 1 and noise variance r."""
     beta = 1.0 / (r + v)
     return (1.0 - m) * beta, beta
 
 
 @bare
 def second_order(weight: float, running: float, m: float, v: float) -> tuple[float, float, float]:
-    """SOBA's step for an example of importance `weight`, and what it adds to the running sum that turns it on."""
-    if weight <= 0.0:  # a demotion that corrects for feedback noise: first order, as it has no square to add
+    """SOBA's step for an example of importance `weight`, and its term in the running sum of the update condition."""
+    if weight <= 0.0:  # corrected feedback may be negative: a first-order step, as it adds no square
         return weight, 0.0, 0.0
     beta = 1.0 / (1.0 / weight + v)
     gained = (m * m - 2.0 * m) * beta

@@ -1,4 +1,4 @@
-"""What the learner thinks of a row: mean score of each column, variance of each class."""
+"""Scores of a row: mean mu.x of each column, variance x' Sigma x of each class."""
 
 from __future__ import annotations
 
@@ -11,74 +11,76 @@ from noisewise._loops.simd import (
     length,
     load,
     muladd,
+    no_inline,
     per_line,
     prefetch,
     start_of,
-    stay_apart,
     store,
     store_even,
     store_odd,
-    zero_quads,
     zero_registers,
+    zero_vectors,
 )
-from noisewise._loops.sparse_rows import look_ahead, number
+from noisewise._loops.sparse_rows import number, scan_ahead
 from noisewise._loops.state import CLASSES, COVARIANCE, DIAGONAL, FULL, PASSIVE_AGGRESSIVE, RULE, SIMD_WIDTH
 
-AHEAD = 2  # times the numbers in a line of memory: rows of the table asked for before they are needed
-IN_CACHE = 1 << 19  # bytes: a smaller table stays near by itself
+AHEAD = 2  # times the values in a cache line: so many non-zeros ahead, rows of the table are prefetched
+IN_CACHE = 1 << 19  # bytes: a smaller table stays in the cache without prefetching
 
 
 @inlined
 def add_term(table: Any, width: int, row: Any, t: Any, column: int, squared: bool, total: Any) -> Any:
-    """Add x times the table's row for the t-th non-zero; where asked for, odd quads take x squared."""
+    """Add x times the table's row for the t-th non-zero; if `squared`, odd vectors take x squared."""
     x = number(row, t)
     return muladd(x, x * x if squared else x, load(table, row.features[t] * width + column, total), total)
 
 
 def _sums(n: int, record: bool) -> Any:
-    def sums(table: Any, width: int, row: Any, asked: Any, column: int, means: Any, variances: Any, ahead: Any) -> None:
+    def sums(
+        table: Any, width: int, row: Any, fetched: Any, column: int, means: Any, variances: Any, ahead: Any
+    ) -> None:
         """Sums of x times the table's row from a column on, feature by feature; variances take x squared.
 
-        Up to the non-zero `asked`, rows of the table are asked for before they are needed.
+        Up to the non-zero `fetched`, rows of the table are prefetched.
         """
-        stay_apart()
-        total = zero_quads(table, n) if record else zero_registers(table, n)
-        seen, found = ahead[0], np.uint64(ahead[1])
+        no_inline()
+        total = zero_vectors(table, n) if record else zero_registers(table, n)
+        scanned, found = ahead[0], np.uint64(ahead[1])
         one, two, far = np.uint64(1), np.uint64(2), np.uint64(AHEAD * per_line(table))
         t, stop = np.uint64(row.start), np.uint64(row.stop)
-        while t < asked:
-            for place in range(0, length(total), per_line(table)):
-                prefetch(table, row.features[t + far] * width + column + place)
-            seen, found = look_ahead(row, seen, found)
+        while t < fetched:
+            for offset in range(0, length(total), per_line(table)):
+                prefetch(table, row.features[t + far] * width + column + offset)
+            scanned, found = scan_ahead(row, scanned, found)
             total = add_term(table, width, row, t, column, record, total)
             t += one
         while t + one < stop:
-            seen, found = look_ahead(row, seen, found)
+            scanned, found = scan_ahead(row, scanned, found)
             total = add_term(table, width, row, t, column, record, total)
             total = add_term(table, width, row, t + one, column, record, total)
             t += two
         if t < stop:
             total = add_term(table, width, row, t, column, record, total)
-        ahead[0], ahead[1] = seen, found
+        ahead[0], ahead[1] = scanned, found
         if record:
             store_even(means, column // 2, total)
             store_odd(variances, column // 2, total)
         else:
             store(means, column, total)
 
-    # Code is linked by name, also code that other processes have compiled: one name for two widths would mix them up.
+    # Code is linked by name, also code that other processes have compiled: two widths under one name would be confused.
     sums.__qualname__ = f"{'record' if record else 'means'}{n}"
     return inner(sums)
 
 
-# made for these widths, others are put together from them: registers of means, quads of means and variances in turn
+# compiled for these widths, others are composed of them: registers of means, alternating vectors of means and variances
 _means1, _means2, _means3, _means4, _means5 = (_sums(n, False) for n in (1, 2, 3, 4, 5))
 _record2, _record4, _record6, _record10 = (_sums(n, True) for n in (2, 4, 6, 10))
 
 
 @inlined
-def ask_until(table: Any, row: Any) -> Any:
-    """The first non-zero of a row for which nothing is asked of memory ahead."""
+def prefetch_until(table: Any, row: Any) -> Any:
+    """The first non-zero of a row at which prefetching ends."""
     if table.nbytes <= IN_CACHE:
         return np.uint64(0)
     return np.uint64(min(row.stop, max(row.end - AHEAD * per_line(table), 0)))
@@ -87,52 +89,52 @@ def ask_until(table: Any, row: Any) -> Any:
 @inlined
 def sum_means(table: Any, row: Any, work: Any) -> None:
     """Fill the means with the row's sums over its features."""
-    start, width, asked = start_of(table), table.shape[1], ask_until(table, row)
+    start, width, fetched = start_of(table), table.shape[1], prefetch_until(table, row)
     size = per_line(table) // 2
-    column = np.int64(0)  # a literal would be compiled for by itself
+    column = np.int64(0)  # a literal would be a type of its own
     while column < width:
         left = (width - column) // size
         if left >= 5:
-            _means5(start, width, row, asked, column, work.means, work.variances, work.ahead)
+            _means5(start, width, row, fetched, column, work.means, work.variances, work.ahead)
             column += 5 * size
         elif left == 4:
-            _means4(start, width, row, asked, column, work.means, work.variances, work.ahead)
+            _means4(start, width, row, fetched, column, work.means, work.variances, work.ahead)
             column += 4 * size
         elif left == 3:
-            _means3(start, width, row, asked, column, work.means, work.variances, work.ahead)
+            _means3(start, width, row, fetched, column, work.means, work.variances, work.ahead)
             column += 3 * size
         elif left == 2:
-            _means2(start, width, row, asked, column, work.means, work.variances, work.ahead)
+            _means2(start, width, row, fetched, column, work.means, work.variances, work.ahead)
             column += 2 * size
         else:
-            _means1(start, width, row, asked, column, work.means, work.variances, work.ahead)
+            _means1(start, width, row, fetched, column, work.means, work.variances, work.ahead)
             column += size
 
 
 @inlined
 def sum_records(table: Any, row: Any, work: Any) -> None:
     """The same for means and variances."""
-    start, width, asked = start_of(table), table.shape[1], ask_until(table, row)
+    start, width, fetched = start_of(table), table.shape[1], prefetch_until(table, row)
     column = np.int64(0)
     while column < width:
         left = (width - column) // SIMD_WIDTH
         if left >= 10:
-            _record10(start, width, row, asked, column, work.means, work.variances, work.ahead)
+            _record10(start, width, row, fetched, column, work.means, work.variances, work.ahead)
             column += 10 * SIMD_WIDTH
         elif left >= 6:
-            _record6(start, width, row, asked, column, work.means, work.variances, work.ahead)
+            _record6(start, width, row, fetched, column, work.means, work.variances, work.ahead)
             column += 6 * SIMD_WIDTH
         elif left >= 4:
-            _record4(start, width, row, asked, column, work.means, work.variances, work.ahead)
+            _record4(start, width, row, fetched, column, work.means, work.variances, work.ahead)
             column += 4 * SIMD_WIDTH
         else:
-            _record2(start, width, row, asked, column, work.means, work.variances, work.ahead)
+            _record2(start, width, row, fetched, column, work.means, work.variances, work.ahead)
             column += 2 * SIMD_WIDTH
 
 
 @inlined
 def column(k: int) -> int:
-    """Where the mean of column k lies in a row of means and variances; its variance is a quad further on."""
+    """Index of the mean of column k in a row of means and variances; its variance is SIMD_WIDTH further on."""
     return k // SIMD_WIDTH * 2 * SIMD_WIDTH + k % SIMD_WIDTH
 
 
@@ -140,7 +142,7 @@ def column(k: int) -> int:
 def score(state: Any, row: Any, work: Any) -> Any:
     """Fill the means (a column each) and variances (a class each) for a row; false if the row can't be learnt from.
 
-    NaN or infinity would have reached every sum, and so would a square that is too large every variance.
+    NaN or infinity would show in every mean, and a square that overflows in every variance.
     """
     covariance = state.counters[COVARIANCE]
     if covariance == DIAGONAL:

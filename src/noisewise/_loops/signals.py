@@ -1,4 +1,4 @@
-"""What a round says about each class (the signal), made into moves of at most two columns."""
+"""Signals (what a round says about each class) as updates of at most two columns of weights."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from noisewise._loops.argmax import highest
+from noisewise._loops.argmax import argmax
 from noisewise._loops.compiled import inlined, inner
 from noisewise._loops.rules import second_order, step
 from noisewise._loops.state import (
@@ -33,7 +33,7 @@ from noisewise._loops.state import (
     VALUE,
 )
 
-Moves = tuple[int, float, float, int, float, float]  # column, alpha and beta of the first and the second move
+Moves = tuple[int, float, float, int, float, float]  # column, alpha and beta of the first and the second update
 
 
 @inner
@@ -48,7 +48,7 @@ def plan(
     observed: Any,
     true: Any,
 ) -> Any:
-    """The moves that follow from one round; a column of -1 stays. Only the label signals look at the true class."""
+    """The updates of one round; a column of -1 stays. Only the label signals read the true class."""
     signal = counters[SIGNAL]
     if signal in (LABEL, RIVAL):
         other = best if signal == LABEL else best_other(means, counters[CLASSES], true)
@@ -75,9 +75,9 @@ def plan(
 
 @inlined
 def best_other(means: Any, n: int, k: int) -> Any:
-    """The first of those classes with the highest mean score, k left out."""
-    best = highest(means, n, k)
-    return best if best >= 0 else np.int64(k == 0)  # no score is a number
+    """The first of the classes with the highest mean score, k excluded."""
+    best = argmax(means, n, k)
+    return best if best >= 0 else np.int64(k == 0)  # all scores are NaN
 
 
 @inner
@@ -106,15 +106,17 @@ def plan_pair(
 def plan_sign(
     counters: Any, parameters: Any, C: float, score: float, v: float, k: int, h: float, observed: int
 ) -> Moves:
-    """Signal +-e_k: the steps of both answers, mixed by h so that the mean moves as it would without noise."""
+    """Signal +-e_k: h step(+1) - (1 - h) step(-1), whose expectation over the flips is the step without noise."""
     shift = 0.0
-    if counters[PROJECT] and v > 0.0 and abs(score) > 1.0:  # to the nearest mean with a score within [-1, 1]
+    if (
+        counters[PROJECT] and v > 0.0 and abs(score) > 1.0
+    ):  # project the mean on |score| <= 1, in the norm of inv(Sigma)
         inside = min(1.0, max(-1.0, score))
         shift, score = (inside - score) / v, inside
     if counters[COVARIANCE] == DIAGONAL and counters[SHRINK] == ALONE:
         return k, shift, 2.0 * h - 1.0, -1, 0.0, 0.0
     up, up_beta = down, down_beta = 0.0, 0.0
-    if observed or h != 0.0:  # without noise only one of them counts
+    if observed or h != 0.0:  # without noise, h is 0 or 1 and one step is needed
         up, up_beta = step(counters, parameters, C, score, v)
     if not observed or h != 1.0:
         down, down_beta = step(counters, parameters, C, -score, v)
@@ -125,7 +127,7 @@ def plan_sign(
 
 @inner
 def plan_rival(counters: Any, parameters: Any, means: Any, variances: Any, k: int, weight: float) -> Moves:
-    """Signal weight (e_k - e_rival): SOBA; adds to the running sum that turns its steps on."""
+    """Signal weight (e_k - e_rival): SOBA; adds to the running sum of its update condition."""
     rival = best_other(means, counters[CLASSES], k)
     m, v = means[k] - means[rival], variances[k] + variances[rival]
     alpha, beta, gained = second_order(weight, parameters[RUNNING], m, v)

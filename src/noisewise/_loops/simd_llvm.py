@@ -1,4 +1,4 @@
-"""Operations on lanes as LLVM instructions; `lanes` says what they mean."""
+"""SIMD operations as LLVM intrinsics; `simd` has their reference implementations."""
 
 from __future__ import annotations
 
@@ -12,69 +12,69 @@ from numba.extending import intrinsic, models, register_model
 from noisewise._loops.state import SIMD_WIDTH
 
 
-class Lanes(types.Type):
-    """Quads in registers of 32 bytes; LLVM makes bad code of one long vector, so each register is one of its own."""
+class Vectors(types.Type):
+    """SIMD vectors in registers of 32 bytes, each a value: LLVM generates poor code for one long vector."""
 
-    def __init__(self, dtype: Any, n_quads: int) -> None:
-        self.dtype, self.n_quads = dtype, n_quads
-        super().__init__(name=f"Lanes({dtype}, {n_quads})")
+    def __init__(self, dtype: Any, n_vectors: int) -> None:
+        self.dtype, self.n_vectors = dtype, n_vectors
+        super().__init__(name=f"Vectors({dtype}, {n_vectors})")
 
     @property
     def registers(self) -> list[tuple[int, Any]]:
-        """Where each register starts, in numbers, and its type."""
+        """Offset of each register, in values, and its type."""
         size = 256 // self.dtype.bitwidth
-        return [(i, ir.VectorType(_scalar(self.dtype), size)) for i in range(0, SIMD_WIDTH * self.n_quads, size)]
+        return [(i, ir.VectorType(_scalar(self.dtype), size)) for i in range(0, SIMD_WIDTH * self.n_vectors, size)]
 
 
-@register_model(Lanes)
-class _LanesModel(models.PrimitiveModel):
-    def __init__(self, manager: Any, lanes: Lanes) -> None:
-        registers = ir.LiteralStructType([kind for _, kind in lanes.registers])
-        super().__init__(manager, lanes, registers)  # type: ignore[no-untyped-call]
+@register_model(Vectors)
+class _VectorsModel(models.PrimitiveModel):
+    def __init__(self, manager: Any, vectors: Vectors) -> None:
+        registers = ir.LiteralStructType([kind for _, kind in vectors.registers])
+        super().__init__(manager, vectors, registers)  # type: ignore[no-untyped-call]
 
 
 def _scalar(dtype: Any) -> Any:
     return ir.DoubleType() if dtype == types.float64 else ir.FloatType()
 
 
-def shuffle(builder: Any, first: Any, second: Any, places: list[int]) -> Any:
-    """The numbers at some places of two vectors, those of the second counted on."""
-    mask = ir.Constant(ir.VectorType(ir.IntType(32), len(places)), places)
+def shuffle(builder: Any, first: Any, second: Any, indices: list[int]) -> Any:
+    """The values at some indices of two concatenated vectors."""
+    mask = ir.Constant(ir.VectorType(ir.IntType(32), len(indices)), indices)
     return builder.shuffle_vector(first, second, mask)
 
 
 def splat(builder: Any, x: Any, kind: Any) -> Any:
-    """A vector of one number."""
+    """A vector filled with one value."""
     nothing = ir.Constant(kind, ir.Undefined)
     first = builder.insert_element(nothing, x, ir.Constant(ir.IntType(32), 0))
     return shuffle(builder, first, nothing, [0] * kind.count)
 
 
-def address(context: Any, builder: Any, kind: Any, array: Any, places: list[Any], of: Any) -> Any:
-    """A pointer to the numbers at some places of an array, or after its start; alignment is that of one number."""
+def address(context: Any, builder: Any, kind: Any, array: Any, indices: list[Any], of: Any) -> Any:
+    """A pointer to an entry of an array or after a pointer, cast to type `of`; aligned as a single value."""
     if isinstance(kind, types.CPointer):
-        pointer = builder.gep(array, places, source_etype=context.get_data_type(kind.dtype))
+        pointer = builder.gep(array, indices, source_etype=context.get_data_type(kind.dtype))
         return builder.bitcast(pointer, of.as_pointer())
     made = context.make_array(kind)(context, builder, array)
     item: Any = cgutils.get_item_pointer
-    pointer = item(context, builder, kind, made, places, wraparound=False)
+    pointer = item(context, builder, kind, made, indices, wraparound=False)
     return builder.bitcast(pointer, of.as_pointer())
 
 
 def _load(builder: Any, pointer: Any, offset: int, kind: Any, dtype: Any) -> Any:
-    """A vector that starts some numbers after a pointer to one."""
-    place = builder.gep(pointer, [ir.Constant(ir.IntType(64), offset)], source_etype=_scalar(dtype))
-    loaded = builder.load(builder.bitcast(place, kind.as_pointer()), typ=kind)
+    """Load a vector at an offset from a pointer."""
+    start = builder.gep(pointer, [ir.Constant(ir.IntType(64), offset)], source_etype=_scalar(dtype))
+    loaded = builder.load(builder.bitcast(start, kind.as_pointer()), typ=kind)
     loaded.align = dtype.bitwidth // 8
     return loaded
 
 
 def _store(builder: Any, vector: Any, pointer: Any, offset: int, dtype: Any) -> None:
-    """The same to store, with numbers made wider if need be."""
+    """Store a vector at an offset from a pointer, widened if need be."""
     kind = ir.VectorType(_scalar(dtype), vector.type.count)
     wide = vector if vector.type.element == kind.element else builder.fpext(vector, kind)
-    place = builder.gep(pointer, [ir.Constant(ir.IntType(64), offset)], source_etype=_scalar(dtype))
-    stored = builder.store(wide, builder.bitcast(place, kind.as_pointer()))
+    start = builder.gep(pointer, [ir.Constant(ir.IntType(64), offset)], source_etype=_scalar(dtype))
+    stored = builder.store(wide, builder.bitcast(start, kind.as_pointer()))
     stored.align = dtype.bitwidth // 8
 
 
@@ -95,71 +95,71 @@ def start_of(typing: Any, array: Any) -> Any:
     return pointer(array.dtype)(array), generate
 
 
-def _zeros(quads: Any) -> Any:
+def _zeros(vectors_each: Any) -> Any:
     @intrinsic(prefer_literal=True)
     def zeros(typing: Any, like: Any, n: Any) -> Any:
         if not isinstance(n, types.IntegerLiteral):
             return None
-        lanes = Lanes(like.dtype, quads(like.dtype) * n.literal_value)
+        vectors = Vectors(like.dtype, vectors_each(like.dtype) * n.literal_value)
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return ir.Constant(context.get_value_type(lanes), None)
+            return ir.Constant(context.get_value_type(vectors), None)
 
-        return lanes(like, n), generate
+        return vectors(like, n), generate
 
     return zeros
 
 
-zero_quads, zero_registers = _zeros(lambda dtype: 1), _zeros(lambda dtype: 64 // dtype.bitwidth)
+zero_vectors, zero_registers = _zeros(lambda dtype: 1), _zeros(lambda dtype: 64 // dtype.bitwidth)
 
 
 @intrinsic
-def length(typing: Any, lanes: Any) -> Any:
+def length(typing: Any, vectors: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return ir.Constant(ir.IntType(64), SIMD_WIDTH * lanes.n_quads)
+        return ir.Constant(ir.IntType(64), SIMD_WIDTH * vectors.n_vectors)
 
-    return types.int64(lanes), generate
+    return types.int64(vectors), generate
 
 
 @intrinsic
-def load(typing: Any, table: Any, place: Any, like: Any) -> Any:
+def load(typing: Any, table: Any, index: Any, like: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array, j, _ = arguments
         pointer = address(context, builder, table, array, [j], _scalar(like.dtype))
         joined = ir.Constant(context.get_value_type(like), ir.Undefined)
-        for place, (offset, kind) in enumerate(like.registers):
-            joined = builder.insert_value(joined, _load(builder, pointer, offset, kind, like.dtype), place)
+        for index, (offset, kind) in enumerate(like.registers):
+            joined = builder.insert_value(joined, _load(builder, pointer, offset, kind, like.dtype), index)
         return joined
 
     return like(table, types.intp, like), generate
 
 
 @intrinsic
-def store(typing: Any, sums: Any, place: Any, lanes: Any) -> Any:
+def store(typing: Any, sums: Any, index: Any, vectors: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array, j, joined = arguments
         pointer = address(context, builder, sums, array, [j], _scalar(sums.dtype))
-        for place, (offset, _) in enumerate(lanes.registers):
-            _store(builder, builder.extract_value(joined, place), pointer, offset, sums.dtype)
+        for index, (offset, _) in enumerate(vectors.registers):
+            _store(builder, builder.extract_value(joined, index), pointer, offset, sums.dtype)
         return context.get_dummy_value()
 
-    return types.void(sums, types.intp, lanes), generate
+    return types.void(sums, types.intp, vectors), generate
 
 
 def _store_every_other(first: int) -> Any:
     @intrinsic
-    def every_other(typing: Any, sums: Any, place: Any, lanes: Any) -> Any:
+    def every_other(typing: Any, sums: Any, index: Any, vectors: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             array, j, joined = arguments
             pointer = address(context, builder, sums, array, [j], _scalar(sums.dtype))
-            for quad in range(first, lanes.n_quads, 2):
-                register, within = divmod(SIMD_WIDTH * quad, 256 // lanes.dtype.bitwidth)
+            for part in range(first, vectors.n_vectors, 2):
+                register, within = divmod(SIMD_WIDTH * part, 256 // vectors.dtype.bitwidth)
                 vector = builder.extract_value(joined, register)
-                part = shuffle(builder, vector, vector, list(range(within, within + SIMD_WIDTH)))
-                _store(builder, part, pointer, SIMD_WIDTH * (quad // 2), sums.dtype)
+                chosen = shuffle(builder, vector, vector, list(range(within, within + SIMD_WIDTH)))
+                _store(builder, chosen, pointer, SIMD_WIDTH * (part // 2), sums.dtype)
             return context.get_dummy_value()
 
-        return types.void(sums, types.intp, lanes), generate
+        return types.void(sums, types.intp, vectors), generate
 
     return every_other
 
@@ -167,8 +167,8 @@ def _store_every_other(first: int) -> Any:
 store_even, store_odd = _store_every_other(0), _store_every_other(1)
 
 
-def _by_quad(builder: Any, even: Any, odd: Any, kind: Any, offset: int) -> Any:
-    """A register of one number in even quads and another in odd ones, from an offset on."""
+def _alternating(builder: Any, even: Any, odd: Any, kind: Any, offset: int) -> Any:
+    """A register with one value in even vectors and another in odd ones, from an offset on."""
     first, second = splat(builder, even, kind), splat(builder, odd, kind)
     if kind.count == SIMD_WIDTH:
         return second if offset // SIMD_WIDTH % 2 else first
@@ -176,21 +176,21 @@ def _by_quad(builder: Any, even: Any, odd: Any, kind: Any, offset: int) -> Any:
 
 
 @intrinsic
-def muladd(typing: Any, x: Any, x2: Any, lanes: Any, total: Any) -> Any:
+def muladd(typing: Any, x: Any, x2: Any, vectors: Any, total: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         even, odd, taken, joined = arguments
-        for place, (offset, kind) in enumerate(lanes.registers):
-            factor = _by_quad(builder, even, odd, kind, offset)
-            product = builder.fmul(factor, builder.extract_value(taken, place))
-            added = builder.fadd(builder.extract_value(arguments[3], place), product)
-            joined = builder.insert_value(joined, added, place)
+        for index, (offset, kind) in enumerate(vectors.registers):
+            factor = _alternating(builder, even, odd, kind, offset)
+            product = builder.fmul(factor, builder.extract_value(taken, index))
+            added = builder.fadd(builder.extract_value(arguments[3], index), product)
+            joined = builder.insert_value(joined, added, index)
         return joined
 
-    return total(lanes.dtype, lanes.dtype, lanes, total), generate
+    return total(vectors.dtype, vectors.dtype, vectors, total), generate
 
 
 @intrinsic
-def prefetch(typing: Any, array: Any, place: Any) -> Any:
+def prefetch(typing: Any, array: Any, index: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         byte, i32 = ir.IntType(8), ir.IntType(32)
         pointer = address(context, builder, array, arguments[0], [arguments[1]], byte)
@@ -217,13 +217,13 @@ def nonzero_bits(typing: Any, row: Any, j: Any) -> Any:
 @intrinsic
 def put8(typing: Any, positions: Any, byte: Any, j: Any, index: Any, n: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        table, bits, first, array, place = arguments
+        table, bits, first, array, start = arguments
         eight, small = ir.VectorType(ir.IntType(32), 8), ir.VectorType(ir.IntType(8), 8)
         zero = ir.Constant(ir.IntType(64), 0)
         found = builder.load(address(context, builder, positions, table, [bits, zero], small), typ=small)
         found.align = 1
         moved = builder.add(builder.zext(found, eight), splat(builder, builder.trunc(first, ir.IntType(32)), eight))
-        stored = builder.store(moved, address(context, builder, index, array, [place], eight))
+        stored = builder.store(moved, address(context, builder, index, array, [start], eight))
         stored.align = 4
         return context.get_dummy_value()
 
@@ -239,7 +239,7 @@ def popcount(typing: Any, byte: Any) -> Any:
 
 
 @intrinsic
-def stay_apart(typing: Any) -> Any:
+def no_inline(typing: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         builder.function.attributes.discard("alwaysinline")
         builder.function.attributes.add("noinline")

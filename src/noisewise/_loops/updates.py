@@ -1,4 +1,4 @@
-"""The step itself: means along Sigma x, and covariances with them."""
+"""The update itself: mu += alpha Sigma x and Sigma -= beta (Sigma x)(Sigma x)', for each kind of covariance."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from noisewise._loops.compiled import inlined, inner, meaning
+from noisewise._loops.compiled import inlined, inner, reference_of
 from noisewise._loops.scores import column
 from noisewise._loops.simd import start_of
 from noisewise._loops.simd_llvm import address
@@ -22,43 +22,43 @@ def _move_both(typing: Any, table: Any, one: Any, other: Any, x: Any, a: Any, a2
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array, one, other, x, a, a2, b, b2 = arguments
         number = context.get_value_type(table.dtype)
-        two, quad = ir.VectorType(number, 2), ir.Constant(ir.IntType(64), SIMD_WIDTH)
+        two, stride = ir.VectorType(number, 2), ir.Constant(ir.IntType(64), SIMD_WIDTH)
         halves = [ir.Constant(ir.IntType(32), half) for half in (0, 1)]
 
         def join(first: Any, second: Any) -> Any:
             half = builder.insert_element(ir.Constant(two, ir.Undefined), first, halves[0])
             return builder.insert_element(half, second, halves[1])
 
-        means = [address(context, builder, table, array, [place], number) for place in (one, other)]
-        variances = [builder.gep(pointer, [quad], source_etype=number) for pointer in means]
-        mean, variance = (join(*(builder.load(at, typ=number) for at in places)) for places in (means, variances))
+        means = [address(context, builder, table, array, [index], number) for index in (one, other)]
+        variances = [builder.gep(pointer, [stride], source_etype=number) for pointer in means]
+        mean, variance = (join(*(builder.load(at, typ=number) for at in pair)) for pair in (means, variances))
         gain = builder.fmul(variance, join(x, x))
         mean = builder.fadd(mean, builder.fmul(join(a, a2), gain))
         left = builder.fsub(variance, builder.fmul(join(b, b2), builder.fmul(gain, gain)))
         zero = ir.Constant(two, [0.0, 0.0])
         left = builder.select(builder.fcmp_ordered(">", left, zero), left, zero)
-        for vector, places in ((mean, means), (left, variances)):
-            for half, at in zip(halves, places):
+        for vector, pointers in ((mean, means), (left, variances)):
+            for half, at in zip(halves, pointers):
                 builder.store(builder.extract_element(vector, half), at)
         return context.get_dummy_value()
 
-    place, given = types.intp, [table.dtype] * 5
-    return types.void(table, place, place, *given), generate
+    index, scalars = types.intp, [table.dtype] * 5
+    return types.void(table, index, index, *scalars), generate
 
 
-@meaning(_move_both)
+@reference_of(_move_both)
 def move_both(table: Any, one: int, other: int, x: Any, a: Any, a2: Any, b: Any, b2: Any) -> None:
-    """Move the means at two places by a and a2 times variance times x; the variances, a quad further on, shrink."""
-    for place, alpha, beta in ((one, a, b), (other, a2, b2)):
-        variance = table[place + SIMD_WIDTH]
+    """Paired update: the means at two indices move by a and a2 times variance times x, and both variances shrink."""
+    for index, alpha, beta in ((one, a, b), (other, a2, b2)):
+        variance = table[index + SIMD_WIDTH]
         gain = variance * x
-        table[place] += alpha * gain
-        table[place + SIMD_WIDTH] = max(table.dtype.type(0), variance - beta * (gain * gain))  # not below 0 by rounding
+        table[index] += alpha * gain
+        table[index + SIMD_WIDTH] = max(table.dtype.type(0), variance - beta * (gain * gain))  # not below 0 by rounding
 
 
 @inlined
 def move(state: Any, row: Any, moves: Any, gain: Any) -> int:
-    """Make the moves (mean of a column += alpha Sigma x, covariance shrinks by beta); 1 if there were any."""
+    """Apply the updates (mean of a column += alpha Sigma x, covariance shrinks by beta); 1 if there were any."""
     first, alpha, beta, second, alpha2, beta2 = moves
     if first < 0 and second < 0:
         return 0
@@ -94,7 +94,7 @@ def move(state: Any, row: Any, moves: Any, gain: Any) -> int:
 
 @inner
 def move_diagonal(table: Any, shrink: int, r: float, row: Any, k: int, alpha: float, beta: float) -> None:
-    """One column where its covariance is a diagonal kept beside the means."""
+    """One column with a diagonal covariance, stored beside the means."""
     mean = column(k)
     if shrink == ALONE:
         move_alone(table, r, row, mean, alpha, beta)
@@ -137,7 +137,7 @@ def move_two(table: Any, row: Any, moves: Any) -> None:
 
 @inner
 def move_alone(table: Any, r: float, row: Any, mean: int, alpha: float, target: float) -> None:
-    """Least squares of each feature by itself: A += x^2 / r, A w += target x / r, after a shift by alpha Sigma x."""
+    """Least squares of each feature alone: A += x^2 / r, A w += target x / r, after a shift by alpha Sigma x."""
     t, start = np.uint64(row.stop), np.uint64(row.start)
     while t > start:
         t -= np.uint64(1)
@@ -155,11 +155,11 @@ def move_alone(table: Any, r: float, row: Any, mean: int, alpha: float, target: 
 def move_full(table: Any, sigma: Any, n_classes: int, row: Any, moves: Any, gain: Any) -> None:
     """Columns with full covariances; two columns of one class share its covariance, which shrinks once."""
     first, alpha, beta, second, alpha2, beta2 = moves
-    for turn in range(2):
-        k, a, b = (first, alpha, beta) if turn == 0 else (second, alpha2, beta2)
+    for update in range(2):
+        k, a, b = (first, alpha, beta) if update == 0 else (second, alpha2, beta2)
         if k < 0:
             continue
-        shared = turn == 1 and first >= 0 and first % n_classes == second % n_classes
+        shared = update == 1 and first >= 0 and first % n_classes == second % n_classes
         if not shared:
             fill_gain(sigma[k % n_classes], row, gain)
         for i in range(table.shape[0]):
@@ -181,7 +181,7 @@ def fill_gain(sigma: Any, row: Any, gain: Any) -> None:
 
 @inner
 def shrink_full(sigma: Any, gain: Any, beta: float) -> None:
-    """Sigma -= beta gain gain', each entry as its mirror image."""
+    """Sigma -= beta gain gain'; both triangles get the same bits."""
     b = np.float64(beta)
     for i in range(sigma.shape[0]):
         for j in range(sigma.shape[0]):

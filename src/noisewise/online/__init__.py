@@ -1,4 +1,4 @@
-"""Learning one round at a time: from labels, or from right/wrong feedback that may itself be wrong."""
+"""Online learning from labels, and contextual bandits with noisy right/wrong feedback."""
 
 from noisewise.online import recipes, theory
 from noisewise.online.learners.bandit import BanditClassifier

@@ -1,4 +1,4 @@
-"""Learners in River's dress: rows are dicts whose features come and go, and one row at a time is learnt from.
+"""Adapters for River: a classifier and a contextual bandit policy that learn from dict rows, one at a time.
 
 Needs the extra ``noisewise[river]``.
 """
@@ -24,16 +24,16 @@ from noisewise.online.learners.online_classifier import OnlineClassifier, grown
 from noisewise.online.recipes import arow
 
 CONSTANT = ()  # no feature of a dict has this name and a number
-FIRST_WIDTH = 16
-MOST_WAITING = 1000
-LARGEST = 1e150  # squares are added up
+FIRST_WIDTH = 16  # columns of a new classifier; doubled when features outgrow them
+MOST_PENDING = 1000  # pulls that wait for their update
+LARGEST = 1e150  # the sum of squares of a row must not overflow
 
 
 def _bases() -> tuple[Any, Any]:
     try:
         from river import bandit, base
     except ImportError:
-        return object, object  # importing this module is harmless; making one of its objects says what is missing
+        return object, object  # importing this module works; its constructors then raise
     return base.Classifier, bandit.base.ContextualPolicy
 
 
@@ -45,8 +45,8 @@ RiverBase, RiverPolicyBase = _bases()
 class RiverClassifier(RiverBase):
     """An online classifier that learns from River's dict rows, whose features and labels may appear at any time.
 
-    Words become features of their own (``name=word``), None is a missing value. A label that comes for the first time
-    joins with no weights; before there are two of them there is nothing to learn.
+    Text is one-hot encoded (``name=word``), None is a missing value. A new label starts with zero weights; before there
+    are two labels there is nothing to learn.
 
     Parameters
     ----------
@@ -93,17 +93,17 @@ class RiverClassifier(RiverBase):
         if len(self._labels) < 2:
             return
         columns = [self._columns.setdefault(name, len(self._columns)) for name in features]
-        learner = self._learner = self._with_room()
+        learner = self._learner = self._with_capacity()
         row = np.zeros((1, learner.n_features_in_))
         row[0, columns] = list(features.values())
         learner._learn(row, np.array([self._labels[y]]))
 
     def predict_proba_one(self, x: dict[Hashable, Any], **kwargs: Any) -> dict[Any, float]:
-        """Share of each label: the softmax of its score, which orders labels but is not calibrated."""
+        """Probability of each label: the softmax of the scores, which is not calibrated."""
         if self._learner is None:
             return {label: 1 / len(self._labels) for label in self._labels}
-        shares = softmax(self._scores(x, self._learner))
-        return {label: float(shares[code]) for label, code in self._labels.items()}
+        probabilities = softmax(self._scores(x, self._learner))
+        return {label: float(probabilities[code]) for label, code in self._labels.items()}
 
     @property
     def _multiclass(self) -> bool:
@@ -118,8 +118,8 @@ class RiverClassifier(RiverBase):
         weights = codes.means(rows, int(kinds[codes.COLUMNS]), int(kinds[codes.COVARIANCE]))
         return np.asarray(np.array(list(known.values())) @ weights, dtype=np.float64)
 
-    def _with_room(self) -> OnlineClassifier:
-        """The learner, with room for all features and labels seen."""
+    def _with_capacity(self) -> OnlineClassifier:
+        """The learner, grown to hold all features and labels so far."""
         if self._learner is None:
             width, old = FIRST_WIDTH, arow() if self.model is None else self.model
         else:
@@ -127,16 +127,16 @@ class RiverClassifier(RiverBase):
             if len(self._columns) <= width and len(self._labels) == len(old.classes_):
                 return old
         while width < len(self._columns):
-            width *= 2  # so that growing is rare
+            width *= 2  # amortised
         return grown(old, width, len(self._labels))
 
 
 class RiverPolicy(RiverPolicyBase):
-    """A learner from right/wrong feedback as a contextual policy of River: pull an arm, then update it with 0 or 1.
+    """A bandit classifier as a contextual policy of River: pull an arm, then update it with 0 or 1.
 
-    An update is weighted by the probability with which the arm was pulled, also if it comes late (the last 1,000 pulls
-    are kept, and of several for the same arm and context the oldest is updated first); an update of an arm that was not
-    pulled for this context counts as played with certainty.
+    An update uses the propensity of the pull, also if it comes late (the last 1,000 pulls are stored, and of several
+    for the same arm and context the oldest is updated first); an update of an arm that was not pulled for this context
+    has a propensity of one.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ class RiverPolicy(RiverPolicyBase):
         One of the recipes that learn from feedback, with ``classes=`` the arms; its noise, if any, is corrected for.
     n_features
         Columns for the features of contexts. Each name gets its own in order of appearance; once they are used up, new
-        names share them.
+        names are hashed to one of them.
     intercept
         Whether every context gets a constant feature.
     reward_obj, burn_in
@@ -179,7 +179,7 @@ class RiverPolicy(RiverPolicyBase):
         self.intercept = intercept
         self._learner = clone(learner)
         self._columns: dict[Hashable, int] = {}
-        self._waiting: deque[tuple[Hashable, Decision]] = deque(maxlen=MOST_WAITING)
+        self._pending: deque[tuple[Hashable, Decision]] = deque(maxlen=MOST_PENDING)
 
     def update(self, arm_id: Any, context: dict[Hashable, Any] | None, *reward_args: Any, **reward_kwargs: Any) -> None:
         """Learn whether an arm was right (1) or wrong (0) for a context."""
@@ -188,10 +188,10 @@ class RiverPolicy(RiverPolicyBase):
         feedback = check_feedback(reward_args[0])
         check_label(arm_id, "arm_id", arm_id)
         (row, new), key = self._row(context), _key(arm_id, context)
-        place = next((place for place, (waiting, _) in enumerate(self._waiting) if waiting == key), None)
-        if place is not None:  # the pull that has waited longest, where there were several of the same
-            self._learner.learn(self._waiting[place][1], feedback)
-            del self._waiting[place]
+        index = next((index for index, (pending, _) in enumerate(self._pending) if pending == key), None)
+        if index is not None:  # the oldest pull, if there are several
+            self._learner.learn(self._pending[index][1], feedback)
+            del self._pending[index]
         else:
             self._learner.learn_logged(row[None], [arm_id], [feedback], [1.0])
             self._columns.update(new)
@@ -201,18 +201,18 @@ class RiverPolicy(RiverPolicyBase):
         row, new = self._row(context)
         decision = self._learner.decide(row, actions=list(arm_ids))
         self._columns.update(new)
-        self._waiting.append((_key(decision.action, context), decision))
+        self._pending.append((_key(decision.action, context), decision))
         return decision.action
 
     def _row(self, context: dict[Hashable, Any] | None) -> tuple[Floats, dict[Hashable, int]]:
-        """The context as a row, and columns for names that are new: theirs once nothing has been refused."""
+        """The context as a row, and columns for new names, assigned once nothing has been refused."""
         features, known = _features(context or {}, self.intercept), self._columns
         unknown = [name for name in features if name not in known][: self.n_features - len(known)]
-        new = {name: len(known) + place for place, name in enumerate(unknown)}
+        new = {name: len(known) + index for index, name in enumerate(unknown)}
         row = np.zeros(self.n_features)
         for name, value in features.items():
-            shared = zlib.crc32(repr(name).encode()) % self.n_features
-            row[known.get(name, new.get(name, shared))] += value
+            hashed = zlib.crc32(repr(name).encode()) % self.n_features
+            row[known.get(name, new.get(name, hashed))] += value
         return row, new
 
     @classmethod
@@ -237,11 +237,11 @@ def _features(x: dict[Hashable, Any], intercept: bool) -> dict[Hashable, float]:
         elif is_number and abs(value) <= LARGEST:
             features[name] = float(value)
         elif value is not None:
-            wanted = f"numbers up to {LARGEST:g}, words and None (missing) can be learnt from"
+            wanted = f"numbers up to {LARGEST:g}, text and None (missing) can be learnt from"
             raise ValueError(f"feature {name!r} is {value!r:.60}; {wanted}")
     return dict(sorted(features.items(), key=lambda item: repr(item[0])))
 
 
 def _key(arm: Any, context: dict[Hashable, Any] | None) -> Hashable:
     items = frozenset((context or {}).items())
-    return hash(items), arm, items  # numbers are the quickest to compare
+    return hash(items), arm, items  # integers are the quickest to compare

@@ -1,8 +1,12 @@
-"""What theory says before a stream is played: mistake bounds, how much to explore, and where Banditron must stop.
+"""Mistake bounds of RCNBF, the exploration rate with the lowest bound, and the error at which Banditron settles.
 
-`rcnbf` moves its weights by H, whose mean over chance and noise is the Perceptron's step. The spread of H decides the
-mistake bound (Agarwal & Manwani, Lemma 3 and Theorem 4). The exact second moments are used here, because the printed A1
-is 2 to 137 times too large; ``moments="printed"`` gives the paper's own numbers.
+`rcnbf` moves its weights by H, whose expectation over exploration and noise is the Perceptron's step. The second moment
+E ||H||^2 decides the mistake bound ([1]_, Lemma 3 and Theorem 4). The exact second moments are used here, because the
+printed A1 is 2 to 137 times too large; ``moments="printed"`` gives the paper's own bounds.
+
+References
+----------
+.. [1] Agarwal, M., Manwani, N. (2021). Learning multiclass classifier under noisy bandit feedback. PAKDD 25.
 """
 
 from __future__ import annotations
@@ -16,11 +20,11 @@ from noisewise._validation import check_number
 from noisewise.noise import FlipMatrix
 from noisewise.online.rates.flip_rates import flip_rates
 
-LEAST_EXPLORATION = 1e-9
+LEAST_EXPLORATION = 1e-9  # lower end of the search for the best rate, on a logarithmic grid
 
 
 class SecondMoments(NamedTuple):
-    """Mean squared length of an update of `rcnbf`, for a row of length one [A1, A2]."""
+    """E ||H||^2 of an update of `rcnbf`, for a row of norm one [A1, A2]."""
 
     when_wrong: float
     when_right: float
@@ -38,11 +42,18 @@ class Corollary(NamedTuple):
 def second_moments(
     n_classes: int, gamma: float, noise: FlipMatrix | None = None, moments: str = "exact"
 ) -> SecondMoments:
-    """Mean squared length of an update, where the greedy label was wrong and where it was right.
+    """Expected squared norm of an update, where the greedy label is wrong and where it is right.
 
     Exact over the draw of the label and the flip of its feedback; "printed" is the upper bound of Lemma 3, which holds
     for `gamma` below one half.
 
+    References
+    ----------
+    .. [1] Agarwal, M., Manwani, N. (2021). Learning multiclass classifier under noisy bandit feedback. PAKDD 25.
+       Lemma 3.
+
+    Examples
+    --------
     >>> second_moments(n_classes=2, gamma=0.5)
     SecondMoments(when_wrong=5.0, when_right=0.333...)
     >>> second_moments(n_classes=2, gamma=0.5, moments="printed")
@@ -59,13 +70,13 @@ def second_moments(
             (1 - P) / P + v1 / P + v0 * (K - 1) * K / gamma,
         )
     if moments == "printed":
-        spread = rho0 * (1 - rho0)
+        variance = rho0 * (1 - rho0)
         return SecondMoments(
             2 * K / gamma
-            + 2 * spread * K / (beta * gamma)
+            + 2 * variance * K / (beta * gamma)
             + K * rho1 / (beta**2 * gamma)
-            + spread * K**2 / (beta * gamma) ** 2,
-            2 * gamma + rho1 / (beta**2 * (1 - gamma)) + spread * K**2 / (beta**2 * gamma),
+            + variance * K**2 / (beta * gamma) ** 2,
+            2 * gamma + rho1 / (beta**2 * (1 - gamma)) + variance * K**2 / (beta**2 * gamma),
         )
     raise ValueError(f'moments is {moments!r}; it is "exact" or "printed"')
 
@@ -79,17 +90,24 @@ def mistake_bound(
     hinge_loss: float = 0.0,
     moments: str = "exact",
 ) -> float:
-    """Most mistakes that `rcnbf` makes on average in `horizon` rounds, for rows of length one at most (Theorem 4).
+    """Upper bound of the expected mistakes of `rcnbf` in `horizon` rounds, for rows of norm at most one (Theorem 4).
+
+    E[M] <= R_H + sqrt(A1 D R_H) + 3 max(A1 D, sqrt(A2 D T)) + gamma T.
 
     Parameters
     ----------
     horizon : number of rounds [T]
     n_classes : number of labels [K]
-    gamma : share of rounds played uniformly
+    gamma : exploration rate
     noise : how feedback is flipped; None is no noise
-    complexity : squared Frobenius norm of any weights one compares with [D]
+    complexity : squared Frobenius norm of the weights of comparison [D]
     hinge_loss : the sum of these weights' hinge losses over all rounds [R_H]; 0 if they separate all rows by one
     moments : "exact" second moments, or "printed" ones
+
+    References
+    ----------
+    .. [1] Agarwal, M., Manwani, N. (2021). Learning multiclass classifier under noisy bandit feedback. PAKDD 25.
+       Theorem 4.
 
     Examples
     --------
@@ -101,8 +119,8 @@ def mistake_bound(
     _check_positive(horizon=horizon, complexity=complexity)
     check_number("hinge_loss", hinge_loss, lambda loss: 0 <= loss < np.inf, "it is a sum of losses, 0 or more")
     A1, A2 = second_moments(n_classes, gamma, noise, moments)
-    spread = max(A1 * complexity, float(np.sqrt(A2 * complexity * horizon)))
-    return float(hinge_loss + np.sqrt(A1 * complexity * hinge_loss) + 3 * spread + gamma * horizon)
+    variance_term = max(A1 * complexity, float(np.sqrt(A2 * complexity * horizon)))
+    return float(hinge_loss + np.sqrt(A1 * complexity * hinge_loss) + 3 * variance_term + gamma * horizon)
 
 
 def best_exploration(
@@ -112,9 +130,9 @@ def best_exploration(
     complexity: float = 1.0,
     hinge_loss: float = 0.0,
 ) -> float:
-    """The share of uniform rounds [gamma] with the lowest `mistake_bound`.
+    """The exploration rate [gamma] with the lowest `mistake_bound`.
 
-    A bound is for the worst case: take this as an order of magnitude.
+    The bound is a worst case: take this as an order of magnitude.
 
     >>> best_exploration(1_000_000, n_classes=9)
     0.0051...
@@ -133,14 +151,21 @@ def best_exploration(
 
 
 def corollary(horizon: float, n_classes: int, noise: FlipMatrix | None = None, complexity: float = 1.0) -> Corollary:
-    """Which of Corollaries 4.1 to 4.3 speaks for this noise, with its exploration and its bound.
+    """Which of Corollaries 4.1 to 4.3 applies to this noise, with its exploration rate and its bound.
 
-    The paper calls the second case "high noise", but it holds only for rates that vanish with the horizon. What decides
-    is false praise: without it, or where it vanishes, the bound grows as the root of the horizon, however often praise
-    is withheld; a constant rate of false praise costs horizon ** (2/3). The two rates must sum to less than one.
+    The paper calls the second case "high noise", but it holds only for rates that vanish with the horizon. The
+    false-positive rate decides: where it is zero or vanishes, the bound is of order sqrt(horizon), whatever the
+    false-negative rate; a constant false-positive rate costs horizon ** (2/3). The two rates must sum to less than one.
 
+    References
+    ----------
+    .. [1] Agarwal, M., Manwani, N. (2021). Learning multiclass classifier under noisy bandit feedback. PAKDD 25.
+       Corollaries 4.1 to 4.3.
+
+    Examples
+    --------
     >>> corollary(1_000_000, 9, FlipMatrix.binary(0.15, 0.15))._replace(bound=0.0)
-    Corollary(case='false praise at a constant rate', gamma=0.0142..., exponent=0.666..., bound=0.0)
+    Corollary(case='constant false-positive rate', gamma=0.0142..., exponent=0.666..., bound=0.0)
     >>> corollary(1_000_000, 9).case
     'no noise'
     """
@@ -150,9 +175,9 @@ def corollary(horizon: float, n_classes: int, noise: FlipMatrix | None = None, c
     if rho0 == rho1 == 0:
         case, gamma, exponent = "no noise", horizon ** (-1 / 2), 1 / 2
     elif rho0 <= np.sqrt(complexity / horizon):
-        case, gamma, exponent = "vanishing false praise", np.sqrt(complexity / horizon) / beta, 1 / 2
+        case, gamma, exponent = "vanishing false-positive rate", np.sqrt(complexity / horizon) / beta, 1 / 2
     else:
-        case, gamma, exponent = "false praise at a constant rate", horizon ** (-1 / 3) / beta, 2 / 3
+        case, gamma, exponent = "constant false-positive rate", horizon ** (-1 / 3) / beta, 2 / 3
     gamma = float(min(gamma, 0.5))
     return Corollary(case, gamma, exponent, mistake_bound(horizon, n_classes, gamma, noise, complexity))
 
@@ -161,7 +186,7 @@ def noise_floor(n_classes: int, noise: FlipMatrix, gamma: float | None = None) -
     """The error at which `banditron` settles, on separable rows, however long it plays; `rcnbf` has no such floor.
 
     Without `gamma` the error of the greedy label, (1 - beta)(K - 1)/K with beta = 1 - rho0 - rho1; with it that of the
-    label played. An argument of stationarity, not a proof: on harder rows the error stays higher.
+    label played. A stationarity argument, not a proof: on harder rows the error stays higher.
 
     >>> round(noise_floor(9, FlipMatrix.binary(0.15, 0.15), gamma=0.1), 3)
     0.329
@@ -186,8 +211,8 @@ def _checked_rates(n_classes: int, noise: FlipMatrix | None) -> tuple[float, flo
 
 
 def _check_gamma(gamma: float, most: float) -> None:
-    wanted = f"the share of uniform rounds must be above 0 and at most {most:g} here"
-    check_number("gamma", gamma, lambda share: 0 < share <= most, wanted)
+    wanted = f"the exploration rate must be above 0 and at most {most:g} here"
+    check_number("gamma", gamma, lambda rate: 0 < rate <= most, wanted)
 
 
 def _check_positive(**numbers: float) -> None:

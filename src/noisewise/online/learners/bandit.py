@@ -1,4 +1,4 @@
-"""Learning from right/wrong feedback on the labels that were played."""
+"""Contextual bandit classification: learning from right/wrong feedback on the labels that were played."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from noisewise.online.rates.weighting import check_missing, learn_weighed, read_
 
 
 class BanditClassifier(FeedbackLearner):
-    """A classifier that plays a label, hears whether it was right, perhaps wrongly, and learns: policy x signal x rule.
+    """A classifier that learns from noisy right/wrong feedback on the labels it plays: policy x signal x rule.
 
     `noisewise.online.recipes` has the named algorithms. Rows may come as numpy, CSR, pandas or polars; float32 rows are
     learnt from in float32. There is no intercept: add a constant feature if the classes need one.
@@ -37,28 +37,28 @@ class BanditClassifier(FeedbackLearner):
     Parameters
     ----------
     policy : policy, default=UpperConfidence()
-        How to act on scores.
+        The exploration policy: how to act on scores.
     rule : rule, default=Confidence(0.75, C=0.125)
-        How far to move.
+        The update rule: how far to move.
     signal : {"sign", "importance", "value", "importance_rival"}, default="sign"
-        What a round says: +-1 on the played class; feedback over its probability; feedback to be regressed, corrected
+        What a round says: +-1 on the played class; feedback over its propensity; feedback to be regressed, corrected
         afterwards; importance against the best other class.
     n_classes, classes : int or list of hashables
         How many labels, named 0, 1, ..., or the labels themselves.
     noise : FlipMatrix over wrong (0) and right (1), or one for each class (in order, or by name in a dict), or None
-        How feedback is flipped. None: as `tracker` finds it, or no noise if there is no tracker.
+        The noise transition matrix of the feedback. None: as `tracker` estimates it, or no noise without a tracker.
     covariance : {"diagonal", "full"}, default="diagonal"
         Covariance of the weights of a class, for the rules that keep one.
     scale_step : bool, default=False
-        Whether the step's limit C shrinks with the information in the feedback (C times 1 - rho0 - rho1).
+        Whether the bound C of the step shrinks with the signal in the feedback (C times 1 - rho0 - rho1).
     tracker : RateTracker or another object with observe(X, actions, probabilities, feedback) and estimate(), or None
-        Unless `noise` is given, a copy is shown every `block`, classes as numbers; its estimate is the noise from then.
+        Unless `noise` is given, a copy observes every `block`, classes as indices; its estimate is the noise from then.
     block : int, default=10_000
         Rounds between two estimates.
     missing : {"drop", "no", "auto"}, default="drop"
-        What no answer (None) means: nothing, "wrong", or what the rounds show it to mean (linucb only).
+        How missing feedback (None) is read: ignored, as "wrong", or as its estimated meaning (linucb only).
     random_state : int, Generator or None
-        What the policy draws from.
+        Seed of the policy's random state.
 
     Examples
     --------
@@ -101,7 +101,7 @@ class BanditClassifier(FeedbackLearner):
         self.random_state = random_state
 
     def decide(self, x: Any, actions: Iterable[Any] | None = None) -> Decision:
-        """Play a label for one row, among `actions` if given; learns nothing yet."""
+        """Play a label for one row, among `actions` if given; nothing is learnt yet."""
         some = None if actions is None else self._allowed(actions)  # first, as a learner starts with the first row
         row = self._one_row(x)
         state, (scratch, everything) = self._state(), self._scratch()
@@ -118,38 +118,38 @@ class BanditClassifier(FeedbackLearner):
         version = state.counters.item(codes.ROUNDS)
         decision = Decision(self.classes_.item(code), probability, number, row, code, best, version, maker)
         if type(row) is not tuple:
-            self._held = decision
+            self._scored = decision
         return decision
 
     def learn(self, decision: Decision, feedback: Any, person: Hashable | None = None) -> BanditClassifier:
         """Learn whether a decision was right; late or out of order does not matter, twice is refused.
 
         So is a decision of another learner, as far as both are in memory: one made before its learner was saved or
-        copied is known by its number alone, because all copies have made it.
+        copied is identified by its number alone, because all copies have made it.
 
-        `feedback` of None, NaN or NA says that no answer came. `person` says who answered: linucb then learns who can
-        be believed, and counts each answer by what it tells.
+        `feedback` of None, NaN or NA is missing. `person` is the annotator who gave it: linucb then estimates the
+        flip rates of each annotator, and weights feedback by its information.
         """
-        answer = read_answer(feedback, self.missing)
-        held = decision is not None and decision is self._held  # as it left this learner: no more checks are needed
-        if held:
+        observed = read_answer(feedback, self.missing)
+        scored = decision is not None and decision is self._scored  # the last decision, unchanged: nothing to check
+        if scored:
             row, mark = decision.features, self._check_unlearnt(decision.id)
         else:
             row, mark = self._check_decision(decision)
         _, probability, _, _, code, best, _, _ = decision
         if person is not None or self.missing == "auto" or "weigher_" in self.__dict__:
-            learn_weighed(self, row, code, answer, person)
-        elif answer != NONE:
-            self._learn_plainly(held, row, code, best, probability, answer)
+            learn_weighed(self, row, code, observed, person)
+        elif observed != NONE:
+            self._learn_one(scored, row, code, best, probability, observed)
         self._mark_learnt(*mark)
-        if "tracker_" in self.__dict__ and answer != NONE:
-            streams.remember(self, streams.as_rows(row, self.n_features_in_), [code], [answer], [probability])
+        if "tracker_" in self.__dict__ and observed != NONE:
+            streams.remember(self, streams.as_rows(row, self.n_features_in_), [code], [observed], [probability])
         return self
 
     def report(self, backend: str | None = None) -> Any:
-        """What is believed of the answers, as a frame: rates with intervals, counts, whether they are known and used.
+        """Estimates of the feedback noise, as a frame: flip rates with intervals, counts, whether they are used.
 
-        By action or by person where these are told apart, in one row where a tracker follows the rates of all.
+        A row for each action or annotator, or one row where a tracker estimates the same rates for all.
         """
         streams.refuse_early(self)
         return weighting.report_frame(self, backend)
@@ -170,17 +170,17 @@ class BanditClassifier(FeedbackLearner):
         return History(self.classes_[log.actions], log.feedback, log.actions != true, log.probabilities)
 
     def learn_logged(self, X: Any, actions: Any, feedback: Any, probabilities: Any) -> BanditClassifier:
-        """Learn from the log of another policy, in order; `probabilities` are those the actions were played with."""
+        """Learn from the log of another policy, in order; `probabilities` are the propensities of its actions."""
         with self._all_or_nothing():
             rows = self._rows(X)
             played, observed = self._find(actions, "action"), read_answers(feedback, self.missing)
             check_consistent_length(rows, played, observed)
-            chances = round_probabilities(probabilities, len(observed))
+            propensities = round_probabilities(probabilities, len(observed))
             if self.missing != "auto" and (observed == NONE).any():
                 kept = observed != NONE
-                rows, played, observed, chances = rows[kept], played[kept], observed[kept], chances[kept]
+                rows, played, observed, propensities = rows[kept], played[kept], observed[kept], propensities[kept]
             unknown, no_noise = np.full_like(played, -1), np.zeros((0, 2))
-            self._go(rows, Log(unknown, no_noise, np.zeros(0), played, observed, chances, given=True))
+            self._go(rows, Log(unknown, no_noise, np.zeros(0), played, observed, propensities, given=True))
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -189,7 +189,7 @@ class BanditClassifier(FeedbackLearner):
         return np.asarray(self.classes_[best])
 
     def decision_function(self, X: Any) -> Floats:
-        """Score of each class, of shape (n_rows, n_classes), corrected for the noise in force."""
+        """Score of each class, of shape (n_rows, n_classes), corrected for the current noise."""
         return self._scores(X)
 
     @property
@@ -201,13 +201,13 @@ class BanditClassifier(FeedbackLearner):
         )
 
     def use_noise(self, noise: Noise) -> BanditClassifier:
-        """Correct for this noise from now on, and no more for what a tracker finds.
+        """Correct for this noise from now on, in place of a tracker's estimates.
 
-        None is no noise, until a tracker that has not been replaced finds some.
+        None is no noise, until the next estimate of a tracker.
         """
         rates = flip_rates(noise, known_classes(self.n_classes, self.classes))
         if "weigher_" in self.__dict__ or self.missing == "auto":
-            raise ValueError("this learner finds out itself what each answer tells; it can't be told of other noise")
+            raise ValueError("this learner estimates the noise of its feedback itself; it can't be given another one")
         if hasattr(self, "table_"):
             self._use_rates(rates)
             if noise is not None:
@@ -223,10 +223,10 @@ class BanditClassifier(FeedbackLearner):
             rule = Confidence(0.75, C=0.125) if self.rule is None else self.rule
             signal = signal_code(self.signal, FEEDBACK_SIGNALS)
             check_missing(self.missing)
-            chance, rates = seeded_rng(self.random_state), flip_rates(self.noise, classes)
+            rng_state, rates = seeded_rng(self.random_state), flip_rates(self.noise, classes)
             self._begin(n_features, dtype, self._policy(), rule, signal, self.covariance, rates)
             self.parameters_[codes.SCALED] = self.scale_step
-            self.classes_, self.rng_state_, self.n_features_in_ = classes, chance, n_features
+            self.classes_, self.rng_state_, self.n_features_in_ = classes, rng_state, n_features
             self.n_decisions_, self.learnt_ = 0, np.zeros(0, dtype=np.uint8)
             if self.missing == "auto":
                 weighting.check_regression(self)
@@ -243,7 +243,7 @@ class BanditClassifier(FeedbackLearner):
             refuse_endless(rows.astype(self.table_.dtype, copy=False))
             run_weighed(self, rows, log)
         elif hasattr(self, "weigher_"):
-            raise ValueError("this learner weighs answers by who gave them; learn from decisions, with person=")
+            raise ValueError("this learner weights feedback by annotator; learn from decisions, with person=")
         elif not hasattr(self, "tracker_"):
             self._run(rows, log)
         else:

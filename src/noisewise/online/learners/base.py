@@ -1,4 +1,4 @@
-"""What feedback and label learners share: their arrays, and the way from them into the compiled loops."""
+"""The base class of online learners: their state as arrays, and the calls of the compiled loops."""
 
 from __future__ import annotations
 
@@ -46,17 +46,17 @@ def loops() -> ModuleType:
 
 
 class RoundLearner(BaseEstimator):
-    """Arrays of a learner that goes one round at a time; everything it has learnt is in plain attributes."""
+    """State arrays of a learner that goes one round at a time; everything it has learnt is in plain attributes."""
 
     reals_ = renamed("reals_", "parameters_")
     integers_ = renamed("integers_", "counters_")
     chance_ = renamed("chance_", "rng_state_")
-    _not_saved_: tuple[str, ...] = ("_buffers", "_held", "_parts")
-    _held: Any = None  # the decision made last, as long as its dense row lies scored in the room for one row
+    _not_saved_: tuple[str, ...] = ("_buffers", "_scored", "_parts")
+    _scored: Any = None  # the last decision, as long as its dense row and scores are in the scratch buffer
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
-        """What is refused before anything is learnt leaves a learner as it was, which may be quite new."""
+        """Restore the attributes if input is refused before anything has been learnt."""
         before = dict(vars(self))
         rounds = before["counters_"][codes.ROUNDS] if "counters_" in before else 0
         try:
@@ -69,44 +69,44 @@ class RoundLearner(BaseEstimator):
     def _begin(
         self, n_features: int, dtype: Any, policy: Policy, rule: Rule, signal: int, covariance: str, flip_rates: Floats
     ) -> None:
-        """Allocate the arrays of a learner that knows nothing."""
+        """Allocate the arrays of a learner before its first round."""
         if covariance not in COVARIANCES:
             raise ValueError(f"covariance is {covariance!r}; it is 'diagonal' or 'full'")
         if not isinstance(policy, Policy):
             raise ValueError(f"policy is {policy!r:.60}; Greedy(), UniformExploration() or UpperConfidence() is needed")
         if not isinstance(rule, Rule):
             raise ValueError(f"rule is {rule!r:.60}; one such as Confidence() or Adaptive() is needed")
-        numbers = rule.numbers()
-        kind = COVARIANCES[covariance] if numbers.second_order else codes.IDENTITY
-        check_pair(signal, numbers.rule, rule)
-        shrink = numbers.shrink
+        settings = rule.parameters()
+        kind = COVARIANCES[covariance] if settings.second_order else codes.IDENTITY
+        check_pair(signal, settings.rule, rule)
+        shrink = settings.shrink
         if kind == codes.FULL or (signal != codes.SIGN and shrink == codes.ALONE):
-            shrink = codes.DROP  # a full one stays as it is; only one signed answer is regressed alone
+            shrink = codes.DROP  # a full one has one update only; ALONE regresses signed feedback
         n_classes = len(flip_rates)
         n_columns = 2 * n_classes if signal == codes.VALUE else n_classes
         if kind == codes.FULL:
-            dtype = np.float64  # differences of nearly equal numbers
-        kinds = [n_classes, n_columns, signal, numbers.rule, numbers.variant, kind, shrink, numbers.project]
+            dtype = np.float64  # differences of nearly equal values
+        kinds = [n_classes, n_columns, signal, settings.rule, settings.variant, kind, shrink, settings.project]
         self.counters_ = np.array([*kinds, 0, 0, 0], dtype=np.int64)
         self.parameters_ = np.zeros(codes.RATES + codes.PER_ACTION * n_classes)
-        settings = [policy.width_in_std, policy.exploration_rate, numbers.step, numbers.phi, numbers.ridge]
-        self.parameters_[: len(settings)] = settings
-        self.sigma_ = _covariances(n_features, n_classes, kind, numbers.variance)
-        self.table_ = codes.new_table(n_features, n_columns, kind, dtype, numbers.variance)
+        first = [policy.width_in_std, policy.exploration_rate, settings.step, settings.phi, settings.ridge]
+        self.parameters_[: len(first)] = first
+        self.sigma_ = _covariances(n_features, n_classes, kind, settings.variance)
+        self.table_ = codes.new_table(n_features, n_columns, kind, dtype, settings.variance)
         self.__dict__.pop("_buffers", None)
         self._use_rates(flip_rates)
 
     def _use_rates(self, flip_rates: Floats, useless: Any = False) -> None:
-        """Correct for these flip rates (rho0, rho1 of each class) from now on; useless feedback is not looked at."""
+        """Correct for these flip rates (rho0, rho1 of each class) from now on; uninformative feedback is not used."""
         rho0, rho1 = flip_rates.T
         beta = 1 - rho0 - rho1
         useless = useless | (beta < USELESS)
-        judged_by_others = useless & ~useless.all()  # where there are some
+        by_elimination = useless & ~useless.all()  # if there are informative classes
         self.flip_rates_ = flip_rates
-        self._rates()[...] = np.column_stack([-rho0 / beta, (1 - rho0) / beta, rho0, beta, judged_by_others])
+        self._rates()[...] = np.column_stack([-rho0 / beta, (1 - rho0) / beta, rho0, beta, by_elimination])
 
     def _rates(self) -> Floats:
-        """Numbers for each class that follow from its flip rates, a view of what the loops read."""
+        """What the loops read of each class's flip rates: h(0), h(1), rho0, beta, whether uninformative; a view."""
         return self.parameters_[codes.RATES :].reshape(-1, codes.PER_ACTION)
 
     def _check_started(self) -> None:
@@ -118,11 +118,11 @@ class RoundLearner(BaseEstimator):
         return {name: value for name, value in state.items() if name not in self._not_saved_}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        lent = "table_" in state and not state["table_"].flags.writeable  # by joblib, which maps files for reading
-        super().__setstate__(deepcopy(state) if lent else state)
+        mapped = "table_" in state and not state["table_"].flags.writeable  # by joblib, read-only
+        super().__setstate__(deepcopy(state) if mapped else state)
 
     def _state(self) -> State:
-        """The arrays of this moment; made anew only if one of them has been replaced, for speed row by row."""
+        """The arrays as a tuple, cached until one of them is replaced: it is needed for every row."""
         own = self.__dict__
         parts: State | None = own.get("_parts")
         if (
@@ -137,41 +137,41 @@ class RoundLearner(BaseEstimator):
         return parts
 
     def _scratch(self) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Memory for one row, and leave to play everything: no part of what has been learnt.
+        """Scratch buffer for one row, and a mask that allows every class; neither is part of the state.
 
-        Whoever takes it may write over the row that was decided last, so that row is no longer held.
+        The caller may overwrite the row that was decided last, so its scores are no longer taken as valid.
         """
-        self._held = None
-        room: tuple[NDArray[np.float64], NDArray[np.bool_]] | None = self.__dict__.get("_buffers")
-        if room is None:
+        self._scored = None
+        buffers: tuple[NDArray[np.float64], NDArray[np.bool_]] | None = self.__dict__.get("_buffers")
+        if buffers is None:
             everything = np.ones(self.counters_[codes.CLASSES], dtype=np.bool_)
-            room = self._buffers = codes.new_scratch(self.table_), everything
-        return room
+            buffers = self._buffers = codes.new_scratch(self.table_), everything
+        return buffers
 
-    def _learn_plainly(self, held: bool, row: Any, code: int, best: int, probability: float, answer: int) -> None:
-        """Learn one answer, to a row that lies scored in the room for one row if it is held."""
+    def _learn_one(self, scored: bool, row: Any, code: int, best: int, probability: float, feedback: int) -> None:
+        """Learn from the feedback on one row; if `scored`, the row and its scores are in the scratch buffer."""
         state, scratch = self._state(), self._scratch()[0]
-        if held:
-            loops().learn_held(*state, scratch, code, best, probability, answer)
+        if scored:
+            loops().learn_scored(*state, scratch, code, best, probability, feedback)
             return
         if type(row) is tuple:
-            finite = loops().learn_sparse(*state, *row, scratch, code, best, probability, answer)
+            finite = loops().learn_sparse(*state, *row, scratch, code, best, probability, feedback)
         else:
-            finite = loops().learn_dense(*state, row, scratch, code, best, probability, answer)
+            finite = loops().learn_dense(*state, row, scratch, code, best, probability, feedback)
         if not finite:
             raise unusable_row(row)
 
     def _run(self, X: Any, log: Log) -> None:
-        """Play or relive all rows; if one can't be learnt from, nothing has happened."""
+        """Play or replay all rows; if one can't be learnt from, the state is restored."""
         state = self._state()
-        X = X.astype(self.table_.dtype, copy=False)  # another type only where a full covariance asks for float64
-        untouched = not self.counters_[codes.ROUNDS]  # every row of the table is then still as the first
-        looked = not untouched and X.size < self.table_.size  # looking first is then cheaper than a copy to go back to
-        if looked:
+        X = X.astype(self.table_.dtype, copy=False)  # another dtype only where a full covariance needs float64
+        untouched = not self.counters_[codes.ROUNDS]  # every row of the table still equals the first
+        checked = not untouched and X.size < self.table_.size  # checking first is then cheaper than a copy to restore
+        if checked:
             refuse_unusable(X)
-            looked = adds_up(X)
-        kept = state.table[: 1 if untouched else None]
-        before = [] if looked else [part.copy() for part in (kept, *state[1:])]
+            checked = adds_up(X)
+        table = state.table[: 1 if untouched else None]
+        before = [] if checked else [part.copy() for part in (table, *state[1:])]
         if sp.issparse(X):
             refused = loops().play_sparse(state, *csr_parts(X), log, *self._scratch())
         else:
@@ -187,7 +187,7 @@ class RoundLearner(BaseEstimator):
         return codes.means(self.table_, int(self.counters_[codes.COLUMNS]), int(self.counters_[codes.COVARIANCE]))
 
     def _scores(self, X: Any) -> Floats:
-        """Score of each class, corrected for the rates in force."""
+        """Score of each class, corrected for the current flip rates."""
         self._check_started()
         rows = check_rows(self, X, reset=False)
         refuse_unusable(rows)
@@ -202,7 +202,7 @@ class RoundLearner(BaseEstimator):
 
     @property
     def kinds_(self) -> NDArray[np.int64]:
-        """What the learner is, in the numbers of `_loops.state`."""
+        """Configuration codes of the learner, as in `_loops.state`."""
         return self.counters_[: codes.ROUNDS]
 
     @property
@@ -212,12 +212,12 @@ class RoundLearner(BaseEstimator):
 
     @property
     def sums_(self) -> Floats:
-        """The running sum that turns SOBA's steps on."""
+        """The running sum of SOBA's update condition."""
         return self.parameters_[codes.RUNNING : codes.RATES]
 
     @property
     def n_updates_(self) -> int:
-        """Rounds after which something moved."""
+        """Rounds that changed the weights."""
         self._check_started()
         return int(self.counters_[codes.UPDATES])
 
@@ -247,7 +247,7 @@ def seeded_rng(random_state: RandomState) -> NDArray[np.uint64]:
 def _covariances(n_features: int, n_classes: int, kind: int, variance: float) -> Floats:
     try:
         return codes.new_sigma(n_features, n_classes, kind, variance)
-    except (MemoryError, ValueError):  # numpy's two ways to say that there is not so much memory
+    except (MemoryError, ValueError):  # NumPy raises one or the other if there is too little memory
         size = 8 * n_classes * n_features**2 / 2**30
         raise ValueError(
             f"a full covariance of {n_features} features for each of {n_classes} classes takes {size:,.0f} GiB of "
@@ -257,6 +257,6 @@ def _covariances(n_features: int, n_classes: int, kind: int, variance: float) ->
 
 
 def blank_log(true: Codes, noise: Floats, uniforms: Floats) -> Log:
-    """A log of a stream still to be played."""
+    """The empty log of a stream to be played."""
     n = len(true)
     return Log(true, noise, uniforms, np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int8), np.zeros(n), given=False)

@@ -1,4 +1,4 @@
-"""What passes between a learner and the world: decisions, and the history of a stream."""
+"""Decisions, the history of a stream, and checks of feedback and propensities."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from noisewise._typing import Floats
 
-TRUTHS = (bool, np.bool_)
-NUMBERS = (int, float, np.integer, np.floating)
+BOOLEAN_TYPES = (bool, np.bool_)
+NUMBER_TYPES = (int, float, np.integer, np.floating)
 
 
 class Decision(NamedTuple):
@@ -23,12 +23,12 @@ class Decision(NamedTuple):
     Attributes
     ----------
     action : the label played
-    probability : with which it was played
-    id : its number among the learner's decisions
+    probability : its propensity, the probability with which it was played
+    id : the index of the decision among the learner's
     features : a copy of the row; for a sparse row its column numbers and values
-    code, best : the action and the action that looked best, as places among the classes
+    code, best : the action and the greedy action, as indices into the classes
     version : how many rounds the learner had learnt from when it decided
-    maker : a random number of the learner that decided, as long as that is in memory; it decides nothing
+    maker : a random number that identifies the learner in memory; it has no influence on decisions
     """
 
     action: Any
@@ -52,7 +52,7 @@ class History:
 
     @property
     def mistake_rate(self) -> float:
-        """Share of rounds in which the played label was not the true one."""
+        """Fraction of rounds in which the played label was not the true one."""
         return float(self.mistakes.mean()) if len(self.mistakes) else 0.0
 
     def __len__(self) -> int:
@@ -61,9 +61,9 @@ class History:
 
 def check_feedback(feedback: Any) -> int:
     """Right or wrong as 1 or 0; anything else is refused."""
-    if type(feedback) in TRUTHS:  # the common case: comparing numpy's with a number takes a microsecond
+    if type(feedback) in BOOLEAN_TYPES:  # the common case: comparing numpy's with a number takes a microsecond
         return 1 if feedback else 0
-    if isinstance(feedback, NUMBERS) and feedback in (0, 1):
+    if isinstance(feedback, NUMBER_TYPES) and feedback in (0, 1):
         return int(feedback)
     raise ValueError(f"feedback is {feedback!r}; it must be 1 or True (right) or 0 or False (wrong)")
 
@@ -72,9 +72,9 @@ def check_feedbacks(feedback: Any) -> NDArray[np.int8]:
     """The same for many rounds."""
     given = np.asarray(feedback)
     if given.ndim != 1:
-        raise ValueError(f"feedback has shape {given.shape}; one answer for each row is needed")
+        raise ValueError(f"feedback has shape {given.shape}; one value for each row is needed")
     if given.dtype.kind not in "biuf":
-        return np.array([check_feedback(answer) for answer in given.tolist()], dtype=np.int8)
+        return np.array([check_feedback(value) for value in given.tolist()], dtype=np.int8)
     wrong = ~np.isin(given, (0, 1))
     if wrong.any():
         check_feedback(given[np.argmax(wrong)].item())

@@ -1,4 +1,4 @@
-"""Learners from labels that get more features and classes while they learn."""
+"""Online linear classification from labels: one pass over the rows, in order."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class OnlineClassifier(ClassifierMixin, RoundLearner):
     Parameters
     ----------
     rule : rule, default=Additive()
-        How far to move.
+        The update rule: how far to move.
     signal : {"rival", "label"}, default="rival"
         "rival" compares the true class with the best wrong one in every row; "label" learns from mistakes only.
     covariance : {"diagonal", "full"}, default="diagonal"
@@ -55,7 +55,7 @@ class OnlineClassifier(ClassifierMixin, RoundLearner):
         self.covariance = covariance
 
     def fit(self, X: Any, y: Any) -> OnlineClassifier:
-        """Forget, and learn from the rows in order."""
+        """Reset, and learn from the rows in order."""
         with self._all_or_nothing():
             rows = check_rows(self, X, reset=True)
             classes, codes = encode_labels(y)
@@ -112,7 +112,7 @@ class OnlineClassifier(ClassifierMixin, RoundLearner):
         rule = Additive() if self.rule is None else self.rule
         code = signal_code(self.signal, LABEL_SIGNALS)
         self.classes_ = classes
-        self.rng_state_ = seeded_rng(0)  # greedy: never drawn from
+        self.rng_state_ = seeded_rng(0)  # greedy: never used
         no_flips = np.zeros((len(classes), 2))
         self._begin(rows.shape[1], rows.dtype, Greedy(), rule, code, self.covariance, no_flips)
 
@@ -127,18 +127,18 @@ class OnlineClassifier(ClassifierMixin, RoundLearner):
 
 
 def grown(learner: OnlineClassifier, n_features: int, n_classes: int) -> OnlineClassifier:
-    """The same learner with room for more features and classes, of which it knows nothing."""
+    """The same learner with more features and classes, whose weights are those before the first round."""
     larger: OnlineClassifier = clone(learner)
     larger.n_features_in_ = n_features
     larger._start(np.arange(n_classes), np.empty((0, n_features)))
     if not hasattr(learner, "table_"):
         return larger
     old_width, old_classes = learner.n_features_in_, len(learner.classes_)
-    parts = 2 if learner.kinds_[codes.COVARIANCE] == codes.DIAGONAL else 1  # means and variances, four by four
+    parts = 2 if learner.kinds_[codes.COVARIANCE] == codes.DIAGONAL else 1  # means and variances, by SIMD vectors
     old, new = (one.table_.reshape(len(one.table_), -1, parts, codes.SIMD_WIDTH) for one in (learner, larger))
     for column in range(old_classes):
-        quad, place = divmod(column, codes.SIMD_WIDTH)
-        new[:old_width, quad, :, place] = old[:, quad, :, place]
+        vector, index = divmod(column, codes.SIMD_WIDTH)
+        new[:old_width, vector, :, index] = old[:, vector, :, index]
     larger.sigma_[:old_classes, :old_width, :old_width] = learner.sigma_
     larger.sums_[...], larger.counts_[...] = learner.sums_, learner.counts_
     return larger

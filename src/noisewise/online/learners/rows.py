@@ -1,4 +1,4 @@
-"""Rows as users have them (arrays, CSR, data frames, lists), as the loops take them."""
+"""Validation of rows (arrays, CSR, data frames, lists) and their conversion to the arrays of the loops."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TOO_LARGE = "Input X contains numbers in row {row} whose squares are too large t
 def check_rows(model: Any, X: Any, reset: bool, dtype: Any = None) -> Any:
     """X as a C-ordered array or a CSR matrix with sorted columns, float32 or float64; `dtype` asks for one of them.
 
-    Values and column numbers are not looked at here: the loops find those that will not do, or `refuse_unusable` does.
+    Values and column indices are not checked here, but by the loops or `refuse_unusable`.
     """
     wanted = [np.float64, np.float32] if dtype is None else dtype
     checked = validate_data(
@@ -43,7 +43,7 @@ def refuse_unusable(X: Any) -> None:
 
 
 def refuse_endless(X: Any) -> None:
-    """Refuse what `refuse_unusable` does, and rows whose squared length is beyond all numbers of their type."""
+    """Refuse what `refuse_unusable` does, and rows whose squared norm overflows."""
     refuse_unusable(X)
     if adds_up(X):
         return
@@ -54,7 +54,7 @@ def refuse_endless(X: Any) -> None:
 
 
 def adds_up(X: Any) -> bool:
-    """Whether all numbers of X are finite, and their squares, all added up: then those of every row are."""
+    """Whether the sum of squares of X is finite: then every value and every squared norm is."""
     numbers = X.data if sp.issparse(X) else X
     return bool(np.isfinite(np.vdot(numbers, numbers)))
 
@@ -66,7 +66,7 @@ def unusable_row(row: Any) -> ValueError:
 
 
 def check_csr(X: Any) -> Any:
-    """A CSR matrix in canonical form, whose rows lie within its numbers."""
+    """A CSR matrix in canonical form, whose rows lie within its data."""
     starts = X.indptr
     if (
         len(starts) != X.shape[0] + 1
@@ -74,7 +74,7 @@ def check_csr(X: Any) -> Any:
         or (np.diff(starts) < 0).any()
         or starts[-1] > min(len(X.indices), len(X.data))
     ):
-        raise ValueError("X has rows that do not lie within its numbers (indptr); make the CSR matrix anew")
+        raise ValueError("X has rows that do not lie within its data (indptr); build the CSR matrix again")
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
@@ -83,11 +83,11 @@ def check_csr(X: Any) -> Any:
 
 def _refuse_columns(X: Any) -> None:
     if X.nnz and (X.indices.min() < 0 or X.indices.max() >= X.shape[1]):
-        raise ValueError(f"X has column numbers outside 0 to {X.shape[1] - 1}")
+        raise ValueError(f"X has column indices outside 0 to {X.shape[1] - 1}")
 
 
 class _Writable:
-    """The memory of an array, with leave to write to it."""
+    """The memory of an array, marked as writable."""
 
     def __init__(self, array: NDArray[Any]) -> None:
         address, _ = array.__array_interface__["data"]
@@ -96,21 +96,21 @@ class _Writable:
 
 
 def writable(array: NDArray[Any]) -> NDArray[Any]:
-    """The same memory: loops write to no row, but would be compiled once more for those they may not write to."""
+    """The same memory: loops write to no row, but would be compiled once more for read-only arrays."""
     return array if array.flags.writeable else np.asarray(_Writable(array))
 
 
 def csr_parts(X: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Row starts, column numbers and values; without a copy where the numbers fit."""
+    """Row starts, column indices and values; without a copy where the dtypes fit."""
     if X.indices.itemsize > 4:
-        _refuse_columns(X)  # a number too large to narrow
+        _refuse_columns(X)  # an index too large to narrow
     narrow = writable(X.indices.astype(np.int32, copy=False))
-    indices = narrow.view(np.uint32)  # the loops then need no test for negative numbers
+    indices = narrow.view(np.uint32)  # the loops then need no test for negative indices
     return writable(X.indptr.astype(np.int64, copy=False)), indices, writable(X.data)
 
 
 def one_row(x: Any, n_features: int | None, dtype: Any) -> Any:
-    """One example as a dense row, or as (column numbers, values) if it is sparse; a copy that nobody else changes."""
+    """One example as a dense row, or as (column indices, values) if it is sparse; always a copy."""
     if type(x) is np.ndarray and x.ndim == 1 and len(x) == n_features and x.dtype is dtype:
         return x.copy()  # the common case, quickly
     if sp.issparse(x):
@@ -154,14 +154,14 @@ def refuse_other_names(x: Any, known: Any) -> None:
 
 
 def kept_row(row: Any, n_features: int, dtype: Any) -> Any:
-    """The row of a decision as `one_row` made it, wherever it was kept since; refused if it was damaged there."""
+    """The row of a decision as `one_row` returned it, after any storage; refused if it was damaged there."""
     if isinstance(row, list) and len(row) == 2 and all(isinstance(part, list) for part in row):
         row = tuple(row)  # JSON has no tuples
     if not isinstance(row, tuple):
         return one_row(row, n_features, dtype)
     indices, values = (np.asarray(part) for part in row) if len(row) == 2 else (np.zeros(0), np.zeros(1))
     if indices.ndim != 1 or indices.shape != values.shape or (indices.size and indices.dtype.kind not in "iu"):
-        raise ValueError("a sparse row is kept as its column numbers and as many values; keep decisions as they are")
+        raise ValueError("a sparse row is its column indices and as many values; keep decisions as they are")
     if indices.size and not 0 <= indices.min() <= indices.max() < n_features:  # the loops would write where they point
         outside = indices[(indices < 0) | (indices >= n_features)][0]
         raise ValueError(f"the row has a column {outside}; the learner was given {n_features} before")

@@ -1,6 +1,6 @@
-"""What a round says about each class: positive promotes, negative demotes, zero says nothing.
+"""Signals s, one value per class: positive promotes, negative demotes; a rule then updates along s (x) x.
 
-These functions are the definitions; the compiled loops use the same numbers for the one or two classes that matter.
+These functions are the definitions; the compiled loops compute the one or two entries that are not zero.
 """
 
 from __future__ import annotations
@@ -18,20 +18,36 @@ from noisewise.online.learners.decision import check_feedback, check_probabiliti
 
 
 def corrected_feedback(feedback: int, noise: FlipMatrix | None = None) -> float:
-    """Feedback whose mean over the noise is the true one [h]: (f - rho0) / (1 - rho0 - rho1).
+    """Unbiased feedback [h]: (f - rho0) / (1 - rho0 - rho1), whose expectation over the flips is the true feedback.
 
+    References
+    ----------
+    .. [1] Agarwal, M., Manwani, N. (2021). Learning multiclass classifier under noisy bandit feedback. PAKDD 25.
+       Lemma 1 (Eq. 4).
+    .. [2] Natarajan, N., Dhillon, I. S., Ravikumar, P., Tewari, A. (2013). Learning with noisy labels. NeurIPS 26,
+       1196-1204.
+
+    Examples
+    --------
     >>> round(corrected_feedback(1, FlipMatrix.binary(false_positive=0.2, false_negative=0.3)), 3)
     1.6
     """
-    heard = check_feedback(feedback)
+    observed = check_feedback(feedback)
     if noise is None:
-        return float(heard)
-    return float(noise.unbiased_targets(np.array([heard]))[0, 1])
+        return float(observed)
+    return float(noise.unbiased_targets(np.array([observed]))[0, 1])
 
 
 def label_signal(n_classes: int, true: int, greedy: int) -> Floats:
-    """e_true - e_greedy: the Perceptron's; nothing where the guess was right.
+    """e_true - e_greedy, the multiclass Perceptron's; zero where the guess was right.
 
+    References
+    ----------
+    .. [1] Crammer, K., Singer, Y. (2003). Ultraconservative online algorithms for multiclass problems. Journal of
+       Machine Learning Research 3, 951-991.
+
+    Examples
+    --------
     >>> label_signal(3, true=2, greedy=0)
     array([-1.,  0.,  1.])
     """
@@ -39,8 +55,15 @@ def label_signal(n_classes: int, true: int, greedy: int) -> Floats:
 
 
 def rival_signal(scores: ArrayLike, true: int) -> Floats:
-    """e_true - e_rival, the rival being the best of the wrong classes.
+    """e_true - e_rival, with the rival argmax_{k != true} score_k (the max-score prediction-based update).
 
+    References
+    ----------
+    .. [1] Crammer, K., Singer, Y. (2003). Ultraconservative online algorithms for multiclass problems. Journal of
+       Machine Learning Research 3, 951-991.
+
+    Examples
+    --------
     >>> rival_signal([0.1, 0.7, 0.3], true=1)
     array([ 0.,  1., -1.])
     """
@@ -52,8 +75,17 @@ def rival_signal(scores: ArrayLike, true: int) -> Floats:
 def importance_signal(
     n_classes: int, action: int, greedy: int, probability: float, feedback: int, noise: FlipMatrix | None = None
 ) -> Floats:
-    """h(f) / P(action) e_action - e_greedy: Banditron's and RCNBF's; its mean is that of `label_signal`.
+    """h(f) / P(action) e_action - e_greedy: Banditron's and RCNBF's; its expectation is `label_signal`.
 
+    References
+    ----------
+    .. [1] Kakade, S. M., Shalev-Shwartz, S., Tewari, A. (2008). Efficient bandit algorithms for online multiclass
+       prediction. ICML 25, 440-447. Algorithm 1.
+    .. [2] Agarwal, M., Manwani, N. (2021). Learning multiclass classifier under noisy bandit feedback. PAKDD 25.
+       Algorithm 1 (Eq. 5).
+
+    Examples
+    --------
     >>> importance_signal(3, action=2, greedy=0, probability=0.25, feedback=1)
     array([-1.,  0.,  4.])
     """
@@ -62,21 +94,28 @@ def importance_signal(
 
 
 def sign_signal(n_classes: int, action: int, feedback: int) -> Floats:
-    """+e_action if it was called right, -e_action if it was called wrong.
+    """+e_action after positive feedback, -e_action after negative feedback.
 
-    With noise the steps of both answers are mixed by h and 1 - h, since a rule need not be linear in the signal.
+    With noise the steps of both signs are mixed by h and 1 - h, since a rule need not be linear in the signal.
 
+    References
+    ----------
+    .. [1] Ngo, H., Luciw, M., Vien, N. A., Schmidhuber, J. (2013). Upper confidence weighted learning for efficient
+       exploration in multiclass prediction with binary feedback. IJCAI 23. Algorithm 1.
+
+    Examples
+    --------
     >>> sign_signal(3, action=1, feedback=0)
     array([ 0., -1.,  0.])
     """
     return _only(n_classes, action, 1 if check_feedback(feedback) else -1)
 
 
-def _only(n_classes: int, place: int, value: float) -> Floats:
-    if not 0 <= place < n_classes:
-        raise ValueError(f"a class is {place}; the {n_classes} classes are numbered from 0 to {n_classes - 1}")
+def _only(n_classes: int, index: int, value: float) -> Floats:
+    if not 0 <= index < n_classes:
+        raise ValueError(f"a class is {index}; the {n_classes} classes are numbered from 0 to {n_classes - 1}")
     signal = np.zeros(n_classes)
-    signal[place] = value
+    signal[index] = value
     return signal
 
 

@@ -1,4 +1,4 @@
-"""Streams whose noise is estimated anew after every block of rounds."""
+"""Streams whose feedback noise is re-estimated after every block of rounds, as in RCINE."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ import scipy.sparse as sp
 from noisewise._loops import state as codes
 from noisewise._loops.state import Log
 from noisewise._typing import Codes, Floats
-from noisewise.online.learners import streams
 from noisewise.online.rates.flip_rates import flip_rates
 
 
 def new_log(block: int, dtype: Any) -> dict[str, Any]:
-    """Room for `block` rounds, whose rows are kept by their non-zeros."""
+    """An empty log of at most `block` rounds, whose rows are stored by their non-zeros."""
     return {
         "n": 0,
         "starts": np.zeros(block + 1, dtype=np.int64),
@@ -34,7 +33,7 @@ def append(log: dict[str, Any], X: Any, actions: Any, feedback: Any, probabiliti
     n, more = log["n"], rows.shape[0]
     first, last = int(log["starts"][n]), int(log["starts"][n]) + rows.nnz
     for name, new in (("features", rows.indices), ("values", rows.data)):
-        if last > len(log[name]):  # doubled, so that one row at a time is cheap
+        if last > len(log[name]):  # doubled: amortised constant cost per row
             log[name] = np.resize(log[name], max(last, 2 * len(log[name])))
         log[name][first:last] = new
     log["starts"][n + 1 : n + more + 1] = first + rows.indptr[1:]
@@ -69,36 +68,36 @@ def start(learner: Any) -> None:
 
 
 def stop(learner: Any) -> None:
-    """Estimate no more, if that was done; the learner explores as it does where the noise is known."""
+    """Stop estimating, if that was done; the exploration rate is that of known noise."""
     if hasattr(learner, "tracker_"):
         del learner.tracker_, learner.n_tracked_, learner.log_
         learner.parameters_[codes.EXPLORATION] = learner._policy().exploration_rate
 
 
 def refuse_early(learner: Any) -> None:
-    """Refuse to tell of rates that are still to be estimated for the first time."""
+    """Refuse a report of rates that have not been estimated yet."""
     fresh = learner.tracker is not None and learner.noise is None and not hasattr(learner, "table_")
     waiting = hasattr(learner, "tracker_") and not learner.n_tracked_ and not hasattr(learner.tracker_, "report")
     if fresh or waiting:
-        seen = learner.log_["n"] if waiting else 0
+        rounds = learner.log_["n"] if waiting else 0
         raise ValueError(
-            f"nothing is known of the answers yet: their rates are estimated for the first time after "
-            f"{_block_size(learner)} rounds, and {seen} have been seen"
+            f"the flip rates of the feedback are estimated for the first time after {_block_size(learner)} rounds; "
+            f"there have been {rounds}"
         )
 
 
 def _next_block(learner: Any) -> dict[str, Any]:
-    return streams.new_log(_block_size(learner), learner.table_.dtype)
+    return new_log(_block_size(learner), learner.table_.dtype)
 
 
 def _block_size(learner: Any) -> int:
-    """Rounds of a block: as many as the tracker wants, or else as the learner says."""
+    """Rounds of a block: as the tracker asks for, or else the learner's `block`."""
     due = getattr(getattr(learner, "tracker_", learner.tracker), "next_refit", None)
     return int(learner.block if due is None else max(1, due - getattr(learner, "n_tracked_", 0)))
 
 
 def run(learner: Any, rows: Any, log: Log) -> None:
-    """Play or relive the rows block by block, with the rates of each block."""
+    """Play or replay the rows block by block, with the rates of each block."""
     first, n = 0, rows.shape[0]
     while first < n:
         last = min(n, first + len(learner.log_["actions"]) - learner.log_["n"])
@@ -122,14 +121,14 @@ def remember(learner: Any, rows: Any, actions: Any, feedback: Any, probabilities
     if learner.log_["n"] == 0 and rows.shape[0] == size:
         block = rows, actions, feedback, probabilities
     else:
-        streams.append(learner.log_, rows, actions, feedback, probabilities)
+        append(learner.log_, rows, actions, feedback, probabilities)
         if learner.log_["n"] < size:
             return
-        block = streams.take(learner.log_, learner.n_features_in_, dense=not sp.issparse(rows))
-    X, played, seen, chances = block
+        block = take(learner.log_, learner.n_features_in_, dense=not sp.issparse(rows))
+    X, played, observed, propensities = block
     if sp.issparse(X) and learner.kinds_[codes.COVARIANCE] == codes.FULL:
         X = X.toarray()  # few features, or there would be no full covariance
-    learner.tracker_.observe(X, actions=played, probabilities=chances, feedback=seen)
+    learner.tracker_.observe(X, actions=played, probabilities=propensities, feedback=observed)
     estimate = learner.tracker_.estimate()
     rates = flip_rates(getattr(estimate, "noise", estimate), learner.classes_)
     learner._use_rates(rates, getattr(estimate, "useless", False))

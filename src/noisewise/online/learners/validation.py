@@ -1,4 +1,4 @@
-"""How rows, labels and decisions come to a feedback learner: checked, as arrays and places among its classes."""
+"""Validation of rows, labels and decisions of a feedback learner, as arrays and class indices."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from noisewise._loops import state as codes
 from noisewise._typing import Codes
 from noisewise._validation import find_actions, known_classes
 from noisewise.online.learners.base import RoundLearner
-from noisewise.online.learners.decision import NUMBERS, TRUTHS, Decision
+from noisewise.online.learners.decision import BOOLEAN_TYPES, NUMBER_TYPES, Decision
 from noisewise.online.learners.rows import (
     adds_up,
     check_rows,
@@ -27,10 +27,10 @@ from noisewise.online.learners.rows import (
 
 
 class FeedbackLearner(RoundLearner):
-    """A learner that starts with the first row it is shown, and numbers and signs the decisions it makes.
+    """A learner that starts with its first row, and numbers and signs the decisions it makes.
 
-    The signature is random, so it is no part of what is saved, copied or replayed; of decisions made before one of
-    these, only the numbers are known.
+    The signature is random, so it is not part of what is saved, copied or replayed; decisions made before that are
+    identified by their numbers only.
     """
 
     _not_saved_ = (*RoundLearner._not_saved_, "_maker", "_signed_from")
@@ -67,7 +67,7 @@ class FeedbackLearner(RoundLearner):
         """Refuse a first row whose squares are too large, as the loops would, but before anything is kept."""
         numbers = row[1] if isinstance(row, tuple) else row
         if self.counters_[codes.COVARIANCE] == codes.IDENTITY:
-            numbers = numbers.astype(np.float64)  # as lengths are then added up
+            numbers = numbers.astype(np.float64)  # as the loops sum squares then
         if self.counters_[codes.RULE] != codes.ADDITIVE and not adds_up(numbers):
             raise unusable_row(row)
 
@@ -86,8 +86,10 @@ class FeedbackLearner(RoundLearner):
         given = getattr(actions, "tolist", lambda: actions)()
         if isinstance(given, str) or not isinstance(given, Iterable):
             raise ValueError(f"actions is {given!r}; a list of actions is needed, such as [{given!r}]")
-        labels = np.fromiter(given, dtype=object)  # one by one, whatever they are
-        if any(isinstance(label, TRUTHS) for label in labels) and not any(isinstance(one, TRUTHS) for one in classes):
+        labels = np.fromiter(given, dtype=object)  # one by one, whatever their types
+        if any(isinstance(label, BOOLEAN_TYPES) for label in labels) and not any(
+            isinstance(one, BOOLEAN_TYPES) for one in classes
+        ):
             raise ValueError("actions holds True and False; it lists the actions that may be played, and is not a mask")
         allowed = np.zeros(len(classes), dtype=np.bool_)
         allowed[find_actions(labels, classes)] = True
@@ -101,11 +103,11 @@ class FeedbackLearner(RoundLearner):
         return self._maker
 
     def _check_decision(self, decision: Decision) -> tuple[Any, tuple[int, int]]:
-        """Refuse a decision that is not this learner's, has been damaged where it was kept, or has been learnt.
+        """Refuse a decision that is not this learner's, has been damaged in storage, or has been learnt.
 
-        Those that carry no maker, or were made before the learner was saved or copied, are known by their number alone.
-        Returned are its row and what will mark it as learnt: a place among the bytes of `learnt_`, and the byte with
-        its bit.
+        Those that carry no maker, or were made before the learner was saved or copied, are identified by number alone.
+        Returned are its row and what will mark it as learnt: an index into the bytes of `learnt_`, and the byte with
+        its bit set.
         """
         if not isinstance(decision, Decision):
             raise ValueError(f"learn takes the Decision that decide returned, not {decision!r:.60}")
@@ -121,22 +123,22 @@ class FeedbackLearner(RoundLearner):
             find_actions([action], self.classes_)
             raise ValueError(f"the action {action!r} is not class number {code}; keep decisions as they are")
         if not 0 <= best < len(self.classes_):  # the loops would write where it points
-            raise ValueError(f"the best action {best!r} is not the place of a class; keep decisions as they are")
-        if not isinstance(probability, NUMBERS) or not 0 < probability <= 1:
+            raise ValueError(f"the best action {best!r} is not the index of a class; keep decisions as they are")
+        if not isinstance(probability, NUMBER_TYPES) or not 0 < probability <= 1:
             raise ValueError(f"a probability is {probability!r}; what was played had one above 0 and at most 1")
         return kept_row(row, self.n_features_in_, self.table_.dtype), self._check_unlearnt(number)
 
     def _check_unlearnt(self, number: int) -> tuple[int, int]:
         """Refuse the number of a decision that has been learnt; what will mark it, as of `_check_decision`."""
-        place, bit, learnt = number >> 3, 1 << (number & 7), self.learnt_
-        byte = learnt.item(place) if place < len(learnt) else 0
+        index, bit, learnt = number >> 3, 1 << (number & 7), self.learnt_
+        byte = learnt.item(index) if index < len(learnt) else 0
         if byte & bit:
             raise ValueError(f"decision {number} has been learnt from already; each counts once")
-        return place, byte | bit
+        return index, byte | bit
 
-    def _mark_learnt(self, place: int, byte: int) -> None:
-        """Keep a byte of marks; there are more of them as decisions are made."""
-        if place >= len(self.learnt_):
+    def _mark_learnt(self, index: int, byte: int) -> None:
+        """Store a byte of the bitmap of learnt decisions, which grows as decisions are made."""
+        if index >= len(self.learnt_):
             more = np.zeros(max(64, self.n_decisions_ // 4) - len(self.learnt_), dtype=np.uint8)
             self.learnt_ = np.concatenate([self.learnt_, more])
-        self.learnt_[place] = byte
+        self.learnt_[index] = byte

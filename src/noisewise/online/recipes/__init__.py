@@ -1,4 +1,4 @@
-"""The named algorithms: each a policy, a signal and a rule.
+"""The named algorithms, each a policy, a signal and a rule; their docstrings have the references.
 
 From labels (`OnlineClassifier`): `perceptron`, `mpa`, `mcw`, `mscw`, `arow`, `nherd`. From right/wrong feedback
 (`BanditClassifier`): `banditron`, `bandit_pa`, `soba`, `confidit`, `linucb`, `ucwl`, and for noisy feedback `rcnbf`,

@@ -1,4 +1,4 @@
-"""Named algorithms that learn from feedback and explore where they are in doubt: UCWL, Confidit, LinUCB."""
+"""Recipes of bandit classifiers with upper confidence bounds (UCB): Confidit, LinUCB, UCWL."""
 
 from __future__ import annotations
 
@@ -26,8 +26,17 @@ def confidit(
     noise: Noise = None,
     random_state: RandomState = None,
 ) -> BanditClassifier:
-    """Confidit: least squares of +-1 feedback and upper confidence; `projection` keeps scores within [-1, 1].
+    """Confidit: least squares of +-1 feedback and upper confidence bounds.
 
+    `width_in_std` is the UCB width; `projection` keeps scores within [-1, 1].
+
+    References
+    ----------
+    .. [1] Crammer, K., Gentile, C. (2013). Multiclass classification with bandit feedback using adaptive
+       regularization. Machine Learning 90(3), 347-383.
+
+    Examples
+    --------
     >>> learner = confidit(n_classes=2, covariance="full")
     >>> learner.learn(learner.decide([1.0]), feedback=0).decision_function([[1.0]])
     array([[-0.5,  0. ]])
@@ -49,20 +58,29 @@ def linucb(
     missing: str = "drop",
     random_state: RandomState = None,
 ) -> BanditClassifier:
-    """LinUCB: least squares of the feedback for each class, full covariance, upper confidence.
+    """LinUCB: ridge regression of the feedback for each class, full covariance, upper confidence bounds.
 
-    Noise that is the same for all classes does not move its best class. For rates that differ by class, `noise` (one
-    `FlipMatrix` each) corrects the scores afterwards, so that the rates may change at any time (`use_noise`). A class
-    whose feedback says too little (1 - rho0 - rho1 below 0.15) is judged by what the others leave over.
-    ``rates="action"`` estimates the rates on line and uses them only where they surely differ; ``tracker_.report`` has
-    what it believes. A share `exploration` of the rounds is then played uniformly (0.01, else 0): praise for everything
-    can't be seen otherwise.
+    `width_in_std` is the UCB width [alpha]. Noise that is the same for all classes does not change the best class. For
+    rates that differ by class, `noise` (one `FlipMatrix` each) corrects the scores afterwards, so that the rates may
+    change at any time (`use_noise`). A class with uninformative feedback (1 - rho0 - rho1 below 0.15) is scored by
+    what the others leave of a probability of one. ``rates="action"`` estimates the rates of each class online and uses
+    them only where a test shows that they differ; ``tracker_.report`` has the estimates. The exploration rate is then
+    `exploration` (0.01, else 0): without it, a class with positive feedback in all rounds is not identified.
 
-    ``learn(decision, feedback, person=...)`` learns who can be believed and counts each answer by what it tells.
-    ``missing="auto"`` reads no answer (None) as a third answer, if it depends on the truth; "drop" and "no" do not ask.
-    ``report()`` has what is believed, in one frame. All three rest on exactly one class being right for each row: where
-    several adverts may be clicked, or none, leave them out.
+    ``learn(decision, feedback, person=...)`` estimates flip rates per annotator and weights feedback by its
+    information. ``missing="auto"`` reads missing feedback (None) as a third value if a test finds it missing not at
+    random; "drop" and "no" do not test. ``report()`` has the estimates, in one frame. All three assume that exactly one
+    class is right for each row: where several adverts may be clicked, or none, leave them out.
 
+    References
+    ----------
+    .. [1] Li, L., Chu, W., Langford, J., Schapire, R. E. (2010). A contextual-bandit approach to personalized news
+       article recommendation. WWW 19, 661-670. Algorithm 1.
+    .. [2] Chu, W., Li, L., Reyzin, L., Schapire, R. E. (2011). Contextual bandits with linear payoff functions.
+       AISTATS 14, 208-214.
+
+    Examples
+    --------
     >>> learner = linucb(classes=["cat", "dog"], rates="action", random_state=0)
     >>> learner.learn(learner.decide([1.0, 0.5]), feedback=1).report()["on"].to_list()
     [False, False]
@@ -71,10 +89,10 @@ def linucb(
     if rates not in (None, "action"):
         raise ValueError(f"rates is {rates!r}; it is 'action' (estimated for each class) or None")
     if rates and noise is not None:
-        raise ValueError("noise= tells the rates and rates='action' finds them; give one of the two")
+        raise ValueError("noise= gives the rates and rates='action' estimates them; give one of the two")
     tracker = ActionRateTracker(len(known_classes(n_classes, classes)), ridge) if rates else None
-    share = (0.01 if rates else 0.0) if exploration is None else exploration
-    policy, rule = UpperConfidence(width_in_std, share), LeastSquares(ridge)
+    rate = (0.01 if rates else 0.0) if exploration is None else exploration
+    policy, rule = UpperConfidence(width_in_std, rate), LeastSquares(ridge)
     return made_of(
         policy, rule, "value", n_classes, classes, noise, random_state, covariance, tracker=tracker, missing=missing
     )
@@ -91,10 +109,19 @@ def ucwl(
     noise: Noise = None,
     random_state: RandomState = None,
 ) -> BanditClassifier:
-    """Upper confidence weighted learning: soft confidence-weighted learning of +-1 feedback and upper confidence.
+    """Upper confidence weighted learning (UCWL): SCW-I on +-1 feedback and upper confidence bounds.
 
-    The defaults suit rows of norm one; for raw features in [0, 1] try confidence=0.95 and width_in_std=2.
+    `width_in_std` is the UCB width [k]. The defaults suit rows of norm one; for raw features in [0, 1] try
+    confidence=0.95 and width_in_std=2.
 
+    References
+    ----------
+    .. [1] Ngo, H., Luciw, M., Vien, N. A., Schmidhuber, J. (2013). Upper confidence weighted learning for efficient
+       exploration in multiclass prediction with binary feedback. IJCAI 23. Algorithm 1.
+    .. [2] Wang, J., Zhao, P., Hoi, S. C. H. (2012). Exact soft confidence-weighted learning. ICML 29.
+
+    Examples
+    --------
     >>> learner = ucwl(classes=["cat", "dog"])
     >>> learner.learn(learner.decide([1.0, 0.5]), feedback=0).decide([1.0, 0.5]).action
     'dog'
@@ -118,11 +145,20 @@ def corrected_ucwl(
     exploration: float = 0.01,
     random_state: RandomState = None,
 ) -> BanditClassifier:
-    """UCWL on corrected feedback: its mean moves, on average over the noise, as it would without noise.
+    """UCWL on corrected feedback: the expected step of its mean, over the noise, is the step without noise.
 
-    With `noise=None` the rates are estimated after every `block` rounds by `tracker`, from a share `exploration` of
-    uniform rounds (five times that in the first block). `scale_step` shrinks C with the information in the feedback.
+    With `noise=None` the rates are estimated after every `block` rounds by `tracker`, with the exploration rate
+    `exploration` (five times that in the first block). `scale_step` shrinks C with the signal 1 - rho0 - rho1.
 
+    References
+    ----------
+    .. [1] Ngo, H., Luciw, M., Vien, N. A., Schmidhuber, J. (2013). Upper confidence weighted learning for efficient
+       exploration in multiclass prediction with binary feedback. IJCAI 23. Algorithm 1.
+    .. [2] Agarwal, M., Manwani, N. (2021). Learning multiclass classifier under noisy bandit feedback. PAKDD 25.
+       Lemma 1 (the corrected feedback).
+
+    Examples
+    --------
     >>> from noisewise import FlipMatrix
     >>> told = corrected_ucwl(n_classes=2, noise=FlipMatrix.binary(false_positive=0.4, false_negative=0.2))
     >>> told.decide([1.0, 0.5]).probability, corrected_ucwl(n_classes=2, random_state=0).decide([1.0, 0.5]).probability
@@ -132,7 +168,7 @@ def corrected_ucwl(
     refuse_both(noise, tracker)
     if noise is None:
         tracker = default_tracker(n_classes, classes) if tracker is None else tracker
-        policy = UpperConfidence(width_in_std, exploration)  # refuses what is no share
+        policy = UpperConfidence(width_in_std, exploration)  # checks the rate
         policy = replace(policy, first_exploration=min(1.0, 5 * exploration))
     return made_of(
         policy,

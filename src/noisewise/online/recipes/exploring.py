@@ -1,4 +1,4 @@
-"""Named algorithms that learn from feedback and explore uniformly: Banditron and its relatives."""
+"""Recipes of bandit classifiers with uniform exploration: Banditron, RCNBF, RCINE, bandit PA, SOBA."""
 
 from __future__ import annotations
 
@@ -21,8 +21,15 @@ def banditron(
     noise: Noise = None,
     random_state: RandomState = None,
 ) -> BanditClassifier:
-    """Banditron: a Perceptron for feedback, with a share `gamma` of uniform rounds; noise ruins it (see `rcnbf`).
+    """Banditron: the Perceptron for bandit feedback, with exploration rate `gamma`; not robust to noise (see `rcnbf`).
 
+    References
+    ----------
+    .. [1] Kakade, S. M., Shalev-Shwartz, S., Tewari, A. (2008). Efficient bandit algorithms for online multiclass
+       prediction. ICML 25, 440-447. Algorithm 1.
+
+    Examples
+    --------
     >>> banditron(classes=["cat", "dog"], gamma=0.2, random_state=0).decide([1.0, 0.5]).probability
     0.9
     """
@@ -37,8 +44,15 @@ def rcnbf(
     noise: Noise = None,
     random_state: RandomState = None,
 ) -> BanditClassifier:
-    """Robust classification from noisy bandit feedback: Banditron on feedback corrected for known `noise`.
+    """Robust classifier for noisy bandit feedback (RCNBF): Banditron on unbiased feedback h(f), for known `noise`.
 
+    References
+    ----------
+    .. [1] Agarwal, M., Manwani, N. (2021). Learning multiclass classifier under noisy bandit feedback. PAKDD 25.
+       Algorithm 1.
+
+    Examples
+    --------
     >>> from noisewise import FlipMatrix
     >>> rcnbf(n_classes=10, noise=FlipMatrix.binary(false_positive=0.1, false_negative=0.3)).noise_
     FlipMatrix.binary(false_positive=0.1, false_negative=0.3)
@@ -56,10 +70,18 @@ def rcine(
     noise: Noise = None,
     random_state: RandomState = None,
 ) -> BanditClassifier:
-    """As `rcnbf`, with the noise estimated after every `block` rounds [N_s] by `tracker`.
+    """RCNBF with implicit noise estimation (RCINE): `tracker` estimates the flip rates every `block` rounds [N_s].
 
-    Where `noise` is given, it is corrected for and nothing is estimated.
+    Where `noise` is given, it is corrected for and nothing is estimated. The default tracker estimates by moments of
+    the logged propensities; `NREst` is the paper's estimator.
 
+    References
+    ----------
+    .. [1] Agarwal, M., Manwani, N. (2021). Learning multiclass classifier under noisy bandit feedback. PAKDD 25.
+       Algorithm 2.
+
+    Examples
+    --------
     >>> learner = rcine(n_classes=2, gamma=0.5, block=1000, random_state=0)
     >>> y = [0, 1] * 2000
     >>> history = learner.play([[1.0, 0.0], [0.0, 1.0]] * 2000, y)
@@ -90,10 +112,17 @@ def bandit_pa(
     noise: Noise = None,
     random_state: RandomState = None,
 ) -> BanditClassifier:
-    """Passive-aggressive learning from feedback; under noise cap the step (`C` = 0.02) and explore little.
+    """Passive-aggressive learning from the sign of bandit feedback; under noise, cap the step (C = 0.02).
 
     `noise` helps where the step is capped, and hurts where it is not: corrected steps are longer.
 
+    References
+    ----------
+    .. [1] Crammer, K., Dekel, O., Keshet, J., Shalev-Shwartz, S., Singer, Y. (2006). Online passive-aggressive
+       algorithms. Journal of Machine Learning Research 7, 551-585.
+
+    Examples
+    --------
     >>> learner = bandit_pa(n_classes=3, C=0.02, random_state=0)
     >>> learner.learn(learner.decide([1.0, 0.0]), feedback=1).decision_function([[1.0, 0.0]])
     array([[0.02, 0.  , 0.  ]])
@@ -112,11 +141,20 @@ def soba(
     noise: Noise = None,
     random_state: RandomState = None,
 ) -> BanditClassifier:
-    """Second-order Banditron, which learns from praise only; the worst choice where praise may be false.
+    """Second-order Banditron (SOBA), which learns from positive feedback only; not robust to false positives.
 
-    The correlation of past updates is kept for each class apart, by its diagonal or in full. `noise` corrects every
-    answer, but the steps are not linear in it, so that their mean is not that without noise.
+    The correlation matrix of past updates is stored for each class apart, by its diagonal or in full. `noise` corrects
+    the feedback, but the steps are not linear in it, so that their expectation is not the step without noise.
 
+    References
+    ----------
+    .. [1] Beygelzimer, A., Orabona, F., Zhang, C. (2017). Efficient online bandit multiclass learning with
+       O(sqrt(T)) regret. ICML 34, 488-497. Algorithm 1.
+    .. [2] Cesa-Bianchi, N., Conconi, A., Gentile, C. (2005). A second-order perceptron algorithm. SIAM Journal on
+       Computing 34(3), 640-668.
+
+    Examples
+    --------
     >>> learner = soba(n_classes=3, random_state=0)
     >>> learner.learn(learner.decide([1.0, 0.0]), feedback=0).n_updates_
     0

@@ -1,4 +1,4 @@
-"""What the recipes for feedback share."""
+"""Construction of the bandit classifiers of all recipes."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def made_of(
     covariance: str = "diagonal",
     **options: Any,
 ) -> BanditClassifier:
-    """A configured learner; noise that can't be is refused now rather than in the first round.
+    """A configured learner; invalid noise is refused now rather than in the first round.
 
-    Classes and noise are kept as a model file holds them: a range or a column of a frame is a list, a mapping a dict.
+    Classes and noise are stored as a model file holds them: a range or a column of a frame is a list, a mapping a dict.
     """
     if isinstance(noise, Iterator):
         noise = list(noise)  # it is read more than once
@@ -54,11 +54,11 @@ def made_of(
 
 
 def default_tracker(n_classes: int | None, classes: Classes) -> RateTracker:
-    """What follows the rates of a learner that is not told them."""
+    """The estimator of flip rates where the noise is not given."""
     return RateTracker(len(known_classes(n_classes, classes)))
 
 
 def refuse_both(noise: Noise, tracker: Any) -> None:
-    """Refuse a tracker that would never be asked, because the noise is given."""
+    """Refuse a tracker that would never be used, because the noise is given."""
     if noise is not None and tracker is not None:
-        raise ValueError("noise= tells the rates and tracker= finds them; give one of the two")
+        raise ValueError("noise= gives the rates and tracker= estimates them; give one of the two")
