@@ -13,37 +13,37 @@ CLEAN_GRADIENT = 2 * (W @ X - Y) * X
 COVARIANCE = np.array([[0.5, 0.2, 0.0], [0.2, 0.4, 0.1], [0.0, 0.1, 0.3]])
 
 
-def laplace_copies(rng, n):
+def laplace_replicates(rng, n):
     return X + rng.laplace(scale=np.sqrt(0.25), size=(n, 3))
 
 
-def gaussian_copies(rng, n):
+def gaussian_replicates(rng, n):
     return GaussianNoise(COVARIANCE).copies(X[None], n, rng)[0]
 
 
-def test_one_copy_and_the_covariance_give_the_clean_gradient(rng):
-    noisy = gaussian_copies(rng, DRAWS)
+def test_one_replicate_and_the_covariance_give_the_clean_gradient(rng):
+    noisy = gaussian_replicates(rng, DRAWS)
     assert_unbiased(unbiased.by_second_moment(W, noisy, Y, COVARIANCE), CLEAN_GRADIENT)
 
 
 def test_the_printed_second_moment_is_biased(rng):
-    noisy = gaussian_copies(rng, DRAWS)
+    noisy = gaussian_replicates(rng, DRAWS)
     printed = unbiased.by_second_moment(W, noisy, Y, COVARIANCE) + COVARIANCE @ W  # subtracts it once, not twice
     assert_biased(printed, CLEAN_GRADIENT, sigmas=50)
 
 
-@pytest.mark.parametrize("copies", [gaussian_copies, laplace_copies])
-def test_two_copies_give_the_clean_gradient(copies, rng):
-    assert_unbiased(unbiased.by_copies(W, copies(rng, DRAWS), copies(rng, DRAWS), Y), CLEAN_GRADIENT)
+@pytest.mark.parametrize("replicates", [gaussian_replicates, laplace_replicates])
+def test_two_replicates_give_the_clean_gradient(replicates, rng):
+    assert_unbiased(unbiased.by_copies(W, replicates(rng, DRAWS), replicates(rng, DRAWS), Y), CLEAN_GRADIENT)
 
 
-def test_one_copy_in_both_parts_is_biased(rng):
-    noisy = gaussian_copies(rng, DRAWS)
+def test_one_replicate_in_both_factors_is_biased(rng):
+    noisy = gaussian_replicates(rng, DRAWS)
     assert_biased(unbiased.by_copies(W, noisy, noisy, Y), CLEAN_GRADIENT, sigmas=50)
 
 
-def test_symmetrised_copies_have_less_variance(rng):
-    first, second = gaussian_copies(rng, DRAWS), gaussian_copies(rng, DRAWS)
+def test_symmetrised_replicates_have_less_variance(rng):
+    first, second = gaussian_replicates(rng, DRAWS), gaussian_replicates(rng, DRAWS)
     one_sided = 2 * (first @ W - Y)[:, None] * second
     assert unbiased.by_copies(W, first, second, Y).var(axis=0).sum() < 0.8 * one_sided.var(axis=0).sum()
 
@@ -99,7 +99,7 @@ def test_roulette_has_less_variance_than_one_term(rng):
     np.testing.assert_allclose([one_term, roulette], [5.00, 0.70], rtol=0.1)
 
 
-def test_degrees_follow_their_law(rng):
+def test_degrees_follow_their_distribution(rng):
     degrees = unbiased.random_degree(rng, 3.0, 100_000)
     assert_unbiased(degrees, 1 / (3.0 - 1))
     assert_unbiased(degrees >= 2, 3.0**-2)

@@ -8,7 +8,7 @@ from noisewise._numerics.blocks import BLOCK
 from noisewise.labels.ridge import landmarks, leave_one_out, pooled_fit
 from noisewise.labels.ridge.classifier import RobustRidgeClassifier
 from noisewise.labels.ridge.pooled_fit import pool
-from noisewise.noise.flip_matrix import FlipMatrix
+from noisewise.noise import FlipMatrix
 
 
 @pytest.fixture

@@ -5,13 +5,13 @@ from scipy.special import softmax
 from scipy.stats import beta, multivariate_normal, norm
 
 from noisewise._numerics.em import symmetric_matrix
+from noisewise.noise import FlipMatrix
 from noisewise.noise.calibration.error_count import count_interval, mixture_quantiles
 from noisewise.noise.calibration.newton import log_occam_factor, newton_ascent, penalised_likelihood
 from noisewise.noise.calibration.noise_models import FittedNoiseModel, NoiseModel, calibrate
 from noisewise.noise.calibration.read_noise import likely_wrong, read_noise
 from noisewise.noise.calibration.softmax_map import LOG_SCALE_STD, CalibrationMap, LabelledScores
 from noisewise.noise.calibration.variational import VariationalState, fit_variational, weighted_joint_counts
-from noisewise.noise.flip_matrix import FlipMatrix
 
 PAIR = FlipMatrix(0.8 * np.eye(3) + 0.2 * np.roll(np.eye(3), 1, axis=1))
 

@@ -1,6 +1,7 @@
 """Noise models of labels, feedback and features, estimators of their rates, and corrections for them."""
 
 from noisewise.noise import unbiased
+from noisewise.noise.anchors import anchor_matrix as anchor_matrix
 from noisewise.noise.anchors import anchor_scores, flip_from_anchors, rates_from_anchors
 from noisewise.noise.calibration.noise_models import Calibration as Calibration
 from noisewise.noise.calibration.noise_models import NoiseModel
@@ -33,5 +34,5 @@ __all__ = [
     "read_noise",
     "unbiased",
 ]
-__shared__ = ["Calibration", "likely_wrong", "proportion_interval", "with_interval"]
+__shared__ = ["Calibration", "anchor_matrix", "likely_wrong", "proportion_interval", "with_interval"]
 __model_parts__ = [part.__name__ for part in (Calibration, CalibrationMap, NoiseModel)]

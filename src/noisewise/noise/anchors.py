@@ -1,4 +1,4 @@
-"""Noise rates from the examples most typical of each class."""
+"""Noise rates from anchor points, the examples most typical of each class."""
 
 from __future__ import annotations
 
@@ -8,15 +8,18 @@ from numpy.typing import ArrayLike
 from noisewise._typing import Floats
 from noisewise.noise.flip_matrix import FlipMatrix
 
+ROUNDING = 1e-12  # of the cumulated weight, so that a quantile of 1 finds the last row
+TIED = 1e-9  # scores that differ by less are equal
+
 
 def anchor_scores(scores: ArrayLike, quantile: float = 1.0, weights: ArrayLike | None = None) -> Floats:
-    """Scores of all classes on the example most typical of each (the mean of equally typical ones).
+    """Scores of all classes at the anchor point of each, the example that scores highest for it (mean over ties).
 
     Parameters
     ----------
     scores : array of shape (n, n_classes)
     quantile : float, default=1.0
-        1 takes the highest score of each class; a little less is not fooled by one lucky example.
+        1 takes the highest score of each class; a little less is robust to one extreme example.
     weights : array of shape (n,), optional
         A row of weight 2 counts as two rows.
 
@@ -38,21 +41,37 @@ def anchor_scores(scores: ArrayLike, quantile: float = 1.0, weights: ArrayLike |
 def flip_from_anchors(scores: ArrayLike, quantile: float = 1.0, weights: ArrayLike | None = None) -> FlipMatrix:
     """Flip matrix of label noise from noisy posteriors: the anchors' rows are its rows.
 
-    If some example is surely of class j, its noisy posterior is row j of the flip matrix (Gao et al., section 4;
-    Liu & Tao). With two classes this is ``min P(1 | x)`` and ``min P(0 | x)``.
+    Where P(true = j | x) = 1 for some x, the noisy posterior at x is row j of the flip matrix. With two classes this
+    is ``min P(1 | x)`` and ``min P(0 | x)`` [1]_ [2]_ (section 4), with more [3]_ (eqs. 12 and 13).
+    `RobustKNeighborsClassifier` finds its noise so, from the votes of each row's neighbours.
 
     >>> flip_from_anchors([[0.9, 0.1], [0.5, 0.5], [0.3, 0.7]])
     FlipMatrix.binary(false_positive=0.1, false_negative=0.3)
+
+    References
+    ----------
+    .. [1] Menon, A. K., van Rooyen, B., Ong, C. S., Williamson, R. C. (2015). Learning from corrupted binary labels
+       via class-probability estimation. ICML.
+    .. [2] Gao, W., Yang, B.-B., Zhou, Z.-H. (2016). On the robustness of nearest neighbor with noisy data.
+       arXiv:1607.07526.
+    .. [3] Patrini, G., Rozza, A., Menon, A. K., Nock, R., Qu, L. (2017). Making deep neural networks robust to label
+       noise: a loss correction approach. CVPR.
     """
+    return FlipMatrix.estimated(anchor_matrix(scores, quantile, weights))
+
+
+def anchor_matrix(scores: ArrayLike, quantile: float = 1.0, weights: ArrayLike | None = None) -> Floats:
+    """The flip matrix of `flip_from_anchors` as an array, which need not be invertible: normalised anchor rows."""
     anchors = np.clip(anchor_scores(scores, quantile, weights), 0, None)
-    return FlipMatrix.estimated(anchors / anchors.sum(axis=1, keepdims=True))
+    return np.asarray(anchors / anchors.sum(axis=1, keepdims=True))
 
 
 def rates_from_anchors(scores: ArrayLike, quantile: float = 1.0, weights: ArrayLike | None = None) -> FlipMatrix:
-    """Feedback rates from scores P(answer is "right" | x, action): anchors score 1 - rho1, all others rho0.
+    """Feedback rates from scores P(feedback = 1 | x, action): anchors score 1 - rho1, all other actions rho0.
 
-    The scores must cover every action for every x, played or not: over played actions only, a good
-    player's lowest score is still that of a right answer, and the rates come out singular.
+    The scores must cover every action for every x, played or not: over played actions only, the lowest score of a
+    good policy is still that of a right action, and the rates come out singular. NREst (`rcine`) averages such anchors
+    over several quantiles.
 
     >>> rates_from_anchors([[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]])
     FlipMatrix.binary(false_positive=0.1, false_negative=0.2)
@@ -66,7 +85,7 @@ def rates_from_anchors(scores: ArrayLike, quantile: float = 1.0, weights: ArrayL
 def _mean_at_quantile(scores: Floats, column: Floats, quantile: float, mass: Floats) -> Floats:
     """Mean of the rows whose score lies at the quantile, so that the order of the rows does not matter."""
     order = np.argsort(column, kind="stable")
-    so_far = np.cumsum(mass[order])
-    value = column[order[np.searchsorted(so_far, quantile * so_far[-1] * (1 - 1e-12))]]
-    tied = np.abs(column - value) < 1e-9
+    cumulated = np.cumsum(mass[order])
+    value = column[order[np.searchsorted(cumulated, quantile * cumulated[-1] * (1 - ROUNDING))]]
+    tied = np.abs(column - value) < TIED
     return np.asarray(np.average(scores[tied], axis=0, weights=mass[tied]))

@@ -1,4 +1,4 @@
-"""One step of fitting a flip matrix to clean posteriors and observed labels."""
+"""EM for the flip matrix, from posteriors of the true class and observed labels."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ def mixture_step(
     weights: ArrayLike | None = None,
     pseudo_counts: Floats | float = 0.0,
 ) -> FlipMatrix:
-    """One step of the flip matrix uphill: explain every label, count who was seen as what (rKLR eqs. 7-8).
+    """One EM step for the flip matrix T: responsibilities, expected counts, normalised rows (rKLR eqs. 7 and 8).
 
-    The likelihood of the observed labels under ``p @ T`` never falls. A rate of exactly zero stays zero:
-    start from rates between .1 and .3, or give `pseudo_counts`.
+    It never decreases the log-likelihood ``sum_i log (p_i @ T)[observed_i]``. A rate of exactly zero stays zero: start
+    from rates between .1 and .3, or give `pseudo_counts`.
 
     Parameters
     ----------
     noise : FlipMatrix
         Where to start.
     p : array of shape (n, n_classes)
-        Posterior of the true class.
+        Posterior of the true class given x.
     observed : array of shape (n,)
         Observed classes as 0, 1, ...
     weights : array of shape (n,), optional
@@ -39,12 +39,17 @@ def mixture_step(
     >>> start = FlipMatrix.symmetric(0.2, 2)
     >>> mixture_step(start, [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.0, 1.0]], [0, 1, 1, 1])
     FlipMatrix.binary(false_positive=0.5, false_negative=0)
+
+    References
+    ----------
+    .. [1] Bootkrajang, J., Kaban, A. (2014). Learning kernel logistic regression in the presence of class label
+       noise. Pattern Recognition 47.
     """
     return FlipMatrix.estimated(mixture_rows(expected_counts(noise, p, observed, weights) + pseudo_counts))
 
 
 def expected_counts(noise: FlipMatrix, p: ArrayLike, observed: ArrayLike, weights: ArrayLike | None = None) -> Floats:
-    """How many rows of each true class were observed as each class, in expectation."""
+    """Expected number of rows by true and observed class (the E-step of `mixture_step`)."""
     observed = np.asarray(observed, dtype=np.intp)
     true = noise.explain(p, observed)
     if weights is not None:
@@ -53,5 +58,5 @@ def expected_counts(noise: FlipMatrix, p: ArrayLike, observed: ArrayLike, weight
 
 
 def mixture_rows(counts: Floats) -> Floats:
-    """Counts made into rows of probabilities; a class nobody belongs to keeps its labels."""
+    """Flip matrix from expected counts (the M-step of `mixture_step`): rows normalised, empty ones of the identity."""
     return normalised_rows(counts)

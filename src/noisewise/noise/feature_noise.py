@@ -1,4 +1,4 @@
-"""Laws of noise in features, beside Gaussian noise: Laplace, values missing at random, and a law of one's own."""
+"""Distributions of noise in features: Gaussian, Laplace, masking, and any symmetric one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from noisewise._validation import generator
 
 @dataclass(frozen=True, eq=False)
 class GaussianNoise:
-    """Gaussian noise of known covariance, added to every row [Sigma].
+    """Additive Gaussian noise of known covariance [Sigma]; `copies` draws replicates.
 
     Parameters
     ----------
@@ -59,11 +59,11 @@ class GaussianNoise:
         return np.diag(self.covariance) if self.covariance.ndim == 1 else self.covariance
 
     def corrupt(self, X: ArrayLike, rng: RandomState = None) -> Floats:
-        """One noisy copy of X."""
+        """One noisy replicate of X."""
         return np.asarray(self.copies(X, 1, rng)[:, 0])
 
     def copies(self, X: ArrayLike, n: int, rng: RandomState = None) -> Floats:
-        """`n` independent noisy copies of every row, of shape (n_rows, n, d)."""
+        """`n` independent noisy replicates of every row, of shape (n_rows, n, d)."""
         clean = rows_to_copy(X, n)
         rows, d = clean.shape
         standard = generator(rng).standard_normal((rows, n, d))
@@ -80,14 +80,14 @@ class GaussianNoise:
         return isinstance(other, GaussianNoise) and np.array_equal(self.covariance, other.covariance)
 
     def __hash__(self) -> int:
-        return hash((self.covariance.shape, (self.covariance + 0.0).tobytes()))  # a zero below zero is equal to zero
+        return hash((self.covariance.shape, (self.covariance + 0.0).tobytes()))  # -0 is equal to 0
 
     def __repr__(self) -> str:
         return f"GaussianNoise({np.array2string(self.covariance, precision=4, separator=', ')})"
 
 
 def rows_to_copy(X: ArrayLike, n: int) -> Floats:
-    """Clean rows as an array, if there are rows and `n` copies of them can be made."""
+    """Clean rows as an array, if there are rows and `n` replicates of them can be made."""
     clean = np.asarray(X, dtype=np.float64)
     if clean.ndim != 2:
         raise ValueError(f"X has shape {clean.shape}; rows of features (two axes) are needed")
@@ -107,7 +107,7 @@ def _check_semidefinite(covariance: Floats) -> None:
 
 @dataclass(frozen=True, eq=False)
 class LaplaceNoise:
-    """Laplace noise added to every value, as differential privacy does it.
+    """Additive Laplace noise, independent in every value, as in the Laplace mechanism of differential privacy.
 
     Parameters
     ----------
@@ -119,6 +119,11 @@ class LaplaceNoise:
     >>> LaplaceNoise(0.5).matrix(2)
     array([[0.5, 0. ],
            [0. , 0.5]])
+
+    References
+    ----------
+    .. [1] Dwork, C., McSherry, F., Nissim, K., Smith, A. (2006). Calibrating noise to sensitivity in private data
+       analysis. Theory of Cryptography Conference.
     """
 
     scale: Floats
@@ -130,40 +135,46 @@ class LaplaceNoise:
 
     def matrix(self, n_features: int) -> Floats:
         """The covariance for rows of `n_features` columns."""
-        return np.diag(2 * _spread_out(self.scale, n_features) ** 2)
+        return np.diag(2 * _per_feature(self.scale, n_features) ** 2)
 
     def characteristic(self, frequencies: ArrayLike) -> Floats:
-        """Mean of exp(i w.noise) for frequencies w in the last axis: the product of 1 / (1 + scale^2 w_j^2)."""
+        """Characteristic function at frequencies w (last axis): the product of 1 / (1 + scale^2 w_j^2)."""
         w = np.asarray(frequencies, dtype=np.float64)
-        return np.asarray(1 / np.prod(1 + (w * _spread_out(self.scale, w.shape[-1])) ** 2, axis=-1))
+        return np.asarray(1 / np.prod(1 + (w * _per_feature(self.scale, w.shape[-1])) ** 2, axis=-1))
 
     def corrupt(self, X: ArrayLike, rng: RandomState = None) -> Floats:
-        """One noisy copy of X."""
+        """One noisy replicate of X."""
         return np.asarray(self.copies(X, 1, rng)[:, 0])
 
     def copies(self, X: ArrayLike, n: int, rng: RandomState = None) -> Floats:
-        """`n` independent noisy copies of every row, of shape (n_rows, n, d)."""
+        """`n` independent noisy replicates of every row, of shape (n_rows, n, d)."""
         clean = rows_to_copy(X, n)
         noise = generator(rng).laplace(size=(len(clean), n, clean.shape[1]))
-        return clean[:, None, :] + noise * _spread_out(self.scale, clean.shape[1])
+        return clean[:, None, :] + noise * _per_feature(self.scale, clean.shape[1])
 
 
 @dataclass(frozen=True, eq=False)
 class MaskingNoise:
-    """Values missing at random: each is kept with a known probability, and divided by it; missing ones are zero.
+    """Masking noise, values missing completely at random: each is kept with a known probability and divided by it.
 
-    So every noisy value has the clean one as its mean. `fill` makes such rows from rows with NaN.
+    Missing values are zero, so every noisy value has the clean one as its mean. `fill` makes such rows from rows with
+    NaN.
 
     Parameters
     ----------
     keep : float or array of shape (d,)
-        Probability that a value is seen, for all columns or for each [q].
+        Probability that a value is observed, for all columns or for each [q].
 
     Examples
     --------
     >>> MaskingNoise(0.5).fill([[1.0, np.nan], [3.0, 4.0]])
     array([[2., 0.],
            [6., 8.]])
+
+    References
+    ----------
+    .. [1] Loh, P.-L., Wainwright, M. J. (2012). High-dimensional regression with noisy and missing data: provable
+       guarantees with nonconvexity. Annals of Statistics 40.
     """
 
     keep: Floats
@@ -176,33 +187,33 @@ class MaskingNoise:
     def fill(self, X: ArrayLike) -> Floats:
         """Rows with NaN for what is missing, as rows whose mean is the clean row."""
         rows = np.asarray(X, dtype=np.float64)
-        return np.where(np.isnan(rows), 0.0, rows / _spread_out(self.keep, rows.shape[-1]))
+        return np.where(np.isnan(rows), 0.0, rows / _per_feature(self.keep, rows.shape[-1]))
 
     def variances(self, X: ArrayLike) -> Floats:
         """Unbiased estimates of each value's noise variance, from the noisy values alone: (1 - q) x^2."""
         rows = np.asarray(X, dtype=np.float64)
-        return np.asarray((1 - _spread_out(self.keep, rows.shape[-1])) * rows**2)
+        return np.asarray((1 - _per_feature(self.keep, rows.shape[-1])) * rows**2)
 
     def corrupt(self, X: ArrayLike, rng: RandomState = None) -> Floats:
-        """One noisy copy of X."""
+        """One noisy replicate of X."""
         return np.asarray(self.copies(X, 1, rng)[:, 0])
 
     def copies(self, X: ArrayLike, n: int, rng: RandomState = None) -> Floats:
-        """`n` independent noisy copies of every row, of shape (n_rows, n, d)."""
+        """`n` independent noisy replicates of every row, of shape (n_rows, n, d)."""
         clean = rows_to_copy(X, n)
-        keep = _spread_out(self.keep, clean.shape[1])
+        keep = _per_feature(self.keep, clean.shape[1])
         kept = generator(rng).random((len(clean), n, clean.shape[1])) < keep
         return np.asarray(clean[:, None, :] * kept / keep)
 
 
 @dataclass(frozen=True, eq=False)
 class SymmetricNoise:
-    """Noise of any law that is as likely as its mirror image, given by its characteristic function.
+    """Additive noise of any distribution that is symmetric about zero, given by its characteristic function.
 
     Parameters
     ----------
     function : callable
-        For frequencies of shape (..., d), the mean of cos(w.noise), of shape (...).
+        For frequencies of shape (..., d), the characteristic function E[cos(w.noise)], of shape (...).
     covariance : float or array of shape (d,) or (d, d), optional
         The noise's covariance; the linear learners need it.
 
@@ -239,14 +250,14 @@ class SymmetricNoise:
 
 
 def _per_column(values: ArrayLike, what: str) -> Floats:
-    numbers = np.array(values, dtype=np.float64)
-    if numbers.ndim > 1 or not np.isfinite(numbers).all():
-        raise ValueError(f"{what} is one finite number or one for each column, not an array of shape {numbers.shape}")
-    numbers.setflags(write=False)
-    return numbers
+    checked = np.array(values, dtype=np.float64)
+    if checked.ndim > 1 or not np.isfinite(checked).all():
+        raise ValueError(f"{what} is one finite number or one for each column, not an array of shape {checked.shape}")
+    checked.setflags(write=False)
+    return checked
 
 
-def _spread_out(values: Floats, n_features: int) -> Floats:
+def _per_feature(values: Floats, n_features: int) -> Floats:
     if values.ndim and len(values) != n_features:
         raise ValueError(f"the noise covers {len(values)} columns, the data have {n_features}")
     return np.broadcast_to(values, (n_features,))

@@ -1,4 +1,4 @@
-"""Noise that turns one class into another: labels, clicks, a teacher's nods."""
+"""Class-conditional noise: the noise transition matrix of labels and of right/wrong feedback."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from noisewise._numerics.em import responsibilities, symmetric_matrix
 from noisewise._typing import Codes, Floats, RandomState
 from noisewise._validation import find_actions, generator, one_column
 
-GIVEN_LIMIT, ESTIMATED_LIMIT = 1e-3, 0.05  # smallest singular value: undoing the noise multiplies errors by 1 / limit
+GIVEN_LIMIT, ESTIMATED_LIMIT = 1e-3, 0.05  # smallest singular value: the inverse multiplies errors by 1 / limit
 ROUNDING = 1e-3  # posteriors may come in float32, or rounded to three digits
 
 
 @dataclass(frozen=True, eq=False)
 class FlipMatrix:
-    """Probabilities ``matrix[true, observed]`` that a class is observed as another (rho, tau, Omega in the papers).
+    """Noise transition matrix T: probabilities ``T[true, observed]`` (rho, tau, Omega in the papers).
 
     Parameters
     ----------
@@ -38,6 +38,12 @@ class FlipMatrix:
     array([[0.3, 0.7]])
     >>> noise.pull([[0.3, 0.7]]).round(3)
     array([[0., 1.]])
+
+    References
+    ----------
+    .. [1] Natarajan, N., Dhillon, I. S., Ravikumar, P., Tewari, A. (2013). Learning with noisy labels. NeurIPS 26.
+    .. [2] Patrini, G., Rozza, A., Menon, A. K., Nock, R., Qu, L. (2017). Making deep neural networks robust to label
+       noise: a loss correction approach. CVPR.
     """
 
     matrix: Floats
@@ -65,7 +71,7 @@ class FlipMatrix:
 
     @classmethod
     def symmetric(cls, rate: float, n_classes: int) -> FlipMatrix:
-        """Every class is mistaken at the same rate, for each of the others alike."""
+        """Every class is flipped at the same rate, to each of the others with equal probability."""
         if n_classes < 2:
             raise ValueError(f"n_classes is {n_classes}; two or more classes are needed")
         if not 0 <= rate <= 1:
@@ -113,13 +119,13 @@ class FlipMatrix:
 
     @cached_property
     def inverse(self) -> Floats:
-        """The matrix that undoes the noise on average; its entries may be negative."""
+        """``inv(T)``, which corrects for the noise in expectation; its entries may be negative."""
         inverse = np.linalg.inv(self.matrix).astype(np.float64)
         inverse.setflags(write=False)
         return inverse
 
     def corrupt(self, y: ArrayLike, rng: RandomState = None, classes: ArrayLike | None = None) -> NDArray[Any]:
-        """Draw what is observed for each true class; `y` holds 0, 1, ... or members of `classes`."""
+        """Draw an observed class for each true one; `y` holds 0, 1, ... or members of `classes`."""
         if classes is not None:
             known = one_column(classes)
             if not len(set(known.tolist())) == len(known) == self.n_classes:
@@ -134,20 +140,30 @@ class FlipMatrix:
         return drawn.astype(labels.dtype, copy=False)
 
     def push(self, p: ArrayLike) -> Floats:
-        """Posterior of the observed class from that of the true class: ``p @ T``."""
+        """Forward correction: posterior of the observed class from that of the true class, ``p @ T``."""
         return self._check_posterior(p) @ self.matrix
 
     def pull(self, p: ArrayLike) -> Floats:
-        """Posterior of the true class from that of the observed class: ``p @ inv(T)``, clipped and renormalised."""
+        """Backward correction: posterior of the true class from that of the observed class.
+
+        ``p @ inv(T)``, clipped at zero and renormalised.
+        """
         pulled = np.clip(self._check_posterior(p) @ self.inverse, 0, None)
         return np.asarray(pulled / pulled.sum(axis=-1, keepdims=True))
 
     def unbiased_targets(self, observed: ArrayLike) -> Floats:
-        """Signed targets whose mean over the noise is the true one-hot vector: rows of ``inv(T)``."""
+        """Signed targets whose mean over the noise is the true one-hot vector: rows of ``inv(T)``.
+
+        Any loss that is linear in the one-hot label is then unbiased (Natarajan et al., Lemma 1; backward correction
+        of the loss, Patrini et al., theorem 1).
+        """
         return self.inverse[self._check_codes(np.asarray(observed))]
 
     def explain(self, p: ArrayLike, observed: ArrayLike) -> Floats:
-        """Posterior of the true class given x and the observed class: ``p * T[:, observed]``, normalised."""
+        """Posterior of the true class given x and the observed class (EM responsibilities).
+
+        ``p * T[:, observed]``, normalised; where the observed class is impossible under `p`, ``T[:, observed]`` alone.
+        """
         prior, likelihood = self._check_posterior(p), self.matrix.T[self._check_codes(np.asarray(observed))]
         possible = (prior * likelihood).sum(axis=-1, keepdims=True) > 0
         return responsibilities(np.where(possible, prior, 1.0), likelihood)[0]

@@ -1,6 +1,7 @@
-"""Quantities one can see, with the same mean as quantities one cannot.
+"""Unbiased estimators of clean quantities from noisy or partial observations.
 
-Every function here is a formula on arrays; the tests check that its mean over the noise is the clean value.
+Every function here is a formula on arrays; the tests check that its mean over the noise is the clean value. They are
+for one's own methods, and what the tests hold the learners against; learners compute the same in compiled loops.
 """
 
 from __future__ import annotations
@@ -15,11 +16,16 @@ HIGHEST_DEGREE = 60  # with p = 2 higher degrees have probability 2**-61
 
 
 def by_propensity(values: ArrayLike, actions: ArrayLike, probabilities: ArrayLike, n_actions: int) -> Floats:
-    """What every action would have given, from the one taken: its value over its probability, else nothing.
+    """Inverse propensity score estimate of every action's value: value over propensity for the one taken, else 0.
 
     >>> by_propensity([1.0, 0.5], [0, 2], [0.5, 0.25], n_actions=3)
     array([[2., 0., 0.],
            [0., 0., 2.]])
+
+    References
+    ----------
+    .. [1] Horvitz, D. G., Thompson, D. J. (1952). A generalization of sampling without replacement from a finite
+       universe. Journal of the American Statistical Association 47.
     """
     values, probabilities = np.asarray(values, dtype=np.float64), np.asarray(probabilities, dtype=np.float64)
     actions = np.asarray(actions, dtype=np.intp)
@@ -33,10 +39,15 @@ def by_propensity(values: ArrayLike, actions: ArrayLike, probabilities: ArrayLik
 
 
 def by_second_moment(w: ArrayLike, x: ArrayLike, y: ArrayLike, covariance: ArrayLike) -> Floats:
-    """Gradient of (w.x - y)^2 at the clean x, from one noisy x of known covariance (rows of x and y allowed).
+    """Unbiased gradient of (w.x - y)^2 at the clean x, from one noisy x of known covariance (rows of x, y allowed).
 
     >>> by_second_moment([1.0, 0.0], [2.0, 1.0], 1.0, np.eye(2))
     array([2., 2.])
+
+    References
+    ----------
+    .. [1] Cesa-Bianchi, N., Shalev-Shwartz, S., Shamir, O. (2011). Online learning of noisy data. IEEE Transactions on
+       Information Theory 57.
     """
     w, x, covariance = np.asarray(w, float), np.asarray(x, float), np.asarray(covariance, float)
     residual = x @ w - y
@@ -44,7 +55,7 @@ def by_second_moment(w: ArrayLike, x: ArrayLike, y: ArrayLike, covariance: Array
 
 
 def by_copies(w: ArrayLike, x: ArrayLike, other: ArrayLike, y: ArrayLike) -> Floats:
-    """Gradient of (w.x - y)^2 at the clean x, from two independent noisy copies; each plays both parts.
+    """Unbiased gradient of (w.x - y)^2 at the clean x, from two independent replicates, symmetrised over them.
 
     >>> by_copies([1.0, 0.0], [2.0, 1.0], [3.0, 0.0], 1.0)
     array([7., 2.])
@@ -55,25 +66,25 @@ def by_copies(w: ArrayLike, x: ArrayLike, other: ArrayLike, y: ArrayLike) -> Flo
 
 
 def random_degree(rng: RandomState = None, p: float = 2.0, size: int | None = None) -> Codes:
-    """Degrees N with P(N = n) = (p - 1) / p^(n + 1): how many copies `by_random_taylor` needs."""
+    """Geometric degrees N with P(N = n) = (p - 1) / p^(n + 1): how many replicates `by_random_taylor` needs."""
     if not p > 1:
         raise ValueError(f"p is {p}; above 1, the degrees have a finite mean 1 / (p - 1)")
     return np.asarray(generator(rng).geometric(1 - 1 / p, size) - 1, dtype=np.intp)
 
 
 def by_random_taylor(coefficients: ArrayLike, factors: ArrayLike, p: float = 2.0, roulette: bool = True) -> float:
-    """A power series at an unseen number, from N independent unbiased copies of it, N from `random_degree`.
+    """Unbiased estimate of a power series at a, from N independent unbiased estimates of a, N from `random_degree`.
 
     Parameters
     ----------
     coefficients : array
         Taylor coefficients [gamma_0, gamma_1, ...]; those beyond the array count as zero.
     factors : array of length N
-        Independent numbers with the unseen number as their mean.
+        Independent estimates of a, each with mean a.
     p : float, default=2
         As given to `random_degree`.
     roulette : bool, default=True
-        True sums every degree up to N, weighted by 1 / P(N >= n) = p^n: the same copies, less variance.
+        True sums every degree up to N, weighted by 1 / P(N >= n) = p^n: the same replicates, less variance.
         False takes degree N alone, weighted by 1 / P(N = n) (Cesa-Bianchi et al., Lemma 1).
 
     Examples
@@ -82,6 +93,11 @@ def by_random_taylor(coefficients: ArrayLike, factors: ArrayLike, p: float = 2.0
     3.5
     >>> by_random_taylor([1.0, 2.0, 1.0], [0.5, 0.25], p=2.0, roulette=False)
     1.0
+
+    References
+    ----------
+    .. [1] Cesa-Bianchi, N., Shalev-Shwartz, S., Shamir, O. (2011). Online learning of noisy data. IEEE Transactions on
+       Information Theory 57.
     """
     gamma = np.asarray(coefficients, dtype=np.float64)
     factors = np.asarray(factors, dtype=np.float64)

@@ -14,7 +14,7 @@ from noisewise._typing import Codes, Floats
 from noisewise.labels.crowd.annotations import Annotations, places, read_annotations
 from noisewise.labels.crowd.annotators import Annotators
 from noisewise.labels.crowd.em import fit_crowd
-from noisewise.noise.flip_matrix import FlipMatrix
+from noisewise.noise import FlipMatrix
 
 
 @dataclass(frozen=True, eq=False, repr=False)

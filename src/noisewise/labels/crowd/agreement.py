@@ -9,7 +9,7 @@ from scipy.special import ndtri
 
 from noisewise._typing import Floats
 from noisewise.labels.crowd.annotations import read_annotations
-from noisewise.noise.estimate import Estimate
+from noisewise.noise import Estimate
 
 SCALES = ("nominal", "ordinal", "interval")
 

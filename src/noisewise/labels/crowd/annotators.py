@@ -13,8 +13,7 @@ from scipy.special import betaincinv
 from noisewise._numerics.em import normalised_rows
 from noisewise._typing import Floats
 from noisewise.labels.crowd.em import PRIOR_ACCURACY, PRIOR_ANSWERS, count_answers, raise_prior
-from noisewise.noise.estimate import Estimate
-from noisewise.noise.flip_matrix import FlipMatrix
+from noisewise.noise import Estimate, FlipMatrix
 
 COVERAGE = 0.9  # of the intervals
 

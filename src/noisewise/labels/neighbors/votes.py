@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from noisewise._typing import Codes, Floats
-from noisewise.noise import anchor_scores
+from noisewise.noise import anchor_matrix
 
 ROUNDING = 1e-9  # sums of weights such as ten times 0.1
 DIGITS = 9  # of a posterior: votes tie often, and the last bits must not decide
@@ -88,7 +88,6 @@ def noise_from_votes(posterior: Floats, quantile: float | None, weights: Floats)
     n_classes = posterior.shape[1]
     seen = np.flatnonzero(posterior.max(axis=0) > 0)
     at = (1.0 if n_classes == 2 else 1 - 0.3 / n_classes) if quantile is None else quantile
-    anchors = np.clip(anchor_scores(posterior, at, weights), 0, None)
     matrix = np.eye(n_classes)
-    matrix[seen] = anchors[seen] / anchors[seen].sum(axis=1, keepdims=True)
+    matrix[seen] = anchor_matrix(posterior, at, weights)[seen]
     return matrix

@@ -9,6 +9,8 @@ References
 .. [1] Hoeting, J. A., Madigan, D., Raftery, A. E., Volinsky, C. T. (1999). Bayesian model averaging: a tutorial.
    Statistical Science 14.
 .. [2] Kass, R. E., Raftery, A. E. (1995). Bayes factors. Journal of the American Statistical Association 90.
+.. [3] Madigan, D., Raftery, A. E. (1994). Model selection and accounting for model uncertainty in graphical models
+   using Occam's window. Journal of the American Statistical Association 89.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ from noisewise.noise.flip_matrix import FlipMatrix
 
 NOISE_LOG_ODDS = 2.0  # prior log odds of each kind of noise against none: one audits labels one has doubts about
 PER_CLASS_LOG_ODDS = -3.0  # prior log odds of a scale per class: with few rows, scales could explain flips away
-OCCAM_WINDOW = 6.0  # candidates this far below the best in log evidence are dropped (Madigan and Raftery)
+OCCAM_WINDOW = 6.0  # candidates this far below the best in log evidence are dropped [3]
 TEMPER = 0.5  # power of the profile likelihood of the noise rate: it knows less than it says
 PROOF = 3.0  # log Bayes factor against no noise, about 20 to 1, from which noise is proven (strong evidence)
 SAME_RATE = 0.25  # maxima whose noise rates differ by a smaller fraction are one
