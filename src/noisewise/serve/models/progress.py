@@ -129,8 +129,13 @@ def _corrected_accuracy(rounds: Floats) -> dict[str, float] | None:
     """Accuracy a of decisions whose feedback f has flip rates of its own in each round.
 
     E f = rho0 + beta a with beta = 1 - rho0 - rho1, so a minimises sum (f - rho0 - beta a)^2: least squares through the
-    origin of f - rho0 on beta. The interval uses the heteroscedasticity-consistent standard error, with 1/4 added to
-    the sum of squared scores so that it is not empty where all feedback agrees.
+    origin of f - rho0 on beta. The interval uses the heteroscedasticity-consistent standard error [1]_, with 1/4 added
+    to the sum of squared scores so that it is not empty where all feedback agrees.
+
+    References
+    ----------
+    .. [1] White, H. (1980). A heteroskedasticity-consistent covariance matrix estimator and a direct test for
+       heteroskedasticity. Econometrica 48(4).
     """
     information = float(np.square(rounds[:, BETA]).sum())
     if len(rounds) < 2 or information < 1e-9:

@@ -74,11 +74,12 @@ function smooth(points, what) {
 }
 
 function showRates(noise, byAnnotator) {
-  const rates = [labelledRate("false positives: wrong, called right", noise.false_positive), labelledRate("false negatives: right, called wrong", noise.false_negative)];
+  const rates = [labelledRate("false positive rate", noise.false_positive), labelledRate("false negative rate", noise.false_negative)];
   const notes = { given: "These rates were given.", estimated: "Estimated, and corrected for.", watched: "Estimated over all feedback; not corrected for." };
   if (byAnnotator) notes.watched = "Estimated over all feedback; each round is weighted by the rates of its annotator, below.";
   const note = noise.identified ? notes[noise.source] : `Not identified yet: ${noise.reason}`;
-  at("rates").replaceChildren(...rates, element("p", { class: "note" }, note));
+  const meaning = "False positive: a wrong decision called right; false negative: a right one called wrong.";
+  at("rates").replaceChildren(...rates, element("p", { class: "note" }, note), element("p", { class: "note" }, meaning));
 }
 
 function showWorst(actions) {
