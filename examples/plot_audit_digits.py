@@ -2,8 +2,8 @@
 Which digits are wrongly labelled?
 ==================================
 
-One label in five of scikit-learn's handwritten digits is changed by chance. The audit ranks all rows by the probability
-that their label is right; it has not been told which ones were changed.
+One label in five of scikit-learn's handwritten digits is changed at random. The audit ranks all rows by the probability
+that their label is right; which ones were changed is not known to it.
 """
 
 import matplotlib.pyplot as plt
@@ -18,7 +18,7 @@ audit = audit_labels(X, observed)
 print(f"{audit.expected_errors:.0f} labels expected wrong, {np.sum(observed != truth)} were changed")
 
 # %%
-# The twelve most doubtful rows, with the label they carry and the one suggested.
+# The twelve rows most likely to be wrong, with the observed label and the suggested one.
 
 figure, axes = plt.subplots(2, 6, figsize=(9, 3.6))
 for axis, row in zip(axes.flat, audit.order, strict=False):
@@ -28,12 +28,12 @@ for axis, row in zip(axes.flat, audit.order, strict=False):
 figure.tight_layout()
 
 # %%
-# How many of the changed labels one finds by looking at the worst rows first.
+# Number of changed labels found by inspecting the worst rows first.
 
 wrong = (observed != truth)[audit.order]
 figure, axis = plt.subplots(figsize=(6, 3.5))
+axis.plot([0, wrong.sum(), len(wrong)], [0, wrong.sum(), wrong.sum()], color="0.8", linewidth=6, label="best possible")
 axis.plot(np.arange(1, len(wrong) + 1), np.cumsum(wrong), label="audit")
-axis.plot([0, wrong.sum(), len(wrong)], [0, wrong.sum(), wrong.sum()], ":", color="grey", label="best possible")
-axis.set(xlabel="rows looked at, worst first", ylabel="wrong labels found")
+axis.set(xlabel="rows inspected, worst first", ylabel="wrong labels found")
 axis.legend()
 figure.tight_layout()

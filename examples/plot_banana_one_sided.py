@@ -1,10 +1,10 @@
 """
-Two bananas and labels that flip one way
-========================================
+Two bananas and one-sided label noise
+=====================================
 
-Four in ten points of the lower banana carry the label of the upper one; no label of the upper banana is wrong. Such
-noise does not average out: kernel logistic regression believes what it sees and gives the border region away.
-Robust models learn how labels were flipped together with the boundary, and put it back.
+Four in ten points of the lower banana have the label of the upper one; no label of the upper banana is wrong. Such
+noise does not average out: it shifts the boundary of kernel logistic regression. Robust models estimate the flip rates
+together with the boundary, and correct it.
 """
 
 import matplotlib.pyplot as plt
@@ -34,8 +34,8 @@ for model in models.values():
     model.fit(X, observed)
 
 # %%
-# Colours are the observed labels, rings mark those that were flipped (the models are not told). The dashed line is the
-# boundary one would find from true labels.
+# Colours are the observed labels, rings mark those that were flipped (unknown to the models). The dashed line is the
+# boundary learnt from true labels.
 
 grid = np.stack(np.meshgrid(np.linspace(-1.9, 2.9, 120), np.linspace(-1.4, 1.9, 100)), axis=-1)
 flipped = observed != y
@@ -55,8 +55,8 @@ for axis, (name, model) in zip(axes, models.items(), strict=True):
     axis.set(title=f"{name}\n{1 - model.score(X_test, y_test):.1%} error on true labels", xticks=[], yticks=[])
 
 # %%
-# What the last model thinks of the labels: how they flip, and which of them are probably wrong. The second picture is
-# about rows the model has not seen.
+# The flip matrix that the last model estimates, and the probabilities that labels are right. The second figure is for
+# rows that were not used in the fit.
 
 X_new, y_new = make_moons(500, noise=0.25, random_state=2)
 figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")

@@ -2,8 +2,9 @@
 Learning curves under noisy feedback
 ====================================
 
-Six settings of the feedback noise, five learners that see nothing but right or wrong. Banditron stops learning at a
-floor that the noise sets; RCNBF, told the true rates, goes below it but slowly; second-order learners do far better.
+Six settings of the feedback noise, five learners that observe nothing but right or wrong. The error of Banditron levels
+off at a floor that depends on the noise; RCNBF with the true rates goes below it, but slowly; second-order learners are
+far better.
 """
 
 import matplotlib.pyplot as plt

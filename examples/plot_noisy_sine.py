@@ -1,9 +1,10 @@
 """
-A sine seen through noise
-=========================
+Deconvolution of a noisy sine
+=============================
 
-The place where each point was measured is uncertain by 0.3, a tenth of the wave's length. Any smooth regression then
-learns a flatter wave: noise damps every frequency by a known factor. `DeconvolvedFourierRegressor` divides it out.
+The position of each point has noise of standard deviation 0.3, a tenth of the period. Any smooth regression then learns
+a flatter function: noise damps every frequency by a known factor, its characteristic function.
+`DeconvolvedFourierRegressor` divides by it.
 """
 
 import matplotlib.pyplot as plt
@@ -25,23 +26,23 @@ models = {
 }
 
 # %%
-# Errors on clean places; the targets' own noise has a variance of 0.01, which nobody can go below.
+# Mean squared errors on clean positions; the noise of the targets has a variance of 0.01, a lower bound.
 X_test, y_test = make_sine(3000, random_state=2)
 for name, model in models.items():
     print(f"{name:25} {np.mean((model.predict(X_test) - y_test) ** 2):.4f}")
 
 # %%
-# Two copies are enough to find the noise, too.
+# Two copies are enough to estimate the noise, too.
 print("standard deviation of the noise, from two copies:", np.sqrt(models["two copies"].noise_.matrix(1)).round(3))
 
 # %%
-# The wave and what was learnt of it.
+# The true function and the estimates.
 grid = np.linspace(-3, 3, 400)[:, None]
 figure, axes = plt.subplots(figsize=(8, 4), layout="constrained")
 axes.scatter(copies[:, 0, 0], y, s=4, color="lightgrey", label="noisy rows")
-axes.plot(grid, np.sin(2 * grid), color="black", linestyle="--", label="the truth")
+axes.plot(grid, np.sin(2 * grid), color="black", linestyle="--", label="true function")
 for name, model in models.items():
     axes.plot(grid, model.predict(grid), label=name)
-axes.set(xlabel="place", ylabel="value", xlim=(-3, 3), ylim=(-1.4, 1.4))
+axes.set(xlabel="position", ylabel="value", xlim=(-3, 3), ylim=(-1.4, 1.4))
 axes.legend(fontsize="small", ncols=3, loc="lower center")
 plt.show()

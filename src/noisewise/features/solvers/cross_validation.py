@@ -73,7 +73,7 @@ def standard_error_rule(
     """The k-standard-error rule: the candidate with the lowest mean loss plus k standard errors.
 
     An unbiased loss can be negative, and its variance is largest for under-regularised candidates, so that its minimum
-    alone selects those. Adding standard errors favours over-regularised candidates in turn. So the choice then moves to
+    alone selects those. Adding standard errors favours over-regularised candidates instead. So the choice then moves to
     another candidate as long as the paired difference of the losses is negative by more than k/2 standard errors.
 
     Parameters

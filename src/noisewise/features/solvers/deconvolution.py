@@ -22,13 +22,13 @@ from noisewise.features.solvers.least_squares import (
 )
 
 MAX_COMPONENTS = 150  # principal components kept at most; solving is cubic in them
-SMALLEST_VARIANCE = 1e-7  # of a principal component, as a fraction of the largest; smaller ones are left out
+SMALLEST_VARIANCE = 1e-7  # of a principal component, as a fraction of the largest; smaller ones are dropped
 
 
 def pair_damping(
     frequencies: Floats, noise: FeatureNoise, n_copies: int, max_inflation: float = np.inf
 ) -> tuple[Floats, Floats]:
-    """Factors that turn the noisy products cos(a - b) and cos(a + b) into those of clean features, damped.
+    """Factors by which the products cos(a - b) and cos(a + b) of noisy rows become those of clean features, damped.
 
     They are chi(w) chi(w') / chi(w - w') and chi(w) chi(w') / chi(w + w'), both of shape (D, D). A characteristic
     function may have zeros: no product is divided by less than 1 / max_inflation^2.

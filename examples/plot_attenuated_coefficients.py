@@ -1,10 +1,11 @@
 """
-Coefficients bent by noise, and straightened
-============================================
+Attenuated coefficients, and their correction
+=============================================
 
-Eight sensors measure what a price depends on, and each adds noise as large as its signal. Least squares on such rows
-halves most coefficients, and gives what belongs to one column to its neighbours. Told how large the noise is, or shown
-every row twice, `NoisyFeatureRegressor` finds the coefficients of the clean columns.
+Eight sensors measure the features of a price, and each adds noise as large as its signal. Least squares on such rows
+halves most coefficients (attenuation bias), and attributes effects of one column to correlated ones. With the noise
+covariance, or with two noisy copies (replicates) of every row, `NoisyFeatureRegressor` estimates the coefficients of
+the clean columns.
 """
 
 import matplotlib.pyplot as plt
@@ -21,7 +22,7 @@ noise = GaussianNoise(1.0)
 copies = noise.copies(X, 2, rng=1)
 
 # %%
-# One noisy copy and the noise's covariance; or two copies, and nothing else.
+# One noisy copy and the noise covariance; or two copies, and nothing else.
 models = {
     "clean rows": LinearRegression().fit(X, y),
     "noisy rows, least squares": LinearRegression().fit(copies[:, 0], y),
@@ -33,21 +34,21 @@ for name, model in models.items():
     print(f"{name:40} R2 on clean rows {model.score(X_test, y_test):.3f}")
 
 # %%
-# The model says how much the noise bends: the share of each column's variance that is signal, what least squares would
-# have made of its coefficients, and how much of their size is left then.
+# The model reports the attenuation: the fraction of each column's variance that is signal (reliability), the limit of
+# least squares on rows with this noise, and its size as a fraction of that of the coefficients.
 model = models["noisy rows, known noise"]
 print("reliability of the columns", model.reliability_.round(2))
 print("coefficients              ", model.coef_.round(2))
-print("bent by this noise to     ", model.bent_coef_.round(2))
-print(f"of which {model.attenuation_:.0%} is left")
+print("attenuated coefficients   ", model.attenuated_coef_.round(2))
+print(f"attenuation {model.attenuation_:.0%}")
 
 # %%
-# Every column, in every way.
+# The coefficients of all columns.
 figure, axes = plt.subplots(figsize=(8, 4), layout="constrained")
-places = np.arange(X.shape[1])
+columns = np.arange(X.shape[1])
 for shift, (name, model) in enumerate(models.items()):
-    axes.bar(places + (shift - 2) * 0.16, model.coef_, width=0.16, label=name)
+    axes.bar(columns + (shift - 2) * 0.16, model.coef_, width=0.16, label=name)
 axes.axhline(0, color="black", linewidth=0.8)
-axes.set(xlabel="column", ylabel="coefficient", xticks=places)
+axes.set(xlabel="column", ylabel="coefficient", xticks=columns)
 axes.legend(fontsize="small")
 plt.show()
