@@ -7,28 +7,14 @@ import re
 from typing import Any
 
 from pydantic import ValidationError
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from noisewise.serve.api.decisions import decide_response, feedback_response
 from noisewise.serve.api.problems import STATUSES, refusal
 from noisewise.serve.api.schemas import FeedbackRequest
+from noisewise.serve.api.security import replay_body
 from noisewise.serve.models.spec import NAME, DecideRequest
 from noisewise.serve.settings import Settings
-
-
-def replay_body(body: bytes, receive: Receive) -> Receive:
-    """A `receive` that yields the body already read, and then what comes after it."""
-    given = False
-
-    async def replay() -> Message:
-        nonlocal given
-        if given:
-            return await receive()
-        given = True
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    return replay
-
 
 PATH = re.compile(rf"/models/({NAME[1:-1]})/(decide|feedback)")
 REFUSALS = tuple(STATUSES)

@@ -11,7 +11,6 @@ from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from noisewise.serve.api.fast_path import replay_body
 from noisewise.serve.api.problems import problem
 from noisewise.serve.settings import Settings
 
@@ -95,6 +94,20 @@ class AccessControl:
             if size > most:
                 return None
         return b"".join(parts)
+
+
+def replay_body(body: bytes, receive: Receive) -> Receive:
+    """A `receive` that yields the body already read, and then what comes after it."""
+    given = False
+
+    async def replay() -> Message:
+        nonlocal given
+        if given:
+            return await receive()
+        given = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return replay
 
 
 def read_keys(path: str | Path) -> dict[str, str]:

@@ -116,21 +116,20 @@ class Service:
         finally:
             model.lock.release()
         event = Event(
-            0,
-            model.id,
-            DECISION,
-            request.decision_id or new_id(),
-            time.time(),
-            None,
-            ranked.code,
-            ranked.best,
-            ranked.probability,
-            ranked.draw,
-            version,
-            row.tobytes(),
-            np.concatenate([ranked.scores, ranked.widths]).tobytes(),
-            None if allowed is None else json.dumps(np.flatnonzero(allowed).tolist()),
-            int(active),
+            position=0,  # given by the log writer, as is the number
+            model=model.id,
+            kind=DECISION,
+            decision_id=request.decision_id or new_id(),
+            time=time.time(),
+            code=ranked.code,
+            best=ranked.best,
+            probability=ranked.probability,
+            draw=ranked.draw,
+            version=version,
+            features=row.tobytes(),
+            scores=np.concatenate([ranked.scores, ranked.widths]).tobytes(),
+            allowed=None if allowed is None else json.dumps(np.flatnonzero(allowed).tolist()),
+            active=int(active),
         )
         outcome = await self.committer.submit(Entry(event, named=request.decision_id is not None))
         model.decision_rate.count(event.time)
