@@ -92,7 +92,7 @@ def find_labels(y: Any, classes: NDArray[Any]) -> Codes:
     try:
         return np.array([codes_of[label] for label in labels.tolist()], dtype=np.intp)
     except (KeyError, TypeError) as error:
-        raise ValueError(f"label {error.args[0]!r} was not seen in fit; known are {_some(classes)}") from None
+        raise ValueError(f"label {error.args[0]!r} was not seen in fit; known are {listed(classes.tolist())}") from None
 
 
 def check_binary_or_more(classes: NDArray[Any]) -> None:
@@ -187,9 +187,13 @@ def _encode_hashables(labels: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
     return classes, find_labels(list(labels), classes)
 
 
-def _some(classes: NDArray[Any], most: int = 8) -> str:
-    names = [repr(label) for label in classes.tolist()[:most]]
-    return ", ".join(names) + (f" and {len(classes) - most} more" if len(classes) > most else "")
+def listed(names: Sequence[Any], most: int = 8) -> str:
+    """The first names of a list, for a message.
+
+    >>> listed(["a", "b", "c"], most=2)
+    "'a', 'b' and 1 more"
+    """
+    return ", ".join(map(repr, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def known_classes(n_classes: int | None, classes: Sequence[Any] | None) -> NDArray[Any]:

@@ -65,7 +65,7 @@ def test_rows_stated_as_wrong_are_wrong(runs):
 
 
 @pytest.mark.parametrize("name", SETS)
-def test_clean_labels_are_hardly_doubted(name):
+def test_clean_labels_are_hardly_flagged(name):
     X, y = SETS[name]()
     model = RobustRidgeClassifier().fit(X, y)
     assert model.n_wrong_interval_[0] == 0

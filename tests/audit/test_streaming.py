@@ -98,7 +98,7 @@ def test_progress_counts_columns_and_partitions(small_partitions):
     assert streaming.with_progress(map, frame, told.append) is map
 
 
-def test_nobody_at_the_address_gets_a_sentence():
+def test_an_address_without_a_scheduler_gets_a_sentence():
     pytest.importorskip("dask.distributed", reason="dask is an extra")
     with pytest.raises(ValueError, match="no Dask scheduler responds"), dask_client("nonsense://here"):
         pass

@@ -31,7 +31,7 @@ def test_json_is_all_there_is_on_stdout(run, iris):
     assert len(summary["picked_rows"]) == summary["picked"]
 
 
-def test_the_demonstration_knows_the_true_answer(run, tmp_path):
+def test_the_demonstration_knows_the_true_labels(run, tmp_path):
     done = run("audit", "--demo", "--json", "--out", "report", cwd=tmp_path)
     found = json.loads(done.stdout)["demonstration"]
     assert found["wrong"] == 359
@@ -83,7 +83,7 @@ def test_a_precision_cuts_the_rows_everywhere(run, iris):
     assert "at 30% precision" in (iris / "audit.html").read_text()
 
 
-def test_annotators_are_told_apart_and_are_no_feature(run, iris):
+def test_annotators_have_error_rates_and_are_no_feature(run, iris):
     done = run("audit", "iris.parquet", "-l", "species", "--annotator", "grower", "--json", cwd=iris)
     annotators = json.loads(done.stdout)["annotators"]
     assert {one["annotator"]: one["labels"] for one in annotators} == {"a": 50, "b": 50, "(nobody)": 50}

@@ -9,7 +9,7 @@ import pytest
 from noisewise.cli.talk import working
 
 
-def test_version_and_help_answer(run, tmp_path):
+def test_version_and_help_are_printed(run, tmp_path):
     assert run("--version", cwd=tmp_path).stdout.strip().count(".") == 2
     assert "audit" in run("--help", cwd=tmp_path).stdout
 

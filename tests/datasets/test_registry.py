@@ -192,7 +192,7 @@ def test_without_network_the_error_says_what_to_do(home):
 
 
 @pytest.mark.parametrize("entry", [entry for entry in FILED if entry.openml is None], ids=lambda entry: entry.name)
-def test_sets_without_a_sure_number_never_ask_openml(home, monkeypatch, entry):
+def test_sets_without_a_verified_id_never_ask_openml(home, monkeypatch, entry):
     monkeypatch.setattr(sklearn.datasets, "fetch_openml", lambda **options: pytest.fail("asked"))
     with pytest.raises(FileNotFoundError, match=f"folder with {entry.file} holding the arrays X and y"):
         datasets.load(entry.name)
@@ -253,7 +253,7 @@ def test_every_name_is_listed_once_with_its_sources():
     assert "gao-robust-knn" in listed["letter"].papers
 
 
-def test_raetsch_sets_also_answer_to_their_prefixed_names():
+def test_raetsch_sets_can_be_loaded_by_their_prefixed_names():
     assert find_entry("raetsch_banana") is find_entry("banana")
     assert find_entry("raetsch-heart") is not find_entry("heart")
     assert sum(entry.raetsch for entry in ENTRIES) == 13

@@ -71,7 +71,7 @@ def predictions(model, X):
 
 
 @pytest.mark.parametrize("model", SCIKIT_LEARN, ids=lambda model: type(model).__name__)
-def test_scikit_learn_models_answer_with_the_same_bits(model, through):
+def test_scikit_learn_models_predict_bit_for_bit(model, through):
     back = through(model.fit(X, Y))
     new = X[::-1].copy()  # numpy multiplies an array by itself, and by its copy, to other bits
     before = list(predictions(model, new))
@@ -94,7 +94,7 @@ def test_every_scikit_learn_class_on_the_list_is_tested_here():
     assert listed - tested == {"sklearn.preprocessing.LabelEncoder", "sklearn.preprocessing.LabelBinarizer"}
 
 
-def test_a_pipeline_over_mixed_columns_answers_with_the_same_bits(through):
+def test_a_pipeline_over_mixed_columns_predicts_bit_for_bit(through):
     columns = compose.make_column_transformer(
         (preprocessing.OneHotEncoder(dtype=np.float32), [1]),
         (pipeline.make_pipeline(impute.SimpleImputer(), preprocessing.StandardScaler()), [0]),

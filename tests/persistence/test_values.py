@@ -151,7 +151,7 @@ def test_sparse_arrays_keep_type_order_and_explicit_zeros(kind, index, through):
         assert same(getattr(back, part), getattr(sparse, part))
 
 
-def test_one_object_in_two_places_stays_one_object(through):
+def test_one_object_with_two_references_stays_one_object(through):
     array, rng, items = np.arange(4.0), np.random.default_rng(0), [1]
     bits = rng.bit_generator
     back = through(

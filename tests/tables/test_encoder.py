@@ -47,7 +47,7 @@ def test_unknown_categories_are_nothing():
     np.testing.assert_array_equal(encoder.transform(pl.DataFrame({"kind": ["z", "b"]})), [[0, 0], [0, 1]])
 
 
-def test_gaps_in_arrays_are_filled_and_told_about():
+def test_missing_values_in_arrays_are_imputed_and_noted():
     encoder = TableEncoder()
     rows = encoder.fit_transform(np.array([[1.0, np.nan], [3.0, 5.0], [5.0, 7.0]]))
     np.testing.assert_allclose(rows, [[1, 6, 1], [3, 5, 0], [5, 7, 0]])

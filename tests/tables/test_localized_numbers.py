@@ -102,7 +102,7 @@ def test_spaces_around_the_names_are_taken_off_everywhere(tmp_path, separator):
     assert "spaces around 'a'" in messages[-1]
 
 
-def test_a_table_for_people_is_read_as_a_plain_one(tmp_path):
+def test_a_localized_table_is_read_as_a_plain_one(tmp_path):
     rng = np.random.default_rng(0)
     values = np.round(rng.normal(5000, 2000, (300, 2)), 2)
     labels = np.where(values[:, 0] > 5000, "dear", "cheap")

@@ -107,7 +107,7 @@ def run_audit(
         *judged.notes,
     )
     return LabelAudit(
-        X, classes, observed, judged.posterior, judged.noise, judged.noise_spread, judged.expected_errors, notes, names
+        X, classes, observed, judged.posterior, judged.noise, judged.noise_std, judged.expected_errors, notes, names
     )
 
 

@@ -24,7 +24,7 @@ class Judged:
 
     posterior: NDArray[np.floating[Any]]
     noise: FlipMatrix
-    noise_spread: Floats
+    noise_std: Floats
     expected_errors: Estimate
     notes: tuple[str, ...] = ()
 
@@ -80,7 +80,7 @@ def _with_small(judged: Judged, observed: Codes, large: Codes, n_classes: int) -
     posterior[:, large] = np.where(excluded[:, None], error_rate, 1.0) * judged.posterior
     posterior[excluded, observed[excluded]] = 1 - error_rate
     matrix, std = np.eye(n_classes), np.zeros((n_classes, n_classes))
-    matrix[np.ix_(large, large)], std[np.ix_(large, large)] = judged.noise.matrix, judged.noise_spread
+    matrix[np.ix_(large, large)], std[np.ix_(large, large)] = judged.noise.matrix, judged.noise_std
     low, high = judged.expected_errors.interval
     scale = n / (n - excluded.sum())
     expected = Estimate(scale * float(judged.expected_errors), scale * low, scale * high)

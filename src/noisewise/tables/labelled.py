@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
+from noisewise._validation import listed
 from noisewise.tables.read import is_parquet, read_table, scan_table
 
 
@@ -31,7 +32,7 @@ def read_labelled(
     frame = scan_table(data) if lazy and is_parquet(data) else read_table(data, say, as_they_are=named)
     names = frame.collect_schema().names()
     if label is None:
-        raise ValueError(f"which column holds the labels? add --label NAME; the columns are {_listed(names)}")
+        raise ValueError(f"which column holds the labels? add --label NAME; the columns are {listed(names, most=12)}")
     columns = [label] if annotator is None else [label, annotator]
     for name in columns:
         if name not in names:
@@ -78,8 +79,4 @@ def _checked(labels: list[Any], name: str) -> list[Any]:
 def _nearest(name: str, names: list[str]) -> str:
     by_lower = {other.lower(): other for other in names}
     near = get_close_matches(name.lower(), by_lower, n=1, cutoff=0.5)
-    return f"did you mean {by_lower[near[0]]!r}?" if near else f"the columns are {_listed(names)}"
-
-
-def _listed(names: list[str], most: int = 12) -> str:
-    return ", ".join(map(repr, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")
+    return f"did you mean {by_lower[near[0]]!r}?" if near else f"the columns are {listed(names, most=12)}"
