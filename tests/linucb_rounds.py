@@ -12,7 +12,7 @@ def digits():
 
 
 def two_sides(n, seed):
-    """Rows on two sides of a plane, some of them so near to it that chance decides; their sides."""
+    """Rows on two sides of a plane, some of them so near to it that their side is random; their sides."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 5))
     y = (X[:, 0] + 0.5 * X[:, 1] + 0.2 * rng.normal(size=n) > 0).astype(np.int64)
@@ -28,7 +28,7 @@ class Learner:
         self.baseline = np.zeros((n_actions, n_features))
         self.false_positive = np.zeros(n_actions)
         self.signal = np.ones(n_actions)
-        self.useless = np.zeros(n_actions, dtype=np.bool_)
+        self.uninformative = np.zeros(n_actions, dtype=np.bool_)
         self.width = np.ones(n_actions)
 
     def use(self, fit):
@@ -38,12 +38,12 @@ class Learner:
         """Score by the rates of an `ActionRates`."""
         self.false_positive = report.on * report.false_positive
         self.signal = 1 - report.on * (report.false_positive + report.false_negative)
-        self.useless = report.useless
+        self.uninformative = report.uninformative
 
-    def play(self, X, rows, y, channel, groups, uniforms, share, targets, importance):
-        """Play the rows; answers are drawn from channel[group, action, truth]; learn targets[action, answer]."""
+    def play(self, X, rows, y, channel, groups, uniforms, exploration, targets, importance):
+        """Play the rows; feedback is drawn from channel[group, action, truth]; learn targets[action, feedback]."""
         n = len(rows)
-        actions, answers = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
+        actions, feedback = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
         _play(
             X,
             rows,
@@ -51,7 +51,7 @@ class Learner:
             np.cumsum(channel, axis=-1),
             groups,
             uniforms,
-            share,
+            exploration,
             targets,
             importance,
             self.inverses,
@@ -59,18 +59,18 @@ class Learner:
             self.baseline,
             self.false_positive,
             self.signal,
-            self.useless,
+            self.uninformative,
             self.width,
             actions,
-            answers,
+            feedback,
         )
-        return actions, answers
+        return actions, feedback
 
     def greedy_error(self, X, y):
         scores = (X @ self.weights.T - self.false_positive * (X @ self.baseline.T)) / self.signal
-        if self.useless.any():
-            left = 1 - np.maximum(scores[:, ~self.useless], 0).sum(axis=1)
-            scores[:, self.useless] = (left / self.useless.sum())[:, None]
+        if self.uninformative.any():
+            left = 1 - np.maximum(scores[:, ~self.uninformative], 0).sum(axis=1)
+            scores[:, self.uninformative] = (left / self.uninformative.sum())[:, None]
         return np.mean(scores.argmax(axis=1) != y)
 
 
@@ -99,7 +99,7 @@ def _play(
     channel,
     groups,
     uniforms,
-    share,
+    exploration,
     targets,
     importance,
     inverses,
@@ -107,19 +107,19 @@ def _play(
     baseline,
     false_positive,
     signal,
-    useless,
+    uninformative,
     width,
     actions,
-    answers,
+    feedback,
 ):
     n_actions = len(weights)
     gain = np.zeros(X.shape[1])
     for t in range(len(rows)):
         x = X[rows[t]]
-        best, top, left, n_useless = 0, -np.inf, 1.0, 0
+        best, top, left, n_uninformative = 0, -np.inf, 1.0, 0
         for a in range(n_actions):
-            if useless[a]:
-                n_useless += 1
+            if uninformative[a]:
+                n_uninformative += 1
                 continue
             z = (_dot(weights[a], x) - false_positive[a] * _dot(baseline[a], x)) / signal[a]
             left -= max(z, 0.0)
@@ -128,23 +128,23 @@ def _play(
             if z > top:
                 best, top = a, z
         for a in range(n_actions):
-            if useless[a] and left / n_useless > top:
-                best, top = a, left / n_useless
-        action = int(uniforms[t, 1] * n_actions) if uniforms[t, 0] < share else best
+            if uninformative[a] and left / n_uninformative > top:
+                best, top = a, left / n_uninformative
+        action = int(uniforms[t, 1] * n_actions) if uniforms[t, 0] < exploration else best
         truth = int(y[rows[t]] == action)
         row = channel[groups[t], action, truth]
-        answer = 0
-        while answer < len(row) - 1 and uniforms[t, 2] >= row[answer]:
-            answer += 1
-        weight = importance[action, answer]
+        code = 0
+        while code < len(row) - 1 and uniforms[t, 2] >= row[code]:
+            code += 1
+        weight = importance[action, code]
         if weight > 0:
             _product(inverses[action], x, gain)
             scale = 1 / (1 / weight + _dot(gain, x))
-            up, level = targets[action, answer] - _dot(weights[action], x), 1 - _dot(baseline[action], x)
+            up, level = targets[action, code] - _dot(weights[action], x), 1 - _dot(baseline[action], x)
             for i in range(len(x)):
                 step = scale * gain[i]
                 weights[action, i] += up * step
                 baseline[action, i] += level * step
                 for j in range(len(x)):
                     inverses[action, i, j] -= step * gain[j]
-        actions[t], answers[t] = action, answer
+        actions[t], feedback[t] = action, code

@@ -356,7 +356,7 @@ def test_a_tracker_needs_no_policy_of_its_own(stream):
 
 
 class FirstActionSaysNothing(KnownRates):
-    """A tracker with blocks of its own that finds the first action's feedback useless."""
+    """A tracker with blocks of its own that finds the first action's feedback uninformative."""
 
     next_refit = 50
 
@@ -365,7 +365,7 @@ class FirstActionSaysNothing(KnownRates):
         return self
 
     @property
-    def useless(self):
+    def uninformative(self):
         return np.arange(K) == 0
 
 

@@ -167,4 +167,4 @@ def test_an_action_that_is_always_praised_does_not_take_over():
     learner = recipes.linucb(10, rates="action", random_state=0)
     learner.play(X, y, noise=noises, rng=3)
     assert (learner.predict(X) != y).mean() < 0.06
-    assert learner.tracker_.report.useless[0]
+    assert learner.tracker_.report.uninformative[0]

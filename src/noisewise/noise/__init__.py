@@ -13,8 +13,25 @@ from noisewise.noise.estimate import Estimate
 from noisewise.noise.estimate import proportion_interval as proportion_interval
 from noisewise.noise.estimate import with_interval as with_interval
 from noisewise.noise.feature_noise import GaussianNoise, LaplaceNoise, MaskingNoise, SymmetricNoise
+from noisewise.noise.feedback_rates import LEAST_POOLED_SIGNAL as LEAST_POOLED_SIGNAL
+from noisewise.noise.feedback_rates import ExplorationMoment as ExplorationMoment
+from noisewise.noise.feedback_rates import MeanFeedback as MeanFeedback
 from noisewise.noise.feedback_rates import RateEstimate, rates_from_moments
+from noisewise.noise.feedback_rates import clipped_estimate as clipped_estimate
+from noisewise.noise.feedback_rates import combine_moments as combine_moments
+from noisewise.noise.feedback_rates import consistent_head as consistent_head
+from noisewise.noise.feedback_rates import exploration_terms as exploration_terms
+from noisewise.noise.feedback_rates import not_identified as not_identified
 from noisewise.noise.flip_matrix import FlipMatrix
+from noisewise.noise.high_confidence import informative_about_annotators as informative_about_annotators
+from noisewise.noise.high_confidence import margins as margins
+from noisewise.noise.high_confidence import right_and_wrong as right_and_wrong
+from noisewise.noise.high_confidence import two_best as two_best
+from noisewise.noise.high_confidence import wrong_in_hindsight as wrong_in_hindsight
+from noisewise.noise.logged_rounds import RELATIVE_PENALTY as RELATIVE_PENALTY
+from noisewise.noise.logged_rounds import check_log as check_log
+from noisewise.noise.logged_rounds import check_n_classes as check_n_classes
+from noisewise.noise.logged_rounds import project_rows as project_rows
 
 __all__ = [
     "Estimate",
@@ -34,5 +51,28 @@ __all__ = [
     "read_noise",
     "unbiased",
 ]
-__shared__ = ["Calibration", "anchor_matrix", "likely_wrong", "proportion_interval", "with_interval"]
+__shared__ = [
+    "LEAST_POOLED_SIGNAL",
+    "RELATIVE_PENALTY",
+    "Calibration",
+    "ExplorationMoment",
+    "MeanFeedback",
+    "anchor_matrix",
+    "check_log",
+    "check_n_classes",
+    "clipped_estimate",
+    "combine_moments",
+    "consistent_head",
+    "exploration_terms",
+    "informative_about_annotators",
+    "likely_wrong",
+    "margins",
+    "not_identified",
+    "project_rows",
+    "proportion_interval",
+    "right_and_wrong",
+    "two_best",
+    "with_interval",
+    "wrong_in_hindsight",
+]
 __model_parts__ = [part.__name__ for part in (Calibration, CalibrationMap, NoiseModel)]

@@ -1,4 +1,4 @@
-"""Logs of played actions and their feedback: checked, made narrow, and scored without a round's own answer."""
+"""Logs of played actions and their feedback: validation, random projection, and leave-one-out ridge scores."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sklearn.random_projection import SparseRandomProjection
 from noisewise._numerics.ridge import leave_own_out, leverage, relative_penalty, ridge_inverse
 from noisewise._typing import Codes, Floats
 
-WIDEST = 512  # columns; wider rows are projected, because the regression's cost grows with the square
+MAX_WIDTH = 512  # columns; wider rows are projected, because the regression's cost grows with the square
 RELATIVE_PENALTY = 5.0  # of the ridge regression of feedback, in units of the mean squared length of a row
 
 
@@ -37,10 +37,15 @@ def leave_one_out_scores(
     return scores
 
 
-def narrow(X: Any) -> NDArray[Any]:
-    """Rows in float32, of at most 512 columns: wider ones are projected at random, the same way every time."""
-    if X.shape[1] > WIDEST:
-        projection = SparseRandomProjection(WIDEST, random_state=0, dense_output=True)
+def project_rows(X: Any) -> NDArray[Any]:
+    """Rows in float32, of at most 512 columns: wider ones by a sparse random projection with a fixed seed.
+
+    References
+    ----------
+    .. [1] Li, P., Hastie, T. J., Church, K. W. (2006). Very sparse random projections. KDD 12, 287-296.
+    """
+    if X.shape[1] > MAX_WIDTH:
+        projection = SparseRandomProjection(MAX_WIDTH, random_state=0, dense_output=True)
         X = projection.fit_transform(X)
     dense = X.toarray() if sparse.issparse(X) else X
     return np.ascontiguousarray(dense, dtype=np.float32)
@@ -55,24 +60,24 @@ def check_n_classes(n_classes: Any) -> None:
 def check_log(
     X: Any, actions: ArrayLike, feedback: ArrayLike, probabilities: ArrayLike, n_classes: int
 ) -> tuple[Any, Codes, Floats, Floats]:
-    """Refuse a log that can't be right; otherwise arrays of one length."""
+    """Rows, actions, feedback and propensities as arrays of one length; a log that can't be right is refused."""
     check_n_classes(n_classes)
     rows = X.tocsr() if sparse.issparse(X) else np.asarray(X)
     if rows.ndim != 2 or rows.dtype.kind not in "fiub":
         raise ValueError(f"X must be a table of numbers, one row a round; it has shape {rows.shape} and {rows.dtype}")
-    played, seen, chances = np.asarray(actions), np.asarray(feedback, float), np.asarray(probabilities, float)
+    played, observed, propensities = np.asarray(actions), np.asarray(feedback, float), np.asarray(probabilities, float)
     n_rounds = rows.shape[0]
-    if n_rounds == 0 or {played.shape, seen.shape, chances.shape} != {(n_rounds,)}:
+    if n_rounds == 0 or {played.shape, observed.shape, propensities.shape} != {(n_rounds,)}:
         raise ValueError(
             f"a log needs one action, feedback and probability per row of X, and at least one row; "
-            f"X has {n_rounds} rows, the others {played.shape}, {seen.shape}, {chances.shape}"
+            f"X has {n_rounds} rows, the others {played.shape}, {observed.shape}, {propensities.shape}"
         )
     if played.dtype.kind not in "iub" or played.min() < 0 or played.max() >= n_classes:
         raise ValueError(f"actions must be whole numbers from 0 to {n_classes - 1}")
-    if not np.isin(seen, (0.0, 1.0)).all():
+    if not np.isin(observed, (0.0, 1.0)).all():
         raise ValueError("feedback must be 0 or 1 (False or True)")
-    if not ((chances > 0) & (chances <= 1)).all():
+    if not ((propensities > 0) & (propensities <= 1)).all():
         raise ValueError("the probability of a played action must be above 0 and at most 1")
     if not np.isfinite(rows.data if sparse.issparse(rows) else rows).all():
         raise ValueError("X holds NaN or infinity; drop these rounds or fill them in")
-    return rows, played.astype(np.intp), seen, chances
+    return rows, played.astype(np.intp), observed, propensities

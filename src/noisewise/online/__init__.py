@@ -29,11 +29,10 @@ from noisewise.online.logs.open_bandit import from_open_bandit, to_open_bandit
 from noisewise.online.logs.vw import iter_vw, read_vw, write_vw
 from noisewise.online.off_policy.value import off_policy_value
 from noisewise.online.rates.flip_rates import rates_as_noise as rates_as_noise
-from noisewise.online.rates.missing_feedback import AnswerTable, MissingReport, MissingTracker
+from noisewise.online.rates.missing_feedback import FeedbackTable, MissingReport, MissingTracker
 from noisewise.online.rates.nrest import NREst
 from noisewise.online.rates.per_action import ActionRates, ActionRateTracker
 from noisewise.online.rates.per_annotator import PeopleTracker
-from noisewise.online.rates.per_annotator import posterior_rates as posterior_rates
 from noisewise.online.rates.printed_network import PrintedNetwork
 from noisewise.online.rates.refit import PlainState as PlainState
 from noisewise.online.rates.refit import RoundLog
@@ -80,5 +79,5 @@ __all__ = [
     "write_dsjson",
     "write_vw",
 ]
-__shared__ = ["PlainState", "posterior_rates", "rank_actions", "rates_as_noise"]
-__model_parts__ = [part.__name__ for part in (ActionRates, AnswerTable, MissingReport, RoundLog)]
+__shared__ = ["PlainState", "rank_actions", "rates_as_noise"]
+__model_parts__ = [part.__name__ for part in (ActionRates, FeedbackTable, MissingReport, RoundLog)]

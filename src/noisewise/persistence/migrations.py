@@ -17,6 +17,7 @@ RENAMED_CLASSES: dict[str, str] = {
     "noisewise.serve._progress.Progress": "noisewise.serve.models.progress.Progress",
     "noisewise.noise.Account": "noisewise.noise.NoiseModel",
     "noisewise.noise.Curve": "noisewise.noise.CalibrationMap",
+    "noisewise.online.AnswerTable": "noisewise.online.FeedbackTable",
 }
 
 # Public name of a class now -> {stored parameter, attribute, field or key of its state: its name now}.
@@ -50,6 +51,9 @@ RENAMED_FIELDS: dict[str, dict[str, str]] = {
         "rounds": "block_rounds",
         "waiting": "n_in_block",
     },
+    "noisewise.online.NREst": {"played": "actions", "seen": "feedback"},
+    "noisewise.online.PeopleTracker": {"usual_lead": "median_margin", "evidence": "log_likelihood"},
+    "noisewise.online.RoundLog": {"answers": "feedback", "groups": "annotators"},
 }
 
 

@@ -23,9 +23,9 @@ from noisewise.online.learners.rules import Confidence, Rule
 from noisewise.online.learners.signals import FEEDBACK_SIGNALS, signal_code
 from noisewise.online.learners.validation import FeedbackLearner
 from noisewise.online.rates import tracker, weighting
-from noisewise.online.rates.feedback_table import NONE, read_answer
+from noisewise.online.rates.feedback_codes import MISSING, check_missing, read_feedback, read_feedbacks
 from noisewise.online.rates.flip_rates import Noise, flip_rates, rates_as_noise
-from noisewise.online.rates.weighting import check_missing, learn_weighed, read_answers, run_weighed
+from noisewise.online.rates.weighting import learn_weighted, run_weighted
 
 
 class BanditClassifier(FeedbackLearner):
@@ -130,7 +130,7 @@ class BanditClassifier(FeedbackLearner):
         `feedback` of None, NaN or NA is missing. `person` is the annotator who gave it: linucb then estimates the
         flip rates of each annotator, and weights feedback by its information.
         """
-        observed = read_answer(feedback, self.missing)
+        observed = read_feedback(feedback, self.missing)
         scored = decision is not None and decision is self._scored  # the last decision, unchanged: nothing to check
         if scored:
             row, mark = decision.features, self._check_unlearnt(decision.id)
@@ -138,11 +138,11 @@ class BanditClassifier(FeedbackLearner):
             row, mark = self._check_decision(decision)
         _, probability, _, _, code, best, _, _ = decision
         if person is not None or self.missing == "auto" or "weigher_" in self.__dict__:
-            learn_weighed(self, row, code, observed, person)
-        elif observed != NONE:
+            learn_weighted(self, row, code, observed, person)
+        elif observed != MISSING:
             self._learn_one(scored, row, code, best, probability, observed)
         self._mark_learnt(*mark)
-        if "tracker_" in self.__dict__ and observed != NONE:
+        if "tracker_" in self.__dict__ and observed != MISSING:
             streams.remember(self, streams.as_rows(row, self.n_features_in_), [code], [observed], [probability])
         return self
 
@@ -173,11 +173,11 @@ class BanditClassifier(FeedbackLearner):
         """Learn from the log of another policy, in order; `probabilities` are the propensities of its actions."""
         with self._all_or_nothing():
             rows = self._rows(X)
-            played, observed = self._find(actions, "action"), read_answers(feedback, self.missing)
+            played, observed = self._find(actions, "action"), read_feedbacks(feedback, self.missing)
             check_consistent_length(rows, played, observed)
             propensities = round_probabilities(probabilities, len(observed))
-            if self.missing != "auto" and (observed == NONE).any():
-                kept = observed != NONE
+            if self.missing != "auto" and (observed == MISSING).any():
+                kept = observed != MISSING
                 rows, played, observed, propensities = rows[kept], played[kept], observed[kept], propensities[kept]
             unknown, no_noise = np.full_like(played, -1), np.zeros((0, 2))
             self._go(rows, Log(unknown, no_noise, np.zeros(0), played, observed, propensities, given=True))
@@ -241,7 +241,7 @@ class BanditClassifier(FeedbackLearner):
     def _go(self, rows: Any, log: Log) -> None:
         if self.missing == "auto":
             refuse_endless(rows.astype(self.table_.dtype, copy=False))
-            run_weighed(self, rows, log)
+            run_weighted(self, rows, log)
         elif hasattr(self, "weigher_"):
             raise ValueError("this learner weights feedback by annotator; learn from decisions, with person=")
         elif not hasattr(self, "tracker_"):

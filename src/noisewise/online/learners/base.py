@@ -32,7 +32,7 @@ from noisewise.online.learners.rows import (
 )
 from noisewise.online.learners.rules import Rule
 from noisewise.online.learners.signals import check_pair
-from noisewise.online.rates.flip_rates import USELESS, corrected_scores
+from noisewise.online.rates.flip_rates import UNINFORMATIVE, corrected_scores
 
 COVARIANCES = {"diagonal": codes.DIAGONAL, "full": codes.FULL}
 
@@ -96,12 +96,12 @@ class RoundLearner(BaseEstimator):
         self.__dict__.pop("_buffers", None)
         self._use_rates(flip_rates)
 
-    def _use_rates(self, flip_rates: Floats, useless: Any = False) -> None:
+    def _use_rates(self, flip_rates: Floats, uninformative: Any = False) -> None:
         """Correct for these flip rates (rho0, rho1 of each class) from now on; uninformative feedback is not used."""
         rho0, rho1 = flip_rates.T
         beta = 1 - rho0 - rho1
-        useless = useless | (beta < USELESS)
-        by_elimination = useless & ~useless.all()  # if there are informative classes
+        uninformative = uninformative | (beta < UNINFORMATIVE)
+        by_elimination = uninformative & ~uninformative.all()  # if there are informative classes
         self.flip_rates_ = flip_rates
         self._rates()[...] = np.column_stack([-rho0 / beta, (1 - rho0) / beta, rho0, beta, by_elimination])
 

@@ -131,7 +131,7 @@ def remember(learner: Any, rows: Any, actions: Any, feedback: Any, probabilities
     learner.tracker_.observe(X, actions=played, probabilities=propensities, feedback=observed)
     estimate = learner.tracker_.estimate()
     rates = flip_rates(getattr(estimate, "noise", estimate), learner.classes_)
-    learner._use_rates(rates, getattr(estimate, "useless", False))
+    learner._use_rates(rates, getattr(estimate, "uninformative", False))
     learner.parameters_[codes.EXPLORATION] = learner._policy().exploration_rate
     learner.n_tracked_ += size
     learner.log_ = _next_block(learner)

@@ -11,11 +11,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from noisewise._typing import Codes, Floats, RandomState
-from noisewise._validation import encode_labels, find_actions, find_labels, generator
+from noisewise._validation import encode_labels, find_actions, find_labels, generator, known_classes
 from noisewise.online.learners.decision import check_feedbacks, check_probabilities
 from noisewise.online.learners.rows import check_csr, feature_names, refuse_unusable
 from noisewise.online.logs.logged_round import NOTHING, Choice, LoggedRound, check_dropped
-from noisewise.online.rates.flip_rates import known_classes
 
 MOST_COLUMNS = 2**24  # learners keep numbers for each column and class: a stray large number would fill the memory
 

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from noisewise._validation import check_number
+from noisewise._validation import check_number, known_classes
 from noisewise.online.logs.feedback_log import FeedbackLog
 from noisewise.online.logs.logged_round import refuse_dropped
 from noisewise.online.logs.text import MOST_ACTIONS
-from noisewise.online.rates.flip_rates import known_classes
 
 NEEDED = ("n_actions", "context", "action", "reward", "pscore")
 

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from noisewise._files import replace_files
+from noisewise._validation import known_classes
 from noisewise.online.logs.feedback_log import FeedbackLog
 from noisewise.online.logs.logged_round import Choice, LoggedRound
-from noisewise.online.rates.flip_rates import known_classes
 
 Source = str | os.PathLike[str] | Iterable[str]
 Target = str | os.PathLike[str] | IO[str]

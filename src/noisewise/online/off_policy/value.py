@@ -12,8 +12,7 @@ from scipy.special import stdtrit
 from noisewise._numerics.ridge import relative_penalty
 from noisewise._typing import Codes, Floats
 from noisewise._validation import check_number
-from noisewise.noise import Estimate
-from noisewise.noise.logged_rounds import narrow
+from noisewise.noise import Estimate, project_rows
 from noisewise.online.logs.feedback_log import FeedbackLog
 from noisewise.online.off_policy.target_policy import policy_chances
 from noisewise.online.rates.flip_rates import Noise, flip_rates
@@ -78,7 +77,7 @@ def off_policy_value(
     else:
         terms = weights * answers
         if method == "dr":
-            expected = held_out_answers(narrow(log.X), codes, answers, len(log.classes), shares)
+            expected = held_out_answers(project_rows(log.X), codes, answers, len(log.classes), shares)
             own = expected[np.arange(len(log)), codes]
             terms = (chances * expected).sum(axis=1) + weights * (answers - own)
         value, errors = _weighted_mean(terms, shares)

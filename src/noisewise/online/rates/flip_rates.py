@@ -1,4 +1,4 @@
-"""The flip rates of feedback, of all actions or of each."""
+"""Flip rates of feedback, one pair for all actions or one for each, and scores corrected for them."""
 
 from __future__ import annotations
 
@@ -10,15 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisewise._typing import Floats
-from noisewise._validation import known_classes as known_classes
 from noisewise.noise import FlipMatrix
 
-USELESS = 0.15  # 1 - rho0 - rho1 below it: an action's own feedback says next to nothing, others' say more of it
+UNINFORMATIVE = 0.15  # 1 - rho0 - rho1 below it: the feedback of other actions tells more about an action than its own
 Noise = FlipMatrix | Iterable[FlipMatrix] | Mapping[Any, FlipMatrix] | None
 
 
 def flip_rates(noise: Noise, classes: Sequence[Any] | NDArray[Any]) -> Floats:
-    """P(called right | wrong) and P(called wrong | right) [rho0, rho1] of each action.
+    """P(positive feedback | wrong) and P(negative feedback | right) [rho0, rho1] of each action.
 
     >>> flip_rates(FlipMatrix.binary(false_positive=0.1, false_negative=0.3), ["cat", "dog"])
     array([[0.1, 0.3],

@@ -1,4 +1,4 @@
-"""NREst (Agarwal & Manwani, Algorithm 3): flip rates of feedback from a network's scores of perfect examples."""
+"""NREst (Agarwal and Manwani, Algorithm 3): flip rates of feedback from a classifier's scores of perfect examples."""
 
 from __future__ import annotations
 
@@ -13,26 +13,32 @@ from sklearn.neural_network import MLPClassifier
 
 from noisewise._typing import Floats
 from noisewise._validation import check_number
-from noisewise.noise import anchor_scores
-from noisewise.noise.feedback_rates import LEAST_SIGNAL, RateEstimate, clipped_estimate
-from noisewise.noise.logged_rounds import check_log, check_n_classes
+from noisewise.noise import (
+    LEAST_POOLED_SIGNAL,
+    RateEstimate,
+    anchor_scores,
+    check_log,
+    check_n_classes,
+    clipped_estimate,
+    not_identified,
+)
 from noisewise.online.rates.refit import PlainState
 
-PRINTED_QUANTILE = 0.89
-UNTOLD = (
+PRINTED_QUANTILE = 0.89  # the paper's percentile in place of the argmax of Eq. 6
+UNINFORMATIVE_SCORES = (
     "the rates are not identified: the classifier hardly tells right actions from wrong ones, for want of rounds, of "
-    "truth in the answers, or of a way to see x and the action together, which a linear model does not have"
+    "information in the feedback, or of interactions between x and the action, which a linear model does not have"
 )
-LEAST_ANSWERS = 10  # of each kind: fewer can't be divided into those to learn from and those to stop by
+LEAST_FEEDBACK = 10  # of each kind: fewer can't be split into training rows and those for early stopping
 
 
 class NREst(PlainState):
-    """Flip rates of right/wrong feedback, by any classifier that learns P(seen as right | x, action).
+    """Flip rates of right/wrong feedback, by any classifier of P(positive feedback | x, action).
 
-    The best example of each class has a score of 1 - rho1 for its own class and of rho0 for the others. Every action
-    is scored for every x, played or not; over played actions only, as in the paper (``counterfactual=False``), the
-    rates of a player who is right in nine of ten rounds come out singular. `rates_from_moments` and `RateTracker`
-    are faster and closer wherever the probabilities of the actions are known.
+    A perfect example of a class has a score of 1 - rho1 for its own class and of rho0 for the others (Theorem 5 of
+    [1]_). Every action is scored for every x, played or not; over played actions only, as in the paper
+    (``counterfactual=False``), the rates of a player who is right in nine of ten rounds are singular.
+    `rates_from_moments` and `RateTracker` are faster and more accurate wherever the propensities are known.
 
     Parameters
     ----------
@@ -40,16 +46,23 @@ class NREst(PlainState):
         Number of actions.
     classifier : classifier with predict_proba, optional
         Learns the feedback from rows of x and the one-hot action. Default: a scikit-learn network of two layers of 128;
-        `PrintedNetwork` is the paper's (extra ``torch``). Each estimate trains it anew, going over the block as often
-        as it improves: for ten thousand rounds that takes many seconds, on a busy machine a minute or more. Trees, as
-        in the example, take a tenth of that or less and lie further off; gradient boosting lies between them. A linear
-        model or naive Bayes will not do: which action is right depends on x, and they add up what x and the action say.
+        `PrintedNetwork` is the paper's (extra ``torch``). Each estimate trains it anew on the block, with early
+        stopping: for ten thousand rounds that takes many seconds, on a busy machine a minute or more. Trees, as in the
+        example, take a tenth of that or less and are less accurate; gradient boosting is between them. A linear model
+        or naive Bayes will not do: which action is right depends on x, and they have no interaction of x and action.
     quantile : float, optional
-        How typical the examples are that stand for a class. Default: the middle of each class's share of the rounds,
-        and 0.89 of the played rounds if not counterfactual.
+        Quantile of the scores that defines the perfect example of a class. Default: the middle of the class's
+        fraction of the rounds, and 0.89 of the played rounds if not counterfactual.
     counterfactual : bool, default=True
         Whether actions that were not played are scored too.
     random_state : int, optional
+
+    References
+    ----------
+    .. [1] Agarwal, M., Manwani, N. (2021). Learning multiclass classifier under noisy bandit feedback. PAKDD.
+       Algorithm 3, Eq. 6.
+    .. [2] Patrini, G., Rozza, A., Menon, A. K., Nock, R., Qu, L. (2017). Making deep neural networks robust to label
+       noise: a loss correction approach. CVPR, 1944-1952.
 
     Examples
     --------
@@ -80,52 +93,52 @@ class NREst(PlainState):
         if classifier is not None and (not able or isinstance(classifier, type)):
             raise ValueError(f"classifier is {classifier!r:.60}; one with predict_proba is needed, such as a network")
         if quantile is not None:
-            check_number("quantile", quantile, lambda share: 0 < share <= 1, "it must lie above 0 and at most at 1")
+            check_number("quantile", quantile, lambda q: 0 < q <= 1, "it must lie above 0 and at most at 1")
         self.n_classes = n_classes
         self.classifier = classifier
         self.quantile = quantile
         self.counterfactual = counterfactual
         self.random_state = random_state
         self.rows = np.zeros((0, 0))
-        self.played = np.zeros(0, dtype=np.intp)
-        self.seen = np.zeros(0)
+        self.actions = np.zeros(0, dtype=np.intp)
+        self.feedback = np.zeros(0)
 
     def observe(self, X: Any, actions: ArrayLike, probabilities: ArrayLike, feedback: ArrayLike) -> None:
-        """Take in the rounds of a block; those of the block before are forgotten, as in RCINE."""
-        rows, played, seen, _ = check_log(X, actions, feedback, probabilities, self.n_classes)
+        """The rounds of a block; those of the block before are forgotten, as in RCINE (Algorithm 2, step "Clear S")."""
+        rows, played, observed, _ = check_log(X, actions, feedback, probabilities, self.n_classes)
         dense = rows.toarray() if sparse.issparse(rows) else rows
         lengths = np.maximum(np.linalg.norm(dense, axis=1, keepdims=True), 1e-12)
-        self.rows, self.played, self.seen = dense / lengths, played, seen
+        self.rows, self.actions, self.feedback = dense / lengths, played, observed
 
     def estimate(self) -> RateEstimate:
-        """Train on the block, find its perfect examples, and read off both rates.
+        """Train on the block, find its perfect examples, and read both rates off their scores.
 
-        The intervals are as wide as the rates of single classes lie apart: these share what the classifier gets wrong,
-        so that their mean is no surer. What is the same for all of them can't be seen: a classifier that learns little
-        gives narrow intervals about wrong rates. Where it tells right actions from wrong ones hardly at all, the rates
-        are not identified. The paper's rule, one number for all, has no intervals.
+        The intervals are those of a single class, by the standard deviation between classes: the errors of one
+        classifier are correlated, so that their mean has no smaller one. An error common to all classes does not show:
+        a classifier that learns little gives narrow intervals about wrong rates. Where it hardly tells right actions
+        from wrong ones, the rates are not identified. The paper's rule, one number for all, has no intervals.
         """
-        if len(self.seen) == 0:
+        if len(self.feedback) == 0:
             raise ValueError("no rounds observed yet; call `observe` first")
-        rarer = int(min(self.seen.sum(), (1 - self.seen).sum()))
-        if rarer < LEAST_ANSWERS:
-            most = "all feedback of the block is the same" if rarer == 0 else f"{rarer} answers of the block differ"
-            reason = f"the rates are not identified: {most}; {LEAST_ANSWERS} of each kind are needed"
-            return clipped_estimate((0.0, 0.0), ((0.0, 1.0), (0.0, 1.0)), float(len(self.seen)), 0, reason)
+        rarer = int(min(self.feedback.sum(), (1 - self.feedback).sum()))
+        if rarer < LEAST_FEEDBACK:
+            few = "all feedback of the block is the same" if rarer == 0 else f"{rarer} rounds of the block differ"
+            reason = f"the rates are not identified: {few}; {LEAST_FEEDBACK} of each kind are needed"
+            return not_identified(float(len(self.feedback)), 0, reason)
         classifier = self._network()
-        classifier.fit(_pairs(self.rows, self.played, self.n_classes), self.seen.astype(np.int64))
+        classifier.fit(_pairs(self.rows, self.actions, self.n_classes), self.feedback.astype(np.int64))
         if not self.counterfactual:
-            return self._from_played(_score(classifier, _pairs(self.rows, self.played, self.n_classes)))
+            return self._from_played(_score(classifier, _pairs(self.rows, self.actions, self.n_classes)))
         n_rounds = len(self.rows)
         pairs = (_pairs(self.rows, np.full(n_rounds, action), self.n_classes) for action in range(self.n_classes))
         scores = np.column_stack([_score(classifier, rows) for rows in pairs])
         anchors = np.mean([anchor_scores(scores, quantile) for quantile in self._quantiles()], axis=0)
         right = np.diag(anchors)
         wrong = (anchors.sum(axis=1) - right) / (self.n_classes - 1)
-        (rho0, near0), (rho1, near1) = _mean_and_interval(wrong), _mean_and_interval(1 - right)
-        reason = "" if rho0 + rho1 <= 1 - LEAST_SIGNAL else UNTOLD
-        near = ((0.0, 1.0), (0.0, 1.0)) if reason else (near0, near1)
-        return clipped_estimate((rho0, rho1), near, float(len(self.seen)), self.n_classes, reason)
+        (rho0, interval0), (rho1, interval1) = _mean_and_interval(wrong), _mean_and_interval(1 - right)
+        reason = "" if rho0 + rho1 <= 1 - LEAST_POOLED_SIGNAL else UNINFORMATIVE_SCORES
+        intervals = ((0.0, 1.0), (0.0, 1.0)) if reason else (interval0, interval1)
+        return clipped_estimate((rho0, rho1), intervals, float(len(self.feedback)), self.n_classes, reason)
 
     def _from_played(self, scores: Floats) -> RateEstimate:
         quantile = PRINTED_QUANTILE if self.quantile is None else self.quantile
@@ -137,7 +150,7 @@ class NREst(PlainState):
     def _quantiles(self) -> Floats:
         if self.quantile is not None:
             return np.array([self.quantile])
-        return 1 - np.linspace(0.3, 0.7, 9) / self.n_classes  # one example is chance; nine about the middle are not
+        return 1 - np.linspace(0.3, 0.7, 9) / self.n_classes  # the mean of nine quantiles has less variance than one
 
     def _network(self) -> Any:
         if self.classifier is not None:
@@ -148,7 +161,7 @@ class NREst(PlainState):
 
 
 def _pairs(rows: Floats, actions: Any, n_classes: int) -> Floats:
-    """Rows of x followed by the action, one-hot."""
+    """Rows of x, each followed by its one-hot action."""
     return np.hstack([rows, np.eye(n_classes)[actions]])
 
 
@@ -158,5 +171,5 @@ def _score(classifier: Any, pairs: Floats) -> Floats:
 
 def _mean_and_interval(values: Floats) -> tuple[float, tuple[float, float]]:
     mean = float(np.clip(values.mean(), 0, 1))
-    half = float(student.ppf(0.975, len(values) - 1) * values.std(ddof=1))
-    return mean, (max(mean - half, 0.0), min(mean + half, 1.0))
+    half_width = float(student.ppf(0.975, len(values) - 1) * values.std(ddof=1))
+    return mean, (max(mean - half_width, 0.0), min(mean + half_width, 1.0))

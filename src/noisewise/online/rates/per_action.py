@@ -7,37 +7,37 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import chi2
 
+from noisewise._deprecation import renamed
 from noisewise._numerics.ridge import fit_per_action, leave_one_out_per_action
 from noisewise._typing import Codes, Floats
-from noisewise.noise import FlipMatrix, proportion_interval, with_interval
-from noisewise.noise.logged_rounds import check_log
+from noisewise.noise import FlipMatrix, check_log, proportion_interval, right_and_wrong, with_interval
 from noisewise.online.rates import flip_rates
-from noisewise.online.rates.flip_rates import USELESS
-from noisewise.online.rates.refit import Refitter, shrunk_shares, sure_of
+from noisewise.online.rates.flip_rates import UNINFORMATIVE
+from noisewise.online.rates.pooling import SIGNIFICANCE, equal_rates_p_value, shrunken_rates
+from noisewise.online.rates.refit import Refitter
 
-LEAST_SIGNAL = 0.1  # 1 - rho0 - rho1 is kept above it
-COUNTING_FROM = 3000  # rounds; before, quantiles of the scores are better than counts
-GATE = 1e-5  # p-value below which the rates are taken to differ
-LEAST_SHARE, LOOKS = 0.2, 3  # an action is taken to be right in this part of an even share of the rounds at least
-TURNS, FULL_TURNS, CLOSE = 12, 5, 0.002
+LEAST_ACTION_SIGNAL = 0.1  # 1 - rho0 - rho1 of one action: below `UNINFORMATIVE`, so that such actions are still found
+COUNTING_FROM = 3000  # rounds; before, quantiles of the scores are more accurate than counts
+LEAST_RIGHT = 0.2  # an action is assumed right in at least this fraction of 1 / n_actions of the rounds
+QUANTILE_ITERATIONS = 3
+COUNT_ITERATIONS, UNDAMPED, TOLERANCE = 12, 5, 0.002  # of the fixed point; steps are halved after the first five
 
 
 @dataclass(frozen=True)
 class ActionRates:
-    """Estimated flip rates of each action, and whether they differ enough to be used.
+    """Estimated flip rates of each action, and whether they differ significantly and are used.
 
     Attributes
     ----------
     false_positive, false_negative : arrays
-        P(seen as right | wrong) and P(seen as wrong | right) of each action [rho0, rho1].
+        P(positive feedback | wrong) and P(negative feedback | right) of each action [rho0, rho1].
     wrong_rounds, right_rounds : arrays
-        How many surely wrong and surely right rounds they rest on.
+        Number of high-confidence rounds, wrong and right, they are estimated from.
     p_value : float
         Of the hypothesis that all actions have the same rates.
     on : bool
-        Whether it is rejected, so that the rates are used; otherwise the feedback is taken as it is.
+        Whether it is rejected, and the rates are used; otherwise the feedback is taken as it is.
     """
 
     false_positive: Floats
@@ -47,10 +47,12 @@ class ActionRates:
     p_value: float
     on: bool
 
+    useless = renamed("useless", "uninformative")
+
     @property
-    def useless(self) -> NDArray[np.bool_]:
-        """Actions whose feedback says too little; they are judged by elimination."""
-        return self.on & (1 - self.false_positive - self.false_negative < USELESS)
+    def uninformative(self) -> NDArray[np.bool_]:
+        """Actions whose feedback hardly depends on the truth; they are scored by elimination."""
+        return self.on & (1 - self.false_positive - self.false_negative < UNINFORMATIVE)
 
     @property
     def noise(self) -> list[FlipMatrix]:
@@ -59,7 +61,7 @@ class ActionRates:
         return [FlipMatrix.binary(wrong, right) for wrong, right in used]
 
     def columns(self) -> dict[str, Any]:
-        """All that is believed, one entry for each action; the ends of 95 % intervals count chance alone."""
+        """Columns of a report, one entry for each action; 95 % intervals are those of the counts alone."""
         n = len(self.false_positive)
         of_wrong = proportion_interval(self.false_positive, self.wrong_rounds)
         of_right = proportion_interval(self.false_negative, self.right_rounds)
@@ -71,12 +73,21 @@ class ActionRates:
             "right_rounds": self.right_rounds,
             "p_value": np.full(n, self.p_value),
             "on": np.full(n, self.on),
-            "useless": self.useless,
+            "useless": self.uninformative,
         }
 
 
 class ActionRateTracker(Refitter):
-    """Keeps a learner's rounds and estimates flip rates for each action, after 500 rounds and every half more.
+    """Estimates flip rates of each action from a learner's rounds, after 500 rounds and every half more.
+
+    Rates are the fractions of positive feedback in rounds whose action was wrong with high confidence, and of negative
+    feedback in those whose action was right, shrunk to the pooled rate. They are used if a likelihood ratio test
+    rejects that they are equal.
+
+    References
+    ----------
+    .. [1] Agarwal, M., Manwani, N. (2021). Learning multiclass classifier under noisy bandit feedback. PAKDD. The noise
+       model, here with rates for each action.
 
     Examples
     --------
@@ -99,14 +110,14 @@ class ActionRateTracker(Refitter):
         self.report = ActionRates(nothing, nothing, nothing, nothing, p_value=1.0, on=False)
 
     def observe(self, X: Any, actions: ArrayLike, probabilities: ArrayLike, feedback: ArrayLike) -> None:
-        """Take in rounds; the probabilities of the actions are checked, but not needed."""
-        rows, played, seen, _ = check_log(X, actions, feedback, probabilities, self.n_classes)
-        self._keep(rows, played, seen)
+        """Add rounds; the propensities are validated, but not needed."""
+        rows, played, observed, _ = check_log(X, actions, feedback, probabilities, self.n_classes)
+        self._keep(rows, played, observed)
 
     def estimate(self) -> ActionRates:
-        """The rates as of the last refit; refits first if one is due."""
+        """The rates of the last refit; refits first if one is due."""
         if self.log is not None and self.due:
-            targets = self.log.answers[: self.log.n].astype(np.float64)
+            targets = self.log.feedback[: self.log.n].astype(np.float64)
             rounds = self.log.X, self.log.actions, targets, self.n_classes, self.ridge
             found = action_rates(*rounds)
             if self.report.on and not found.on and self.log.n > COUNTING_FROM:
@@ -118,82 +129,65 @@ class ActionRateTracker(Refitter):
 
 
 def action_rates(
-    X: Floats, actions: Codes, feedback: Floats, n_actions: int, ridge: float = 1.0, believed: Floats | None = None
+    X: Floats, actions: Codes, feedback: Floats, n_actions: int, ridge: float = 1.0, start: Floats | None = None
 ) -> ActionRates:
-    """Flip rates of each action from a whole log: who is surely right, who surely wrong, and how often it was said.
+    """Flip rates of each action from a whole log, as the fixed point of scores, high-confidence rounds and counts.
 
-    The first guess is what was `believed`, or takes quantiles of left-out ridge scores; longer logs are then counted
-    until the rates settle. By quantiles alone, an action that is never said to be right may be missed once it is rarely
-    played.
+    It starts from the rates given, or from quantiles of leave-one-out ridge scores. From quantiles alone, an action
+    without positive feedback may be missed once it is rarely played.
     """
     fit = fit_per_action(X, actions, feedback, n_actions, ridge)
     scores, baseline = leave_one_out_per_action(fit, X, actions, feedback)
-    rates = likely_rates(scores, baseline) if believed is None else believed
+    rates = rates_from_quantiles(scores, baseline) if start is None else start
     counts = _count(scores, baseline, rates, actions, feedback)
     if len(X) > COUNTING_FROM:
-        for turn in range(TURNS):
-            counted = keep_signal(shrunk_shares(*counts[:2]), shrunk_shares(*counts[2:]))
+        for iteration in range(COUNT_ITERATIONS):
+            counted = keep_signal(shrunken_rates(*counts[:2]), shrunken_rates(*counts[2:]))
             move = counted - rates
-            rates = rates + (move if turn < FULL_TURNS else move / 2)
+            rates = rates + (move if iteration < UNDAMPED else move / 2)
             counts = _count(scores, baseline, rates, actions, feedback)
-            if np.abs(move).max() < CLOSE:
+            if np.abs(move).max() < TOLERANCE:
                 break
-    p_value = min(equal_shares_p_value(*counts[:2]), equal_shares_p_value(*counts[2:]))
-    return ActionRates(rates[0], rates[1], counts[1], counts[3], p_value, p_value < GATE)
+    p_value = min(equal_rates_p_value(*counts[:2]), equal_rates_p_value(*counts[2:]))
+    return ActionRates(rates[0], rates[1], counts[1], counts[3], p_value, p_value < SIGNIFICANCE)
 
 
-def likely_rates(scores: Floats, baseline: Floats) -> Floats:
-    """Both rates of each action from the middle of its scores where it is likely wrong, and where it is likely right.
+def rates_from_quantiles(scores: Floats, baseline: Floats) -> Floats:
+    """Both rates of each action: the median of its scores where it is likely wrong, and where it is likely right.
 
-    An action is taken to be right in as many rounds as it looks best in, though not in fewer than a fifth of its even
-    share: one that is never said to be right may be. What looks best is looked at again through the rates.
+    An action is assumed right in as many rounds as it scores best in, and at least in a fifth of 1 / n_actions of
+    them: one without positive feedback may be right too. The best action is found again with the corrected scores.
     """
     n, n_actions = scores.shape
     rates = np.zeros((2, n_actions))
-    for _ in range(LOOKS):
+    for _ in range(QUANTILE_ITERATIONS):
         best = corrected_scores(scores, baseline, rates).argmax(axis=1)
-        shares = np.maximum(np.bincount(best, minlength=n_actions) / n, LEAST_SHARE / n_actions)
-        middles = [np.quantile(s, [(1 - share) / 2, 1 - share / 2]) for s, share in zip(scores.T, shares)]
-        wrong, right = np.transpose(middles)
-        rates = keep_signal(np.clip(wrong, 0, 1), np.clip(1 - right, 0, 1))
+        right_fractions = np.maximum(np.bincount(best, minlength=n_actions) / n, LEAST_RIGHT / n_actions)
+        medians = [np.quantile(s, [(1 - right) / 2, 1 - right / 2]) for s, right in zip(scores.T, right_fractions)]
+        when_wrong, when_right = np.transpose(medians)
+        rates = keep_signal(np.clip(when_wrong, 0, 1), np.clip(1 - when_right, 0, 1))
     return rates
 
 
 def corrected_scores(scores: Floats, baseline: Floats, rates: Floats) -> Floats:
     """`flip_rates.corrected_scores` for the rates (rho0, rho1) of each action, of shape (2, n_actions)."""
     signal = 1 - rates[0] - rates[1]
-    uninformative = signal < USELESS
+    uninformative = signal < UNINFORMATIVE
     return flip_rates.corrected_scores(scores, baseline, rates[0], signal, uninformative & ~uninformative.all())
 
 
 def keep_signal(false_positive: Floats, false_negative: Floats) -> Floats:
-    """Both rates, scaled down where they leave less than a tenth of signal; shape (2, n_actions)."""
+    """Both rates, scaled down where 1 - rho0 - rho1 is below a tenth; shape (2, n_actions)."""
     rates = np.stack([false_positive, false_negative])
-    return np.asarray(rates * np.minimum(1, (1 - LEAST_SIGNAL) / np.maximum(rates.sum(axis=0), 1e-12)))
-
-
-def equal_shares_p_value(hits: Floats, rounds: Floats) -> float:
-    """G2 test of equal shares in all groups."""
-    some = rounds > 0
-    if some.sum() < 2:
-        return 1.0
-    hits, rounds = hits[some], rounds[some]
-    pooled = hits.sum() / rounds.sum()
-    statistic = 2 * (_log_likelihood(hits, rounds, hits / rounds) - _log_likelihood(hits, rounds, pooled))
-    return float(chi2.sf(statistic, len(hits) - 1))
-
-
-def _log_likelihood(hits: Floats, rounds: Floats, share: Any) -> float:
-    share = np.clip(share, 1e-12, 1 - 1e-12)
-    return float(np.sum(hits * np.log(share) + (rounds - hits) * np.log1p(-share)))
+    return np.asarray(rates * np.minimum(1, (1 - LEAST_ACTION_SIGNAL) / np.maximum(rates.sum(axis=0), 1e-12)))
 
 
 def _count(
     scores: Floats, baseline: Floats, rates: Floats, actions: Codes, feedback: Floats
 ) -> tuple[Floats, Floats, Floats, Floats]:
-    """Praise in surely wrong rounds and their number, blame in surely right rounds and their number, by action."""
+    """Positive feedback in wrong rounds and their number, negative in right ones and their number, by action."""
     n_actions = scores.shape[1]
-    right, wrong = sure_of(corrected_scores(scores, baseline, rates), actions)
+    right, wrong = right_and_wrong(corrected_scores(scores, baseline, rates), actions)
 
     def tally(values: Floats, chosen: NDArray[np.bool_]) -> Floats:
         return np.bincount(actions[chosen], weights=values[chosen], minlength=n_actions).astype(np.float64)

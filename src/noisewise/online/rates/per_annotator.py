@@ -1,4 +1,4 @@
-"""Right/wrong feedback from people: who is careful, careless, spiteful, and how much each answer should count."""
+"""Right/wrong feedback from several annotators: flip rates of each, and how much their feedback should count."""
 
 from __future__ import annotations
 
@@ -7,30 +7,34 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from noisewise._numerics.ridge import RidgeFit, fit_per_action, leave_one_out_per_action
 from noisewise._typing import Codes, Floats
-from noisewise.noise import with_interval
+from noisewise.noise import informative_about_annotators, margins, with_interval
 from noisewise.online.rates.refit import Refitter
 
-GRID = np.linspace(0.02, 0.98, 14)
+GRID = np.linspace(0.02, 0.98, 14)  # of each rate; a pair (rho0, rho1) of it is a type of annotator
 FALSE_POSITIVE, FALSE_NEGATIVE = (side.ravel() for side in np.meshgrid(GRID, GRID, indexing="ij"))
 SIGNAL = 1 - FALSE_POSITIVE - FALSE_NEGATIVE
-# three people, rather honest than not: what is believed of a crowd before it has spoken
-HOPE = 3 * np.exp(4 * SIGNAL) / np.exp(4 * SIGNAL).sum()
-SHARPNESS = 10.0  # scores times this, through a softmax, are probabilities
-BINS = 400  # probabilities are counted in so many steps
-PRIOR_TURNS = 20
+# Dirichlet pseudo-counts of three annotators, most of high signal: unknown annotators are expected to help
+PRIOR_COUNTS = 3 * np.exp(4 * SIGNAL) / np.exp(4 * SIGNAL).sum()
+INVERSE_TEMPERATURE = 10.0  # of the softmax that turns scores into probabilities
+BINS = 400  # of probabilities, so that the likelihood costs one product for all rounds
+PRIOR_EM_STEPS = 20
+LEAST_SIGNAL_SIZE = 1e-3  # of |1 - rho0 - rho1| as a divisor; such feedback has next to no weight
+LEAST_NOISE = 0.001  # variance of the flips of the best annotators
+SCORE_VARIANCE = 0.05  # of a target without flips, around its regression
+PLAIN_VARIANCE = 0.25  # of feedback that counts as it is, with importance 1: the most that flips can have
 
 
 @dataclass(frozen=True)
-class PeopleReport:
-    """What is believed of each person: flip rates, signal (1 less both), and the answers this rests on.
+class AnnotatorReport:
+    """Posterior mean flip rates of each annotator, signal (1 - rho0 - rho1), and the number of `answers` they gave.
 
-    Intervals, of shape (n_people, 2), hold a rate with 95 %, as far as the kinds of people there are go. `used` says
-    whether answers are weighed by these rates; the first ones count as they are.
+    Credible intervals, of shape (n_annotators, 2), hold a rate with 95 % under the estimated prior. `used` says whether
+    feedback is weighted by these rates; the first rounds count as they are.
     """
 
     people: list[Hashable]
@@ -43,7 +47,7 @@ class PeopleReport:
     used: bool
 
     def columns(self) -> dict[str, Any]:
-        """All that is believed, one entry for each person."""
+        """Columns of a report, one entry for each annotator."""
         return {
             "person": self.people,
             "answers": self.answers,
@@ -55,10 +59,15 @@ class PeopleReport:
 
 
 class PeopleTracker(Refitter):
-    """Learns who can be believed, and turns each answer into a target and a weight for a regression of each action.
+    """Estimates the flip rates of each annotator, and turns their feedback into weighted targets of a regression.
+
+    Each annotator has a confusion matrix over wrong and right, as in Dawid and Skene [1]_: a pair (rho0, rho1) of a
+    grid. The truth of a round comes from the leave-one-out scores of a ridge regression of the targets. The prior over
+    pairs is estimated too: the nonparametric maximum likelihood estimate of a mixing distribution, by EM [2]_, with
+    pseudo-counts. Feedback f becomes the unbiased target (f - rho0) / (1 - rho0 - rho1), weighted by its precision.
 
     The first rounds count as they are. At ``first`` rounds, and each time the log has grown by ``growth``, all rounds
-    are judged again with the rates then believed, under a prior over kinds of people that is learnt as well.
+    are weighted again.
 
     Parameters
     ----------
@@ -66,6 +75,13 @@ class PeopleTracker(Refitter):
         Number of actions.
     ridge : float, default=1.0
         Penalty of the regression.
+
+    References
+    ----------
+    .. [1] Dawid, A. P., Skene, A. M. (1979). Maximum likelihood estimation of observer error-rates using the EM
+       algorithm. Journal of the Royal Statistical Society C 28(1), 20-28.
+    .. [2] Laird, N. (1978). Nonparametric maximum likelihood estimation of a mixing distribution. Journal of the
+       American Statistical Association 73(364), 805-811.
 
     Examples
     --------
@@ -79,19 +95,19 @@ class PeopleTracker(Refitter):
     def __init__(self, n_classes: int, ridge: float = 1.0, first: int = 1000, growth: float = 1.4) -> None:
         super().__init__(n_classes, ridge, first, growth)
         self.settled = False
-        self.usual_lead = 0.0
-        self.prior = HOPE / HOPE.sum()
+        self.median_margin = 0.0
+        self.prior = PRIOR_COUNTS / PRIOR_COUNTS.sum()
         self.people: list[Hashable] = []
         self.codes: dict[Hashable, int] = {}
         self.answers = np.zeros(0, dtype=np.int64)
-        self.evidence = np.zeros((0, len(SIGNAL)))
+        self.log_likelihood = np.zeros((0, len(SIGNAL)))
 
     def weigh(
         self, x: ArrayLike, action: int, feedback: int, person: Hashable, scores: ArrayLike
     ) -> tuple[float, float]:
-        """Record an answer; the target to learn and the weight to give it.
+        """Record the feedback of an annotator; the target to learn and its importance.
 
-        ``scores`` are the learner's scores of all actions for x, without any width.
+        ``scores`` are the learner's scores of all actions for x, without UCB bonuses.
         """
         row = np.asarray(x, dtype=np.float64)
         code = self._code(person)
@@ -99,46 +115,57 @@ class PeopleTracker(Refitter):
         target, importance = float(feedback), 1.0
         if self.settled:
             values, played = np.asarray(scores, dtype=np.float64)[None, :], np.array([action])
-            chance = chance_right(values, played)
-            if informative(values, played, self.usual_lead)[0]:
-                self.evidence[code] += log_likelihoods(likely_is_sure(chance))[int(feedback), 0]
-            wrong, right = posterior_rates(self.evidence[code : code + 1], self.prior)
-            targets, weights = weighted_targets(np.array([target]), chance, wrong, right)
+            p_right = probability_right(values, played)
+            if informative_about_annotators(values, played, self.median_margin)[0]:
+                self.log_likelihood[code] += log_likelihoods(round_up(p_right))[int(feedback), 0]
+            rho0, rho1 = posterior_rates(self.log_likelihood[code : code + 1], self.prior)
+            targets, weights = weighted_targets(np.array([target]), p_right, rho0, rho1)
             target, importance = float(targets[0]), float(weights[0])
         self._keep(row, action, feedback, code, target, importance)
         return target, importance
 
     def refit(self) -> RidgeFit:
-        """Judge all rounds again; the regression to go on with."""
+        """Estimate the rates from all rounds and weight them again; the regression to continue with."""
         if self.log is None:
             raise ValueError("there are no rounds to go over yet")
         log, n = self.log, self.log.n
-        feedback, people = log.answers[:n].astype(np.float64), log.groups[:n]
+        feedback, annotators = log.feedback[:n].astype(np.float64), log.annotators[:n]
         for _ in range(1 if self.settled else 3):
             fit = self._fit()
             scores, _ = leave_one_out_per_action(fit, log.X, log.actions, log.targets[:n], log.importance[:n])
             if not self.settled:
-                scores = on_one_scale(scores)
-            self.usual_lead = float(np.median(lead(scores)))
-            chance = chance_right(scores, log.actions)
-            used = informative(scores, log.actions, self.usual_lead)
-            sure = likely_is_sure(chance[used])
-            self.evidence = person_evidence(sure, feedback[used], people[used], len(self.people))
-            self.prior = learnt_prior(self.evidence)
-            wrong, right = posterior_rates(self.evidence, self.prior)
-            log.targets[:n], log.importance[:n] = weighted_targets(feedback, chance, wrong[people], right[people])
+                scores = rescaled(scores)
+            self.median_margin = float(np.median(margins(scores)))
+            p_right = probability_right(scores, log.actions)
+            used = informative_about_annotators(scores, log.actions, self.median_margin)
+            self.log_likelihood = annotator_log_likelihood(
+                round_up(p_right[used]), feedback[used], annotators[used], len(self.people)
+            )
+            self.prior = estimated_prior(self.log_likelihood)
+            rho0, rho1 = posterior_rates(self.log_likelihood, self.prior)
+            log.targets[:n], log.importance[:n] = weighted_targets(
+                feedback, p_right, rho0[annotators], rho1[annotators]
+            )
             self.settled = True
         self.next_refit = int(self.growth * n)
         return self._fit()
 
-    def report(self) -> PeopleReport:
-        """What is believed of each person now."""
-        joint = _posterior(self.evidence, self.prior).reshape(-1, len(GRID), len(GRID))
-        by_rate = joint.sum(axis=2), joint.sum(axis=1)
-        wrong, right = (shares @ GRID for shares in by_rate)
-        near_wrong, near_right = (credible_interval(shares) for shares in by_rate)
-        people, answers, signal = list(self.people), self.answers.copy(), 1 - wrong - right
-        return PeopleReport(people, answers, wrong, right, signal, near_wrong, near_right, self.settled)
+    def rates_of(self, person: Hashable) -> tuple[float, float]:
+        """Posterior mean rates [rho0, rho1] of one annotator; (0, 0) before the first refit or their first feedback."""
+        if not self.settled or person not in self.codes:
+            return 0.0, 0.0
+        code = self.codes[person]
+        rho0, rho1 = posterior_rates(self.log_likelihood[code : code + 1], self.prior)
+        return float(rho0[0]), float(rho1[0])
+
+    def report(self) -> AnnotatorReport:
+        """Posterior mean rates of each annotator, with credible intervals."""
+        joint = _posterior(self.log_likelihood, self.prior).reshape(-1, len(GRID), len(GRID))
+        marginals = joint.sum(axis=2), joint.sum(axis=1)
+        rho0, rho1 = (marginal @ GRID for marginal in marginals)
+        interval0, interval1 = (credible_interval(marginal) for marginal in marginals)
+        people, answers, signal = list(self.people), self.answers.copy(), 1 - rho0 - rho1
+        return AnnotatorReport(people, answers, rho0, rho1, signal, interval0, interval1, self.settled)
 
     def _fit(self) -> RidgeFit:
         assert self.log is not None
@@ -150,92 +177,84 @@ class PeopleTracker(Refitter):
             self.codes[person] = len(self.people)
             self.people.append(person)
             self.answers = np.append(self.answers, 0)
-            self.evidence = np.vstack([self.evidence, np.zeros((1, len(SIGNAL)))])
+            self.log_likelihood = np.vstack([self.log_likelihood, np.zeros((1, len(SIGNAL)))])
         return self.codes[person]
 
 
-def chance_right(scores: Floats, actions: Codes) -> Floats:
-    """Probability that the played action is right."""
-    shares = np.exp(SHARPNESS * (scores - scores.max(axis=1, keepdims=True)))
-    return np.asarray(shares[np.arange(len(actions)), actions] / shares.sum(axis=1))
+def probability_right(scores: Floats, actions: Codes) -> Floats:
+    """Probability that the played action is right: a softmax of the scores."""
+    exponentials = np.exp(INVERSE_TEMPERATURE * (scores - scores.max(axis=1, keepdims=True)))
+    return np.asarray(exponentials[np.arange(len(actions)), actions] / exponentials.sum(axis=1))
 
 
-def lead(scores: Floats) -> Floats:
-    """By how much the best action leads the second."""
-    top = np.partition(scores, (scores.shape[1] - 2, scores.shape[1] - 1), axis=1)
-    return np.asarray(top[:, -1] - top[:, -2])
+def round_up(p_right: Floats) -> Floats:
+    """Probabilities of informative rounds, with likely right ones rounded up: their rest would look like rho0."""
+    return np.where(p_right > 0.5, 1.0, p_right)
 
 
-def informative(scores: Floats, actions: Codes, usual_lead: float) -> NDArray[np.bool_]:
-    """Rounds that tell about a person: the guess had a clear lead, or what was played is not among the two best."""
-    own = scores[np.arange(len(actions)), actions]
-    better = np.sum(scores > own[:, None], axis=1)
-    return np.asarray((lead(scores) >= usual_lead) | (better >= 2))
+def rescaled(scores: Floats) -> Floats:
+    """Scores of raw feedback, shifted and scaled so that wrong is about 0 and right about 1."""
+    median = np.quantile(scores, (1 - 1 / scores.shape[1]) / 2)  # of the wrong ones, all but one in each row
+    return np.asarray((scores - median) / max(float(np.median(scores.max(axis=1)) - median), 1e-6))
 
 
-def likely_is_sure(chance: Floats) -> Floats:
-    """Chances of informative rounds, where a likely right one is right: doubt would look like praise for the wrong."""
-    return np.where(chance > 0.5, 1.0, chance)
+def log_likelihoods(p_right: Floats) -> Floats:
+    """Log P(feedback | rho0, rho1) of rounds with these probabilities of being right; shape (2, n, n_types)."""
+    positive = (1 - FALSE_NEGATIVE) * p_right[:, None] + FALSE_POSITIVE * (1 - p_right[:, None])
+    return np.log(np.stack([1 - positive, positive]))
 
 
-def on_one_scale(scores: Floats) -> Floats:
-    """Scores of raw feedback, moved and stretched so that wrong is about 0 and right about 1."""
-    middle = np.quantile(scores, (1 - 1 / scores.shape[1]) / 2)  # of the wrong ones, all but one in each row
-    return np.asarray((scores - middle) / max(float(np.median(scores.max(axis=1)) - middle), 1e-6))
+def annotator_log_likelihood(p_right: Floats, feedback: Floats, annotators: Codes, n_annotators: int) -> Floats:
+    """Log-likelihood of each annotator's feedback at every pair of rates; shape (n_annotators, n_types)."""
+    bins = np.minimum((p_right * BINS).astype(np.int64), BINS)  # the last one for probabilities of 1
+    centres = np.append((np.arange(BINS) + 0.5) / BINS, 1.0)
+    column = feedback.astype(np.int64) * len(centres) + bins
+    shape = n_annotators, 2 * len(centres)
+    counts = sparse.coo_array((np.ones(len(annotators)), (annotators, column)), shape=shape).tocsr()
+    return np.asarray(counts @ log_likelihoods(centres).reshape(2 * len(centres), -1))
 
 
-def log_likelihoods(chance: Floats) -> Floats:
-    """Log P(answer | kind of person) for chances of being right; shape (2 answers, n, kinds)."""
-    yes = (1 - FALSE_NEGATIVE) * chance[:, None] + FALSE_POSITIVE * (1 - chance[:, None])
-    return np.log(np.stack([1 - yes, yes]))
-
-
-def person_evidence(chance: Floats, feedback: Floats, people: Codes, n_people: int) -> Floats:
-    """Log-likelihood of each person's answers for every kind of person; shape (n_people, kinds)."""
-    step = np.minimum((chance * BINS).astype(np.int64), BINS)  # the last one for those that are sure
-    typical = np.append((np.arange(BINS) + 0.5) / BINS, 1.0)
-    column = feedback.astype(np.int64) * len(typical) + step
-    counts = sparse.coo_array((np.ones(len(people)), (people, column)), shape=(n_people, 2 * len(typical))).tocsr()
-    return np.asarray(counts @ log_likelihoods(typical).reshape(2 * len(typical), -1))
-
-
-def learnt_prior(evidence: Floats) -> Floats:
-    """Shares of the kinds of people that explain the evidence best, with three hopeful people thrown in."""
-    prior = HOPE / HOPE.sum()
-    for _ in range(PRIOR_TURNS):
-        prior = _posterior(evidence, prior).sum(axis=0) + HOPE
+def estimated_prior(log_likelihood: Floats) -> Floats:
+    """Mixing distribution over pairs of rates that maximises the likelihood, by EM, with `PRIOR_COUNTS`."""
+    prior = PRIOR_COUNTS / PRIOR_COUNTS.sum()
+    for _ in range(PRIOR_EM_STEPS):
+        prior = _posterior(log_likelihood, prior).sum(axis=0) + PRIOR_COUNTS
         prior /= prior.sum()
     return np.asarray(prior)
 
 
-def posterior_rates(evidence: Floats, prior: Floats) -> tuple[Floats, Floats]:
-    """Mean rates [rho0, rho1] of each person."""
-    posterior = _posterior(evidence, prior)
+def posterior_rates(log_likelihood: Floats, prior: Floats) -> tuple[Floats, Floats]:
+    """Posterior mean rates [rho0, rho1] of each annotator."""
+    posterior = _posterior(log_likelihood, prior)
     return posterior @ FALSE_POSITIVE, posterior @ FALSE_NEGATIVE
 
 
-def credible_interval(shares: Floats) -> Floats:
-    """Ends of the intervals that hold a rate with 95 %, from the shares of its values in the grid; a row each."""
+def credible_interval(marginals: Floats) -> Floats:
+    """Equal-tailed 95 % credible intervals of a rate, from its probabilities on the grid; a row each."""
     edges = (np.concatenate([[0.0], GRID]) + np.concatenate([GRID, [1.0]])) / 2
-    below = np.cumsum(shares, axis=1)
-    ends = []
-    for chance in (0.025, 0.975):
-        cell = np.sum(below < chance, axis=1).clip(max=len(GRID) - 1)
-        share, up_to = (np.take_along_axis(each, cell[:, None], axis=1)[:, 0] for each in (shares, below))
-        part = np.clip((chance - up_to + share) / share, 0, 1)  # of the cell in which the end lies
-        ends.append(edges[cell] + part * (edges[cell + 1] - edges[cell]))
-    return np.stack(ends, axis=1)
+    cumulative = np.cumsum(marginals, axis=1)
+    limits = []
+    for level in (0.025, 0.975):
+        cell = np.sum(cumulative < level, axis=1).clip(max=len(GRID) - 1)
+        mass, up_to = (np.take_along_axis(each, cell[:, None], axis=1)[:, 0] for each in (marginals, cumulative))
+        part = np.clip((level - up_to + mass) / mass, 0, 1)  # of the cell that holds the quantile
+        limits.append(edges[cell] + part * (edges[cell + 1] - edges[cell]))
+    return np.stack(limits, axis=1)
 
 
-def weighted_targets(feedback: Floats, chance: Floats, wrong: Floats, right: Floats) -> tuple[Floats, Floats]:
-    """Unbiased target (f - rho0) / beta of each answer, and a weight that falls with what its noise hides."""
-    signal = 1 - wrong - right
-    signal = np.where(np.abs(signal) < 1e-3, 1e-3, signal)  # such an answer has next to no weight
-    noise = np.maximum(wrong * (1 - wrong) * (1 - chance) + right * (1 - right) * chance, 0.001)
-    return (feedback - wrong) / signal, 0.25 * signal**2 / (0.05 * signal**2 + noise)
+def weighted_targets(feedback: Floats, p_right: Floats, rho0: Floats, rho1: Floats) -> tuple[Floats, Floats]:
+    """Unbiased target (f - rho0) / beta of each feedback, beta = 1 - rho0 - rho1, and its precision as importance.
+
+    The variance of a target is that of the flips, (rho0 (1 - rho0) P(wrong) + rho1 (1 - rho1) P(right)) / beta^2, plus
+    that of the regression.
+    """
+    signal = 1 - rho0 - rho1
+    signal = np.where(np.abs(signal) < LEAST_SIGNAL_SIZE, LEAST_SIGNAL_SIZE, signal)
+    noise = np.maximum(rho0 * (1 - rho0) * (1 - p_right) + rho1 * (1 - rho1) * p_right, LEAST_NOISE)
+    return (feedback - rho0) / signal, PLAIN_VARIANCE * signal**2 / (SCORE_VARIANCE * signal**2 + noise)
 
 
-def _posterior(evidence: Floats, prior: Floats) -> Floats:
-    joint = evidence + np.log(prior)
-    shares = np.exp(joint - joint.max(axis=1, keepdims=True))
-    return np.asarray(shares / shares.sum(axis=1, keepdims=True))
+def _posterior(log_likelihood: Floats, prior: Floats) -> Floats:
+    joint = log_likelihood + np.log(prior)
+    unnormalised = np.exp(joint - joint.max(axis=1, keepdims=True))
+    return np.asarray(unnormalised / unnormalised.sum(axis=1, keepdims=True))

@@ -1,4 +1,4 @@
-"""The network of Agarwal & Manwani's noise rate estimator, as printed."""
+"""The network of Agarwal and Manwani's noise rate estimator, as printed."""
 
 from __future__ import annotations
 
@@ -15,6 +15,11 @@ class PrintedNetwork:
 
     A tenth of the rows is held out to pick the epoch with the best validation loss. The defaults are those for MNIST;
     USPS has layers of 32, 256 and 32, Fashion-MNIST 32, 128 and 32, Iris 32 and 32, SynSep 48 and 48 with dropout 0.3.
+
+    References
+    ----------
+    .. [1] Agarwal, M., Manwani, N. (2021). Learning multiclass classifier under noisy bandit feedback. PAKDD.
+       Section 4, the network of NREst.
     """
 
     def __init__(
@@ -42,7 +47,7 @@ class PrintedNetwork:
         order = rng.permutation(len(X))
         held_out, train = order[: len(X) // 10], order[len(X) // 10 :]
         rows, labels = torch.tensor(X, dtype=torch.float32), torch.tensor(np.asarray(y), dtype=torch.int64)
-        with torch.random.fork_rng(devices=[]):  # dropout and first weights draw from torch's own chance
+        with torch.random.fork_rng(devices=[]):  # dropout and initial weights draw from torch's own random state
             torch.manual_seed(int(rng.integers(2**31)))
             self.network_ = self._layers(torch, X.shape[1])
             self._train(torch, rng, rows, labels, train, held_out)

@@ -1,4 +1,4 @@
-"""Answers that count by who gave them, or that did not come: learnt with a target and a weight each."""
+"""Feedback learnt as weighted targets: by annotator, or where feedback may be missing not at random."""
 
 from __future__ import annotations
 
@@ -12,39 +12,18 @@ from numpy.typing import NDArray
 from noisewise._frames import frame_like
 from noisewise._loops import state as codes
 from noisewise._loops.state import Log
+from noisewise._numerics.ridge import RidgeFit
+from noisewise._typing import Floats
 from noisewise._validation import is_missing, one_column
 from noisewise.online.learners.base import loops
-from noisewise.online.learners.decision import check_feedbacks
 from noisewise.online.learners.rows import adds_up, unusable_row
-from noisewise.online.rates.feedback_table import NONE, WRONG
+from noisewise.online.rates.feedback_codes import MISSING
 from noisewise.online.rates.missing_feedback import MissingTracker
 from noisewise.online.rates.per_annotator import PeopleTracker
-from noisewise.online.rates.refit import load_fit, weighted_step
-
-WAYS = ("drop", "no", "auto")
 
 
-def check_missing(missing: Any) -> None:
-    """Refuse what is not a way to read missing feedback."""
-    if missing not in WAYS:
-        raise ValueError(f"missing is {missing!r}; it is 'auto', 'drop' or 'no'")
-
-
-def read_answers(feedback: Any, missing: str) -> NDArray[np.int8]:
-    """Wrong (0), right (1) or none (2) for each of many rounds; None, NaN and NA are no answer, as in `read_answer`."""
-    given = np.asarray(feedback)
-    if given.ndim != 1:
-        return check_feedbacks(feedback)
-    absent = np.array([is_missing(value) for value in given.tolist()], dtype=bool)
-    if not absent.any():
-        return check_feedbacks(feedback)
-    answers = np.full(len(given), WRONG if missing == "no" else NONE, dtype=np.int8)
-    answers[~absent] = check_feedbacks(given[~absent].tolist())
-    return answers
-
-
-def learn_weighed(learner: Any, row: Any, code: int, answer: int, person: Hashable | None) -> None:
-    """Learn one answer with the target and weight that are believed of it; now and then judge all rounds again."""
+def learn_weighted(learner: Any, row: Any, code: int, feedback: int, person: Hashable | None) -> None:
+    """Learn feedback by its target and importance as now estimated; when a refit is due, from all rounds again."""
     x = _dense(row, learner.n_features_in_)
     if not adds_up(x):
         raise unusable_row(x)
@@ -54,16 +33,16 @@ def learn_weighed(learner: Any, row: Any, code: int, answer: int, person: Hashab
         sentence = f"person is {person!r}; a name, a number or another value that does not change is needed"
         raise ValueError(sentence) from None
     if person is not None and is_missing(person):
-        raise ValueError(f"person is {person!r}; name who answered, or give one name to all who are not known")
+        raise ValueError(f"person is {person!r}; name who gave the feedback, or give one name to all who are not known")
     tracker = _tracker(learner, person)
     if isinstance(tracker, PeopleTracker):
-        if answer == NONE:
+        if feedback == MISSING:
             return
         scores = x @ learner.table_[:, : len(learner.classes_)]
-        target, importance = tracker.weigh(x, code, answer, person, scores)
+        target, importance = tracker.weigh(x, code, feedback, person, scores)
     else:
-        tracker._keep(x, code, answer)  # checked already
-        target, importance = tracker.table.targets[code, answer], tracker.table.importance[code, answer]
+        tracker._keep(x, code, feedback)  # validated already
+        target, importance = tracker.table.targets[code, feedback], tracker.table.importance[code, feedback]
     weighted_step(learner.table_, learner.sigma_, x, code, float(target), float(importance))
     learner.counters_[codes.ROUNDS] += 1
     learner.counters_[codes.UPDATES] += importance > 0
@@ -73,8 +52,27 @@ def learn_weighed(learner: Any, row: Any, code: int, answer: int, person: Hashab
             learner.parameters_[codes.WIDTH] = learner.policy.width_in_std * float(np.mean(tracker.table.width))
 
 
-def run_weighed(learner: Any, rows: Any, log: Log) -> None:
-    """Play or relive a stream row by row, each answer weighed."""
+def load_fit(table: NDArray[Any], sigma: Floats, fit: RidgeFit) -> None:
+    """Continue from a regression: fill a learner's weights (features by actions, twice) and covariances with it."""
+    n_actions = len(fit.weights)
+    table[:, :n_actions] = fit.weights.T
+    table[:, n_actions : 2 * n_actions] = fit.baseline.T
+    sigma[...] = fit.inverses
+
+
+def weighted_step(table: NDArray[Any], sigma: Floats, x: Floats, action: int, target: float, importance: float) -> None:
+    """Recursive least squares: add one weighted round to the regression in these arrays (Sherman and Morrison)."""
+    if importance <= 0:
+        return
+    gain = sigma[action] @ x
+    step = gain / (1 / importance + x @ gain)
+    for column, goal in ((action, target), (len(sigma) + action, 1.0)):
+        table[:, column] += (goal - table[:, column] @ x) * step
+    sigma[action] -= np.outer(step, gain)
+
+
+def run_weighted(learner: Any, rows: Any, log: Log) -> None:
+    """Play a stream, or replay a log, row by row with weighted feedback."""
     for i in range(rows.shape[0]):
         row = rows[i].toarray().ravel() if sp.issparse(rows) else rows[i]
         if not log.given:
@@ -84,11 +82,11 @@ def run_weighed(learner: Any, rows: Any, log: Log) -> None:
             log.actions[i], log.probabilities[i] = decision.code, decision.probability
             log.feedback[i] = loops().observe(right, decision.code, log.noise, u)
             learner.counters_[codes.MISTAKES] += not right
-        learn_weighed(learner, row, int(log.actions[i]), int(log.feedback[i]), None)
+        learn_weighted(learner, row, int(log.actions[i]), int(log.feedback[i]), None)
 
 
 def report_frame(learner: Any, backend: str | None) -> Any:
-    """What is believed of the answers, as a frame."""
+    """Estimates of the feedback noise, as a frame."""
     tracker = getattr(learner, "weigher_", None) or getattr(learner, "tracker_", None)
     found: Any = getattr(tracker, "report", None) or getattr(tracker, "estimate", None)
     found = found() if callable(found) else found
@@ -102,35 +100,35 @@ def report_frame(learner: Any, backend: str | None) -> Any:
 
 def _nothing_to_report(tracker: Any, learner: Any) -> str:
     if learner.missing == "auto":
-        return "nothing is believed of the answers yet: they are judged for the first time after 500 rounds"
+        return "nothing is estimated yet: the feedback is first judged after 500 rounds"
     if tracker is not None:
         return "the tracker says no more than its rates: tracker_.estimate() has them"
     if learner.noise is not None:
         return "nothing is estimated: the noise was given, and noise_ has it"
-    return "nothing is believed of the answers: name a person in learn, or use rates='action' or missing='auto'"
+    return "nothing is estimated: name a person in learn, or use rates='action' or missing='auto'"
 
 
 def _tracker(learner: Any, person: Hashable | None) -> Any:
     tracker = getattr(learner, "weigher_", None)
     if person is not None and learner.missing == "auto":
-        raise ValueError("missing='auto' reads answers alike, whoever gave them; leave it out, or name nobody")
+        raise ValueError("missing='auto' reads feedback alike, whoever gave it; leave it out, or name nobody")
     if tracker is None:
         check_regression(learner)
         if person is not None and learner.counters_[codes.ROUNDS]:
-            raise ValueError("say who answers from the first answer on: earlier ones can't be told apart any more")
+            raise ValueError("name who gives feedback from the first round on: what came before can't be told apart")
         kind = MissingTracker if person is None else PeopleTracker
         tracker = learner.weigher_ = kind(len(learner.classes_), float(learner.parameters_[codes.RIDGE]))
     if isinstance(tracker, PeopleTracker) == (person is None):
-        raise ValueError("some answers name a person and some do not; name all of them or none")
+        raise ValueError("some feedback names a person and some does not; name all of them or none")
     return tracker
 
 
 def check_regression(learner: Any) -> None:
-    """Weights make sense where feedback is regressed: linucb with a full covariance and no other correction."""
+    """Refuse learners without a regression to weight: linucb with a full covariance and no other correction has one."""
     regresses = learner.counters_[codes.SIGNAL] == codes.VALUE and learner.counters_[codes.COVARIANCE] == codes.FULL
     if not regresses or learner.tracker is not None or learner.flip_rates_.any():
         raise ValueError(
-            "answers can be weighed by person, or read where they are missing, by linucb with a full covariance, "
+            "feedback can be weighted by person, or read where it is missing, by linucb with a full covariance, "
             "without noise= and rates="
         )
 

@@ -6,12 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 from noisewise._typing import RandomState
+from noisewise._validation import known_classes
 from noisewise.online.learners.bandit import BanditClassifier
 from noisewise.online.learners.policies import UpperConfidence
 from noisewise.online.learners.rules import Confidence, LeastSquares
-from noisewise.online.rates.flip_rates import Noise, known_classes
+from noisewise.online.rates.feedback_codes import check_missing
+from noisewise.online.rates.flip_rates import Noise
 from noisewise.online.rates.per_action import ActionRateTracker
-from noisewise.online.rates.weighting import check_missing
 from noisewise.online.recipes.parts import Classes, default_tracker, made_of, refuse_both
 
 

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from noisewise._typing import RandomState
+from noisewise._validation import known_classes
 from noisewise.online.learners.bandit import BanditClassifier
 from noisewise.online.learners.policies import Policy
 from noisewise.online.learners.rules import Rule
-from noisewise.online.rates.flip_rates import Noise, flip_rates, known_classes
+from noisewise.online.rates.flip_rates import Noise, flip_rates
 from noisewise.online.rates.tracker import RateTracker
 
 Classes = Sequence[Any] | None

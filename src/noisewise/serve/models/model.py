@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisewise._typing import Floats
-from noisewise.online import Decision, posterior_rates
+from noisewise.online import Decision
 from noisewise.persistence import load, save
 from noisewise.serve.log.events import BY_DEFAULT, DECISION, MISSING, Event, effective_feedback
 from noisewise.serve.log.store import Store
@@ -108,11 +108,7 @@ class ServedModel:
         """Flip rates (rho0, rho1) of feedback on an action, as estimated now; 0 while there is no estimate."""
         if self.spec.people:
             tracker = getattr(self.learner, "weigher_", None)
-            if tracker is None or not tracker.settled or annotator not in tracker.codes:
-                return 0.0, 0.0
-            index = tracker.codes[annotator]
-            rho0, rho1 = posterior_rates(tracker.evidence[index : index + 1], tracker.prior)
-            return float(rho0[0]), float(rho1[0])
+            return (0.0, 0.0) if tracker is None else tracker.rates_of(annotator)
         if self.spec.noise is not None:
             return float(self.learner.flip_rates_[code, 0]), float(self.learner.flip_rates_[code, 1])
         found = self.progress.estimate

@@ -8,16 +8,15 @@ from sklearn.linear_model import Ridge
 
 from noisewise.noise import FlipMatrix
 from noisewise.noise.feedback_rates import (
-    CHOICE,
-    NARROWED,
+    NARROWED_INTERVAL,
+    SELECTION_ERROR,
     ExplorationMoment,
     Z,
-    combine,
+    combine_moments,
+    consistent_head,
     exploration_terms,
-    plateau,
+    pool_with_known_wrong,
     rates_from_moments,
-    sure_rounds,
-    with_known_wrong,
 )
 from noisewise.noise.logged_rounds import leave_one_out_scores
 from noisewise.online.recipes import rcnbf
@@ -105,7 +104,7 @@ def test_intervals_are_not_idle():
     assert np.ptp(found.false_negative_interval) < 0.06
 
 
-def test_no_exploration_leaves_rho0_unknown_and_says_so():
+def test_no_exploration_leaves_rho0_unidentified_and_says_so():
     rng = np.random.default_rng(4)
     X, actions, feedback, _ = logged(*digits(), 10, (0.2, 0.1), 10_000, rng, gamma=0.0, skill=0.97)
     found = rates_from_moments(X, actions, feedback, np.ones(len(actions)), 10)
@@ -122,8 +121,8 @@ def test_feedback_without_information_is_clipped_with_a_reason():
     found = rates_from_moments(X, actions, rng.integers(2, size=4_000), probabilities, 10)
     assert found.false_positive + found.false_negative == pytest.approx(0.85)
     assert "scaled down" in found.reason
-    for heard in (0, 1):
-        found = rates_from_moments(X, actions, np.full(4_000, heard), probabilities, 10)
+    for same in (0, 1):
+        found = rates_from_moments(X, actions, np.full(4_000, same), probabilities, 10)
         for rate, (low, high) in (
             (found.false_positive, found.false_positive_interval),
             (found.false_negative, found.false_negative_interval),
@@ -146,84 +145,78 @@ def test_wide_rows_are_projected_and_still_serve():
     assert abs(found.false_negative - 0.2) < 0.05
 
 
-def test_scores_leave_each_round_out():
+def test_scores_are_leave_one_out():
     rng = np.random.default_rng(8)
     X, actions, feedback, _ = logged(*digits(), 10, (0.1, 0.1), 120, rng)
     scores = leave_one_out_scores(X, actions, feedback.astype(float), 10, ridge=0.5)
     penalty = 0.5 * np.mean(np.sum(X**2, axis=1))
-    for left_out in (0, 17, 119):
-        others = (np.arange(120) != left_out) & (actions == actions[left_out])
+    for own in (0, 17, 119):
+        others = (np.arange(120) != own) & (actions == actions[own])
         ridge = Ridge(alpha=penalty, fit_intercept=False).fit(X[others], feedback[others])
-        assert scores[left_out, actions[left_out]] == pytest.approx(ridge.predict(X[left_out : left_out + 1])[0])
+        assert scores[own, actions[own]] == pytest.approx(ridge.predict(X[own : own + 1])[0])
 
 
 def test_exploration_terms_average_the_feedback_of_a_random_action():
-    scores, chances = np.array([[0.3, 0.9, 0.1]]), np.array([0.7, 0.2, 0.1])
+    scores, propensities = np.array([[0.3, 0.9, 0.1]]), np.array([0.7, 0.2, 0.1])
     means = np.array([0.4, 0.8, 0.2])  # E[f | x, a]: the terms must average 0.4667 whatever the scores say
     total = 0.0
     for action in range(3):
-        for seen, chance in ((1.0, means[action]), (0.0, 1 - means[action])):
-            term, _ = exploration_terms(scores, np.array([action]), np.array([seen]), chances[action : action + 1])
-            total += chances[action] * chance * term[0]
+        for feedback, probability in ((1.0, means[action]), (0.0, 1 - means[action])):
+            term, _ = exploration_terms(
+                scores, np.array([action]), np.array([feedback]), propensities[action : action + 1]
+            )
+            total += propensities[action] * probability * term[0]
     assert total == pytest.approx(means.mean(), abs=1e-12)
 
 
-def test_moments_of_two_halves_add_up():
+def test_the_exploration_moment_is_a_mean_with_its_standard_error_and_effective_size():
     rng = np.random.default_rng(9)
     terms, weights = rng.random(100), rng.random(100)
-    halves = ExplorationMoment.of(terms[:50], weights[:50]) + ExplorationMoment.of(terms[50:], weights[50:])
     whole = ExplorationMoment.of(terms, weights)
-    assert halves.mean == pytest.approx(terms.mean())
-    assert halves.error == pytest.approx(terms.std() / 10)
+    assert whole.mean == pytest.approx(terms.mean())
+    assert whole.error == pytest.approx(terms.std() / 10)
     assert whole.effective_rounds == pytest.approx(weights.sum() ** 2 / np.sum(weights**2))
 
 
-def test_surest_rounds_come_first():
-    scores = np.array([[0.9, 0.1, 0.2], [0.6, 0.5, 0.1], [0.9, 0.2, 0.0], [0.5, 0.4, 0.3]])
-    right, wrong = sure_rounds(scores, np.array([0, 0, 2, 2]))
-    assert right.tolist() == [0, 1]
-    assert wrong.tolist() == [2, 3]
-
-
-def test_plateau_stops_before_doubtful_values():
+def test_the_consistent_head_stops_before_unreliable_values():
     rng = np.random.default_rng(10)
     values = np.concatenate([rng.random(4_000) < 0.1, rng.random(6_000) < 0.5]).astype(float)
-    mean, error, count = plateau(values)
+    mean, error, count = consistent_head(values)
     assert count <= 4_000
     assert abs(mean - 0.1) < 5 * error
-    assert plateau(values[:4_000])[2] == 4_000
+    assert consistent_head(values[:4_000])[2] == 4_000
 
 
-@pytest.mark.parametrize(("surprise", "low", "high"), [(2.0, 0.05, 0.15), (3.0, 0.003, 0.03), (4.0, 0.0, 0.005)])
-def test_chance_alone_seldom_narrows(surprise, low, high):
+@pytest.mark.parametrize(("n_errors", "low", "high"), [(2.0, 0.05, 0.15), (3.0, 0.003, 0.03), (4.0, 0.0, 0.005)])
+def test_heads_are_seldom_narrowed_by_accident(n_errors, low, high):
     rng = np.random.default_rng(11)
-    counts = [plateau((rng.random(3_500) < 0.1).astype(float), surprise=surprise)[2] for _ in range(2_000)]
+    counts = [consistent_head((rng.random(3_500) < 0.1).astype(float), n_errors=n_errors)[2] for _ in range(2_000)]
     assert low <= np.mean(np.array(counts) < 3_500) <= high
 
 
 def test_a_narrowed_head_and_a_learners_own_rounds_widen_the_interval_but_not_the_rate():
-    scores = np.tile([0.1, 0.0], (10_000, 1)) * (10_000 - np.arange(10_000))[:, None]  # surest first
+    scores = np.tile([0.1, 0.0], (10_000, 1)) * (10_000 - np.arange(10_000))[:, None]  # most confident first
     moment = ExplorationMoment(100, 30.0, 20.0, 100.0, 110.0)
     plain = (np.arange(10_000) % 5 != 0).astype(float)
-    doubtful = np.where(np.arange(10_000) % 5 == 0, 0.0, np.arange(10_000) < 3_500)  # all blame from then on
-    for feedback, factor in ((plain, 1.0), (doubtful, NARROWED)):
-        found, own = (combine(scores, np.zeros(10_000, int), feedback, moment, doubt=d) for d in (1.0, 1.1))
+    unreliable = np.where(np.arange(10_000) % 5 == 0, 0.0, np.arange(10_000) < 3_500)  # all negative from then on
+    for feedback, factor in ((plain, 1.0), (unreliable, NARROWED_INTERVAL)):
+        found, own = (combine_moments(scores, np.zeros(10_000, int), feedback, moment, inflation=d) for d in (1.0, 1.1))
         assert found.noise == own.noise
-        error = CHOICE * np.sqrt(0.2 * 0.8 / found.confident_rounds)
+        error = SELECTION_ERROR * np.sqrt(0.2 * 0.8 / found.confident_rounds)
         assert found.false_negative == pytest.approx(0.2, abs=1e-3)
         assert np.ptp(found.false_negative_interval) == pytest.approx(2 * Z * factor * error, rel=0.01)
         assert np.ptp(own.false_negative_interval) == pytest.approx(1.1 * np.ptp(found.false_negative_interval))
 
 
-def test_rounds_that_both_parts_hear_are_not_counted_twice():
+def test_rounds_in_both_estimates_are_not_counted_twice():
     rng, rate, n_explored, n_known = np.random.default_rng(12), 0.25, 500, 1_500
     known = rng.random((4_000, n_known)) < rate
     both = known[:, :n_explored].mean(axis=1), known.mean(axis=1)  # the first rounds explored, all are known wrong
-    spreads = [np.sqrt(rate * (1 - rate) / n) for n in (n_explored, n_known)]
-    found = [with_known_wrong(explored, spreads[0], mean, spreads[1], n_known) for explored, mean in zip(*both)]
+    errors = [np.sqrt(rate * (1 - rate) / n) for n in (n_explored, n_known)]
+    found = [pool_with_known_wrong(explored, errors[0], mean, errors[1], n_known) for explored, mean in zip(*both)]
     rates, stated = np.transpose(found)
     assert abs(rates.std() / stated.mean() - 1) < 5 / np.sqrt(2 * 4_000)
-    assert stated.mean() > 1.05 * np.prod(spreads) / np.hypot(*spreads)  # as if they were heard twice
+    assert stated.mean() > 1.05 * np.prod(errors) / np.hypot(*errors)  # as if they were independent
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ def logged(rates, n_rounds, rng, skill=0.5):
 
 
 class TableClassifier:
-    """Knows the chance of praise for a pair (x, action) where x is one-hot: a stand-in for a perfect network."""
+    """Knows P(positive feedback) of a pair (x, action) where x is one-hot: a stand-in for a perfect network."""
 
     def __init__(self, rates=(0.1, 0.2)):
         self.rates = rates
@@ -41,8 +41,8 @@ class TableClassifier:
     def predict_proba(self, pairs):
         half = pairs.shape[1] // 2
         right = (pairs[:, :half].argmax(axis=1) == pairs[:, half:].argmax(axis=1)).astype(float)
-        praise = self.rates[0] + (1 - sum(self.rates)) * right
-        return np.column_stack([1 - praise, praise])
+        positive = self.rates[0] + (1 - sum(self.rates)) * right
+        return np.column_stack([1 - positive, positive])
 
 
 def test_perfect_scores_give_the_exact_rates():
@@ -143,7 +143,7 @@ def test_misuse_is_refused_and_one_sided_feedback_explained():
     assert "the same" in found.reason
 
 
-def test_a_block_with_too_few_answers_leaves_the_rates_open():
+def test_a_block_with_too_little_feedback_leaves_the_rates_open():
     X, y = np.eye(3)[np.arange(30) % 3], np.arange(30) % 3
     for block in (1, 5, 19):
         learner = rcine(3, tracker=NREst(3), block=block, random_state=0)
@@ -154,7 +154,7 @@ def test_a_block_with_too_few_answers_leaves_the_rates_open():
         assert learner.noise_ == FlipMatrix.none(2)
 
 
-def test_intervals_are_as_wide_as_the_rates_of_single_classes_lie_apart():
+def test_intervals_follow_the_standard_deviation_between_classes():
     mean, (low, high) = _mean_and_interval(np.array([0.40, 0.42, 0.44]))
     assert mean == pytest.approx(0.42)
     assert (high - mean, mean - low) == pytest.approx((4.303 * 0.02, 4.303 * 0.02), abs=1e-4)  # Student's t, 2 degrees

@@ -8,14 +8,13 @@ from noisewise.online.rates.per_annotator import (
     GRID,
     SIGNAL,
     PeopleTracker,
-    chance_right,
+    annotator_log_likelihood,
     credible_interval,
-    informative,
-    learnt_prior,
+    estimated_prior,
     log_likelihoods,
-    on_one_scale,
-    person_evidence,
     posterior_rates,
+    probability_right,
+    rescaled,
     weighted_targets,
 )
 from noisewise.online.recipes import linucb
@@ -25,15 +24,15 @@ MIXED = [(CAREFUL, 0.5), (CARELESS, 0.25), (SPITEFUL, 0.1), (YES, 0.075), (NO, 0
 ALIKE = [((0.15, 0.15), 1.0)]
 
 
-def crowd(mix, n_people, rng):
-    """Rates of each person, in shares as near to the mix as whole people allow."""
-    kinds, shares = np.array([rates for rates, _ in mix]), np.cumsum([share for _, share in mix])
-    places = np.searchsorted(shares, (np.arange(n_people) + 0.5) / n_people)
-    return kinds[rng.permutation(np.minimum(places, len(mix) - 1))]
+def crowd(mix, n_annotators, rng):
+    """Rates of each annotator, in proportions as near to the mix as whole annotators allow."""
+    kinds, cumulative = np.array([rates for rates, _ in mix]), np.cumsum([fraction for _, fraction in mix])
+    indices = np.searchsorted(cumulative, (np.arange(n_annotators) + 0.5) / n_annotators)
+    return kinds[rng.permutation(np.minimum(indices, len(mix) - 1))]
 
 
 def play(rates, n_rounds, rng, tracked=True):
-    """LinUCB on digits, answered by people of whom few say much: greedy error, played error, tracker, who is who."""
+    """LinUCB on digits, with feedback from annotators of whom few are active: greedy error, played error, tracker."""
     X, y = digits()
     inverses, weights = np.tile(np.eye(X.shape[1]), (10, 1, 1)), np.zeros((10, X.shape[1]))
     activity = 1 / np.arange(1, len(rates) + 1)
@@ -43,15 +42,15 @@ def play(rates, n_rounds, rng, tracked=True):
     for row, person, u in zip(rows, people.tolist(), uniforms):
         x = X[row]
         gains = inverses @ x
-        spread, scores = gains @ x, weights @ x
-        action = int(np.argmax(scores + np.sqrt(spread)))
+        variance, scores = gains @ x, weights @ x
+        action = int(np.argmax(scores + np.sqrt(variance)))
         right = action == y[row]
         mistakes += not right
         feedback = int(u >= rates[person, 1]) if right else int(u < rates[person, 0])
         target, importance = float(feedback), 1.0
         if tracked:
             target, importance = tracker.weigh(x, action, feedback, person, scores)
-        step = gains[action] / (1 / importance + spread[action])
+        step = gains[action] / (1 / importance + variance[action])
         weights[action] += (target - scores[action]) * step
         inverses[action] -= np.outer(step, gains[action])
         if tracked and tracker.due:
@@ -61,7 +60,7 @@ def play(rates, n_rounds, rng, tracked=True):
     return greedy, mistakes / n_rounds, tracker
 
 
-def test_a_mixed_crowd_is_seen_through_while_playing():
+def test_the_rates_of_a_mixed_crowd_are_found_while_playing():
     rates = crowd(MIXED, 20, np.random.default_rng(0))
     greedy, _, tracker = play(rates, 5_000, np.random.default_rng(1))
     raw, *_ = play(rates, 5_000, np.random.default_rng(1), tracked=False)
@@ -89,7 +88,7 @@ def test_a_mixed_crowd_teaches_nearly_as_well_as_a_known_one():
 
 
 @pytest.mark.slow
-def test_people_alike_cost_next_to_nothing():
+def test_annotators_alike_cost_next_to_nothing():
     rates = crowd(ALIKE, 20, np.random.default_rng(2))
     greedy, played, _ = play(rates, 20_000, np.random.default_rng(3))
     raw, raw_played, _ = play(rates, 20_000, np.random.default_rng(3), tracked=False)
@@ -98,30 +97,31 @@ def test_people_alike_cost_next_to_nothing():
 
 
 @pytest.mark.slow
-def test_five_answers_tell_the_careless_from_the_careful():
+def test_five_rounds_tell_the_careless_from_the_careful():
     rates = crowd(MIXED, 200, np.random.default_rng(4))
     *_, tracker = play(rates, 20_000, np.random.default_rng(5))
     log, n = tracker.log, tracker.log.n
     fit = tracker.refit()
     scores, _ = leave_one_out_per_action(fit, log.X, log.actions, log.targets[:n], log.importance[:n])
-    people, n_people = log.groups[:n], len(tracker.people)
-    chosen, answers = np.zeros(n, dtype=bool), np.zeros(n_people, dtype=int)
+    annotators, n_annotators = log.annotators[:n], len(tracker.people)
+    chosen, counts = np.zeros(n, dtype=bool), np.zeros(n_annotators, dtype=int)
     for t in range(1_000, n):
-        if answers[people[t]] < 5:
+        if counts[annotators[t]] < 5:
             chosen[t] = True
-            answers[people[t]] += 1
-    chance = chance_right(scores, log.actions)
-    evidence = person_evidence(chance[chosen], log.answers[:n][chosen].astype(float), people[chosen], n_people)
-    wrong, right = posterior_rates(evidence, tracker.prior)
+            counts[annotators[t]] += 1
+    p_right = probability_right(scores, log.actions)
+    feedback = log.feedback[:n][chosen].astype(float)
+    log_likelihood = annotator_log_likelihood(p_right[chosen], feedback, annotators[chosen], n_annotators)
+    rho0, rho1 = posterior_rates(log_likelihood, tracker.prior)
     careful = (rates[np.array(tracker.people)] == CAREFUL).all(axis=1)
-    enough = answers == 5
-    assert roc_auc_score(careful[enough], (1 - wrong - right)[enough]) >= 0.85
+    enough = counts == 5
+    assert roc_auc_score(careful[enough], (1 - rho0 - rho1)[enough]) >= 0.85
 
 
 @pytest.mark.parametrize(
     "rates", [[(0.15, 0.15)] * 6, [(0.02, 0.02), (0.8, 0.8), (0.3, 0.3), (0.5, 0.5), (0.97, 0.03)]]
 )
-def test_naming_people_does_not_mislead_where_there_are_two_actions(rates):
+def test_naming_annotators_does_not_mislead_where_there_are_two_actions(rates):
     (X, y), (others, sides) = two_sides(6000, 0), two_sides(4000, 777)
     who, u = np.random.default_rng(0).integers(len(rates), size=6000), np.random.default_rng(1).random(6000)
     raw, named = linucb(2), linucb(2)
@@ -129,8 +129,8 @@ def test_naming_people_does_not_mislead_where_there_are_two_actions(rates):
         for learner in (raw, named):
             decision = learner.decide(x)
             right = decision.action == y[i]
-            answer = bool(right) != (u[i] < rates[who[i]][int(right)])
-            learner.learn(decision, answer, person=int(who[i]) if learner is named else None)
+            feedback = bool(right) != (u[i] < rates[who[i]][int(right)])
+            learner.learn(decision, feedback, person=int(who[i]) if learner is named else None)
     assert np.mean(named.predict(others) != sides) < np.mean(raw.predict(others) != sides) + 0.01
     report = named.report("pandas").sort_values("person")
     inside = [
@@ -140,53 +140,57 @@ def test_naming_people_does_not_mislead_where_there_are_two_actions(rates):
     assert np.mean(inside) >= 0.9
 
 
-def test_a_person_without_a_name_is_refused():
+def test_an_annotator_without_a_name_is_refused():
     learner = linucb(2)
     for nobody in (np.nan, np.datetime64("NaT")):
         decision = learner.decide([1.0, 0.0])
-        with pytest.raises(ValueError, match="name who answered"):
+        with pytest.raises(ValueError, match="name who gave the feedback"):
             learner.learn(decision, 1, person=nobody)
     assert learner.n_rounds_ == 0
 
 
-def test_evidence_is_the_log_likelihood_of_the_answers():
+def test_the_binned_log_likelihood_is_that_of_the_rounds():
     rng = np.random.default_rng(6)
-    chance, feedback, people = rng.uniform(0.05, 0.95, 300), rng.integers(2, size=300).astype(float), np.arange(300) % 3
-    evidence = person_evidence(chance, feedback, people, 3)
-    slow = np.zeros_like(evidence)
+    p_right, feedback, annotators = (
+        rng.uniform(0.05, 0.95, 300),
+        rng.integers(2, size=300).astype(float),
+        np.arange(300) % 3,
+    )
+    log_likelihood = annotator_log_likelihood(p_right, feedback, annotators, 3)
+    slow = np.zeros_like(log_likelihood)
     for t in range(300):
-        slow[people[t]] += log_likelihoods(chance[t : t + 1])[int(feedback[t]), 0]
-    assert evidence == pytest.approx(slow, rel=0.01, abs=0.2)
+        slow[annotators[t]] += log_likelihoods(p_right[t : t + 1])[int(feedback[t]), 0]
+    assert log_likelihood == pytest.approx(slow, rel=0.01, abs=0.2)
 
 
-def test_posterior_finds_a_persons_rates():
+def test_posterior_finds_an_annotators_rates():
     rng = np.random.default_rng(7)
     right = rng.random(4_000) < 0.6
-    chance = np.where(right, 0.999, 0.001)
-    answers = np.where(right, rng.random(4_000) >= 0.3, rng.random(4_000) < 0.5).astype(float)
-    evidence = person_evidence(chance, answers, np.zeros(4_000, dtype=np.intp), 1)
-    wrong, missed = posterior_rates(evidence, learnt_prior(evidence))
-    assert wrong[0] == pytest.approx(0.5, abs=0.06)  # the grid's step is 0.07
-    assert missed[0] == pytest.approx(0.3, abs=0.06)
+    p_right = np.where(right, 0.999, 0.001)
+    feedback = np.where(right, rng.random(4_000) >= 0.3, rng.random(4_000) < 0.5).astype(float)
+    log_likelihood = annotator_log_likelihood(p_right, feedback, np.zeros(4_000, dtype=np.intp), 1)
+    rho0, rho1 = posterior_rates(log_likelihood, estimated_prior(log_likelihood))
+    assert rho0[0] == pytest.approx(0.5, abs=0.06)  # the grid's step is 0.07
+    assert rho1[0] == pytest.approx(0.3, abs=0.06)
 
 
-def test_prior_learns_the_kinds_of_people():
+def test_prior_learns_the_kinds_of_annotators():
     rng = np.random.default_rng(8)
-    people = np.repeat(np.arange(60), 40)
-    right = rng.random(len(people)) < 0.6
-    spiteful = people >= 30
-    answers = (right ^ spiteful).astype(float)
-    evidence = person_evidence(np.where(right, 0.99, 0.01), answers, people, 60)
-    prior = learnt_prior(evidence)
+    annotators = np.repeat(np.arange(60), 40)
+    right = rng.random(len(annotators)) < 0.6
+    spiteful = annotators >= 30
+    feedback = (right ^ spiteful).astype(float)
+    log_likelihood = annotator_log_likelihood(np.where(right, 0.99, 0.01), feedback, annotators, 60)
+    prior = estimated_prior(log_likelihood)
     assert prior[SIGNAL > 0.5].sum() == pytest.approx(0.5, abs=0.1)
     assert prior[SIGNAL < -0.5].sum() == pytest.approx(0.5, abs=0.1)
 
 
 def test_targets_are_unbiased_and_weights_follow_information():
     wrong, right = np.array([0.1, 0.8]), np.array([0.2, 0.7])
-    chance = np.array([0.5, 0.5])
-    yes, _ = weighted_targets(np.ones(2), chance, wrong, right)
-    no, _ = weighted_targets(np.zeros(2), chance, wrong, right)
+    p_right = np.array([0.5, 0.5])
+    yes, _ = weighted_targets(np.ones(2), p_right, wrong, right)
+    no, _ = weighted_targets(np.zeros(2), p_right, wrong, right)
     assert yes * (1 - right) + no * right == pytest.approx([1, 1])
     assert yes * wrong + no * (1 - wrong) == pytest.approx([0, 0])
     kinds = np.array([CAREFUL, CARELESS, (0.5, 0.5)])
@@ -195,18 +199,12 @@ def test_targets_are_unbiased_and_weights_follow_information():
     assert weights[2] < 1e-4
 
 
-def test_doubtful_rounds_do_not_speak_of_people():
-    scores = np.array([[0.9, 0.1, 0.0], [0.5, 0.4, 0.0], [0.5, 0.4, 0.0], [0.9, 0.5, 0.0], [0.5, 0.4, 0.0]])
-    played, tell = np.array([0, 0, 1, 1, 2]), [True, False, False, True, True]
-    assert informative(scores, played, usual_lead=0.3).tolist() == tell
-
-
-def test_raw_scores_are_brought_to_one_scale():
+def test_raw_scores_are_rescaled_to_zero_and_one():
     scores = np.array([[0.2, 0.2, 0.6], [0.6, 0.2, 0.2], [0.2, 0.6, 0.2]])
-    assert on_one_scale(scores) == pytest.approx(np.array([[0, 0, 1], [1, 0, 0], [0, 1, 0]]))
+    assert rescaled(scores) == pytest.approx(np.array([[0, 0, 1], [1, 0, 0], [0, 1, 0]]))
 
 
-def test_first_rounds_count_as_they_are_and_people_have_any_names():
+def test_first_rounds_count_as_they_are_and_annotators_have_any_names():
     tracker = PeopleTracker(3, first=5)
     for t, person in enumerate(["ann", ("bob", 1), None, "ann"]):
         assert tracker.weigh([1.0, 0.0], t % 3, 1, person, [0.1, 0.2, 0.3]) == (1.0, 1.0)
@@ -223,16 +221,16 @@ def test_first_rounds_count_as_they_are_and_people_have_any_names():
         PeopleTracker(3).refit()
 
 
-def test_intervals_hold_all_but_a_twentieth_of_what_is_believed(rng):
-    shares = rng.dirichlet(np.full(len(GRID), 0.3), size=50)
+def test_credible_intervals_hold_all_but_a_twentieth_of_the_posterior(rng):
+    marginals = rng.dirichlet(np.full(len(GRID), 0.3), size=50)
     edges = np.concatenate([[0.0], (GRID[1:] + GRID[:-1]) / 2, [1.0]])
     edges[[0, -1]] = GRID[0] / 2, (GRID[-1] + 1) / 2
-    for ends, row in zip(credible_interval(shares), shares):
-        below = np.interp(ends, edges, np.concatenate([[0.0], np.cumsum(row)]))
+    for limits, row in zip(credible_interval(marginals), marginals):
+        below = np.interp(limits, edges, np.concatenate([[0.0], np.cumsum(row)]))
         assert below == pytest.approx([0.025, 0.975])
 
 
-def test_a_person_who_said_nothing_that_tells_may_be_of_any_kind():
+def test_an_annotator_without_informative_rounds_may_be_of_any_kind():
     tracker = PeopleTracker(2)
     tracker.weigh([1.0, 0.0], action=0, feedback=1, person="ann", scores=[0.5, 0.1])
     columns = tracker.report().columns()

@@ -5,11 +5,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from scipy.stats import beta as beta_distribution
-from scipy.stats import chi2_contingency
-from sklearn.linear_model import Ridge
 
 from linucb_rounds import Learner, digits, two_sides
-from noisewise._numerics.ridge import fit_per_action, leave_one_out_per_action
 from noisewise.noise import FlipMatrix
 from noisewise.online import BanditClassifier, LeastSquares, MissingTracker, PeopleTracker, UpperConfidence
 from noisewise.online.rates.per_action import (
@@ -17,16 +14,9 @@ from noisewise.online.rates.per_action import (
     ActionRateTracker,
     action_rates,
     corrected_scores,
-    equal_shares_p_value,
     keep_signal,
 )
-from noisewise.online.rates.refit import (
-    RoundLog,
-    load_fit,
-    shrunk_shares,
-    sure_of,
-    weighted_step,
-)
+from noisewise.online.rates.refit import RoundLog
 from noisewise.online.recipes import linucb
 
 KINDS = {"strong": ((0.5, 0.1), (0.05, 0.6)), "mild": ((0.3, 0.1), (0.1, 0.3)), "equal": ((0.2, 0.2), (0.2, 0.2))}
@@ -39,7 +29,7 @@ def rates_of(kind, rng):
     return rates
 
 
-def play(rates, rng, n_rounds=30_000, share=0.01, learnt="estimated"):
+def play(rates, rng, n_rounds=30_000, exploration=0.01, learnt="estimated"):
     """LinUCB on digits, and what its tracker found: greedy error, played error, tracker."""
     X, y = digits()
     channel = np.stack([[1 - rates[:, 0], rates[:, 0]], [rates[:, 1], 1 - rates[:, 1]]]).transpose(2, 0, 1)[None]
@@ -51,11 +41,11 @@ def play(rates, rng, n_rounds=30_000, share=0.01, learnt="estimated"):
     while done < n_rounds:
         part = slice(done, min(n_rounds, tracker.next_refit) if learnt == "estimated" else n_rounds)
         groups = np.zeros(part.stop - done, dtype=np.int64)
-        targets, importance = np.tile([0.0, 1.0], (10, 1)), np.ones((10, 2))
-        actions, answers = learner.play(X, rows[part], y, channel, groups, uniforms[part], share, targets, importance)
+        table = np.tile([0.0, 1.0], (10, 1)), np.ones((10, 2))
+        actions, feedback = learner.play(X, rows[part], y, channel, groups, uniforms[part], exploration, *table)
         mistakes += np.sum(actions != y[rows[part]])
         if learnt == "estimated":
-            tracker.observe(X[rows[part]], actions, np.ones(len(actions)), answers)
+            tracker.observe(X[rows[part]], actions, np.ones(len(actions)), feedback)
             learner.correct(tracker.estimate())
         done = part.stop
     return learner.greedy_error(X, y), mistakes / n_rounds, tracker
@@ -96,25 +86,25 @@ def test_estimated_rates_are_nearly_as_good_as_known_ones(kind, most):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("useless", [(0.95, 0.05), (0.05, 0.95)])
-def test_an_action_that_always_gets_the_same_answer_is_judged_by_elimination(useless):
+@pytest.mark.parametrize("uninformative", [(0.95, 0.05), (0.05, 0.95)])
+def test_an_action_that_always_gets_the_same_feedback_is_scored_by_elimination(uninformative):
     rates = np.full((10, 2), 0.1)
-    rates[3] = useless
+    rates[3] = uninformative
     greedy, _, tracker = play(rates, np.random.default_rng(14))
-    assert np.flatnonzero(tracker.report.useless).tolist() == [3]
+    assert np.flatnonzero(tracker.report.uninformative).tolist() == [3]
     assert greedy <= 0.06
     assert play(rates, np.random.default_rng(14), learnt="raw")[0] >= 0.1
 
 
-def test_an_action_that_is_never_said_to_be_right_stays_found_while_it_is_rarely_played():
+def test_an_action_without_positive_feedback_stays_found_while_it_is_rarely_played():
     X, y = digits()
     rows = np.random.default_rng(54).integers(len(X), size=4500)
     noise = [FlipMatrix.binary(0.1, 0.1)] * 10
     noise[4] = FlipMatrix.binary(0.04, 0.95)
-    learner, chance = linucb(10, rates="action", random_state=54), np.random.default_rng(54)
+    learner, rng = linucb(10, rates="action", random_state=54), np.random.default_rng(54)
     for part in (rows[:2600], rows[2600:]):  # looked at a last time in the 2,530th round, and in the 3,795th
-        learner.play(X[part], y[part], noise, chance)
-        assert np.flatnonzero(learner.tracker_.report.useless).tolist() == [4]
+        learner.play(X[part], y[part], noise, rng)
+        assert np.flatnonzero(learner.tracker_.report.uninformative).tolist() == [4]
 
 
 @pytest.mark.parametrize("kinds", [[(0.5, 0.1), (0.05, 0.6)], [(0.3, 0.1), (0.1, 0.3)], [(0.2, 0.2)], [(0.0, 0.0)]])
@@ -126,7 +116,7 @@ def test_of_two_actions_the_rates_are_found_too(kinds):
     for learner in (known, found):
         learner.play(X, y, noise, 3)
     errors = [np.mean(learner.predict(others) != sides) for learner in (known, found)]
-    assert errors[1] < errors[0] + 0.01  # as rounds without a clear lead were counted, .06 to .16 more
+    assert errors[1] < errors[0] + 0.01  # as rounds with small margins were counted, .06 to .16 more
     report = found.report("pandas")
     for name, true in zip(("false_positive", "false_negative"), pairs.T):
         inside = (report[f"{name}_low"] - 0.01 <= true) & (true <= report[f"{name}_high"] + 0.01)
@@ -138,8 +128,8 @@ def log_of(rates, n_rounds, rng, skill=0.7):
     rows = rng.integers(len(X), size=n_rounds)
     actions = np.where(rng.random(n_rounds) < skill, y[rows], rng.integers(10, size=n_rounds))
     right = actions == y[rows]
-    chance = np.where(right, 1 - rates[actions, 1], rates[actions, 0])
-    return X[rows], actions, (rng.random(n_rounds) < chance).astype(float)
+    positive = np.where(right, 1 - rates[actions, 1], rates[actions, 0])
+    return X[rows], actions, (rng.random(n_rounds) < positive).astype(float)
 
 
 def test_a_refit_of_thirty_thousand_rounds_is_quick():
@@ -168,7 +158,7 @@ def rare_label(n_rounds, rng):
     return np.column_stack([X / np.linalg.norm(X, axis=1, keepdims=True), np.full(n_rounds, 0.3)]), y
 
 
-def test_a_label_that_is_rarely_right_is_not_taken_for_one_that_is_rarely_said_to_be():
+def test_a_label_that_is_rarely_right_is_not_taken_for_one_with_little_positive_feedback():
     rng = np.random.default_rng(20)
     X, y = rare_label(2_500, rng)
     actions = np.where(rng.random(len(y)) < 0.7, y, rng.integers(4, size=len(y)))
@@ -211,7 +201,7 @@ def test_tracker_refits_at_its_checkpoints_only():
     assert refits == [500, 750, 1150]
 
 
-def test_report_tells_what_is_believed():
+def test_report_has_the_rates_with_jeffreys_intervals():
     report = ActionRates(
         np.array([0.1, 0.6]), np.array([0.2, 0.3]), np.array([5.0, 6.0]), np.array([7.0, 8.0]), p_value=1e-9, on=True
     )
@@ -220,12 +210,14 @@ def test_report_tells_what_is_believed():
     assert columns["on"].all()
     for name, rounds in (("false_positive", "wrong_rounds"), ("false_negative", "right_rounds")):
         hits = columns[name] * columns[rounds]
-        ends = beta_distribution.ppf([[0.025], [0.975]], hits + 0.5, columns[rounds] - hits + 0.5)
-        assert np.stack([columns[f"{name}_low"], columns[f"{name}_high"]]) == pytest.approx(ends)
+        limits = beta_distribution.ppf([[0.025], [0.975]], hits + 0.5, columns[rounds] - hits + 0.5)
+        assert np.stack([columns[f"{name}_low"], columns[f"{name}_high"]]) == pytest.approx(limits)
     assert report.noise[0] == FlipMatrix.binary(0.1, 0.2)
     off = ActionRates(*(np.full(2, 0.4),) * 4, p_value=0.5, on=False)
     assert off.noise == [FlipMatrix.none(2)] * 2
-    assert not off.useless.any()
+    assert not off.uninformative.any()
+    with pytest.warns(DeprecationWarning, match="ActionRates.useless is now uninformative"):
+        assert report.useless.tolist() == [False, True]
 
 
 def test_every_rate_lies_in_its_interval_from_the_first_round_on():
@@ -238,36 +230,7 @@ def test_every_rate_lies_in_its_interval_from_the_first_round_on():
             assert (report[name] <= report[f"{name}_high"]).all()
 
 
-def test_leave_one_out_scores_are_those_of_a_fit_without_the_round():
-    rng = np.random.default_rng(21)
-    X, actions, targets, importance = rng.normal(size=(60, 4)), rng.integers(3, size=60), rng.random(60), rng.random(60)
-    fit = fit_per_action(X, actions, targets, 3, ridge=0.7, importance=importance)
-    scores, baseline = leave_one_out_per_action(fit, X, actions, targets, importance)
-    for t in (0, 30, 59):
-        others = (np.arange(60) != t) & (actions == actions[t])
-        for values, found in ((targets, scores), (np.ones(60), baseline)):
-            model = Ridge(alpha=0.7, fit_intercept=False).fit(X[others], values[others], importance[others])
-            assert found[t, actions[t]] == pytest.approx(model.predict(X[t : t + 1])[0])
-            elsewhere = (actions[t] + 1) % 3
-            mine = actions == elsewhere
-            model = Ridge(alpha=0.7, fit_intercept=False).fit(X[mine], values[mine], importance[mine])
-            assert found[t, elsewhere] == pytest.approx(model.predict(X[t : t + 1])[0])
-
-
-def test_weighted_steps_from_a_loaded_fit_give_the_fit_of_all_rounds():
-    rng = np.random.default_rng(25)
-    X, actions, targets, importance = rng.normal(size=(50, 4)), rng.integers(3, size=50), rng.random(50), rng.random(50)
-    importance[45] = 0.0
-    half, whole = (fit_per_action(X[:n], actions[:n], targets[:n], 3, importance=importance[:n]) for n in (25, 50))
-    table, sigma = np.zeros((4, 6)), np.zeros((3, 4, 4))
-    load_fit(table, sigma, half)
-    for t in range(25, 50):
-        weighted_step(table, sigma, X[t], actions[t], targets[t], importance[t])
-    assert table == pytest.approx(np.hstack([whole.weights.T, whole.baseline.T]))
-    assert sigma == pytest.approx(whole.inverses)
-
-
-def test_correction_undoes_the_channel_and_eliminates_useless_actions():
+def test_correction_undoes_the_channel_and_eliminates_uninformative_actions():
     truth = np.array([[0.7, 0.2, 0.1]])
     rates = np.array([[0.1, 0.3, 0.5], [0.2, 0.1, 0.45]])
     observed = rates[0] + (1 - rates.sum(axis=0)) * truth
@@ -275,43 +238,9 @@ def test_correction_undoes_the_channel_and_eliminates_useless_actions():
     assert found == pytest.approx(truth)
 
 
-def test_equal_shares_test_agrees_with_scipy():
-    hits, rounds = np.array([10.0, 30.0, 25.0]), np.array([100.0, 120.0, 90.0])
-    table = np.stack([hits, rounds - hits])
-    assert equal_shares_p_value(hits, rounds) == pytest.approx(
-        chi2_contingency(table, lambda_="log-likelihood", correction=False).pvalue
-    )
-    assert equal_shares_p_value(np.zeros(3), np.array([5.0, 0.0, 0.0])) == 1.0
-
-
-def test_shares_of_like_groups_are_pooled_and_of_unlike_ones_kept():
-    rounds = np.full(10, 200.0)
-    alike = shrunk_shares(np.random.default_rng(22).binomial(200, 0.3, 10).astype(float), rounds)
-    assert np.std(alike) < 0.02
-    unlike = shrunk_shares(np.array([20.0, 180.0] * 5), rounds)
-    assert unlike == pytest.approx([0.1, 0.9] * 5, abs=0.02)
-    assert shrunk_shares(np.zeros(2), np.zeros(2)).tolist() == [0, 0]
-
-
-def test_rates_are_scaled_to_keep_a_tenth_of_signal():
+def test_rates_are_scaled_to_a_signal_of_a_tenth():
     rates = keep_signal(np.array([0.8, 0.1]), np.array([0.8, 0.2]))
     assert rates.sum(axis=0) == pytest.approx([0.9, 0.3])
-
-
-def test_sure_rounds_need_a_lead_or_a_low_rank():
-    scores = np.array([[0.9, 0.1, 0.0], [0.5, 0.4, 0.0], [0.9, 0.5, 0.1], [0.2, 0.8, 0.1]])
-    right, wrong = sure_of(scores, np.array([0, 0, 2, 0]))
-    assert right.tolist() == [True, False, False, False]
-    assert wrong.tolist() == [False, False, True, False]
-
-
-def test_log_grows_and_keeps_its_rounds():
-    log = RoundLog(2)
-    for t in range(3):
-        log.append(np.full((700, 2), t), np.full(700, t), np.zeros(700))
-    assert log.n == 2_100
-    assert np.array_equal(log.X[:, 0], np.repeat([0, 1, 2], 700))
-    assert np.array_equal(log.actions, np.repeat([0, 1, 2], 700))
 
 
 def test_a_bandit_classifier_learns_with_the_tracker():
@@ -334,7 +263,16 @@ def test_a_bandit_classifier_learns_with_the_tracker():
     assert np.mean(learner.predict(X) != y) <= 0.07
 
 
-def test_tracker_goes_on_from_its_kept_state():
+def test_log_grows_and_keeps_its_rounds():
+    log = RoundLog(2)
+    for t in range(3):
+        log.append(np.full((700, 2), t), np.full(700, t), np.zeros(700))
+    assert log.n == 2_100
+    assert np.array_equal(log.X[:, 0], np.repeat([0, 1, 2], 700))
+    assert np.array_equal(log.actions, np.repeat([0, 1, 2], 700))
+
+
+def test_tracker_continues_from_its_stored_state():
     X, actions, feedback = log_of(np.full((10, 2), 0.2), 1_000, np.random.default_rng(24))
     tracker = ActionRateTracker(10)
     tracker.observe(X[:600], actions[:600], np.ones(600), feedback[:600])
@@ -375,10 +313,10 @@ def test_trackers_need_actions_to_choose_from(make):
 )
 def test_rounds_that_cannot_be_are_refused_and_not_kept(change, sentence):
     given = {"X": np.eye(2), "actions": [0, 1], "feedback": [0, 1], **change}
-    by_action, silent = ActionRateTracker(3), MissingTracker(3)
+    by_action, by_missing = ActionRateTracker(3), MissingTracker(3)
     with pytest.raises(ValueError, match=sentence):
         by_action.observe(given["X"], given["actions"], [0.5, 0.5], given["feedback"])
     with pytest.raises(ValueError, match=sentence):
-        silent.observe(given["X"], given["actions"], given["feedback"])
+        by_missing.observe(given["X"], given["actions"], given["feedback"])
     assert by_action.log is None
-    assert silent.log is None
+    assert by_missing.log is None
