@@ -32,10 +32,12 @@ _PACKAGES = (
     "noise",
     "online",
     "persistence",
+    "stress",
+    "tables",
 )
 
 
-def __getattr__(name: str) -> Any:  # names are looked up when first used, so that importing noisewise is quick
+def __getattr__(name: str) -> Any:  # lazy: importing noisewise loads no numerics
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
     if name in _PACKAGES:
