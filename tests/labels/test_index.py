@@ -46,8 +46,8 @@ class OnlyTransforms(BaseEstimator):
         return graph
 
 
-def slow_neighbors(X, wanted, reach):
-    return np.argsort(((wanted[:, None] - X) ** 2).sum(axis=2), axis=1, kind="stable")[:, :reach]
+def slow_neighbors(X, wanted, k):
+    return np.argsort(((wanted[:, None] - X) ** 2).sum(axis=2), axis=1, kind="stable")[:, :k]
 
 
 @pytest.mark.parametrize("kind", ["auto", "exact", "approximate", KNeighborsTransformer(), OnlyTransforms()])
@@ -71,7 +71,7 @@ def test_approximate_neighbours_give_the_exact_predictions(blobs):
     exact = RobustKNeighborsClassifier(20, index="exact").fit(X, y)
     assert (near.index_, exact.index_, exact.recall_) == ("approximate", "exact", 1.0)
     assert near.recall_ >= 0.95
-    assert near._index.share_visited < 0.9  # or it would be exact search in disguise
+    assert near._index.fraction_visited < 0.9  # or it would be exact search in disguise
     assert np.mean(near.predict(X) == exact.predict(X)) >= 0.98
 
 

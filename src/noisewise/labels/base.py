@@ -1,4 +1,4 @@
-"""What every classifier for noisy labels shares."""
+"""Base class of classifiers for noisy labels."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from noisewise.noise import FlipMatrix
 
 
 class NoisyLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
-    """A classifier whose `predict_proba` speaks of the true label; after fit it knows the noise, `noise_`."""
+    """A classifier whose `predict_proba` is the posterior of the true label; `noise_` is the noise it used."""
 
     classes_: NDArray[Any]
     noise_: FlipMatrix
@@ -34,7 +34,7 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
     def label_quality(self, X: Any, y: Any) -> Floats:
         """P(true label = observed label | row, observed label), for rows that were not used in fit.
 
-        Rows used in fit have seen their own labels; `noisewise.audit_labels` judges those.
+        The model was fitted to the labels of its training rows; `noisewise.audit_labels` assesses those, leave-one-out.
         """
         observed, explained = self._explain(X, y)
         return np.asarray(explained[np.arange(len(observed)), observed])

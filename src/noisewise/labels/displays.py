@@ -1,4 +1,4 @@
-"""Pictures of what a classifier for noisy labels has found, as scikit-learn draws its own."""
+"""Plots of flip matrices, kernel weights and label quality, as scikit-learn's displays."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class FlipMatrixDisplay:
     ----------
     noise : FlipMatrix
     display_labels : sequence, optional
-        Names of the classes; their numbers by default.
+        Names of the classes; 0, 1, ... by default.
 
     Attributes
     ----------
@@ -110,17 +110,17 @@ class KernelWeightsDisplay:
     def plot(self, *, ax: Any = None, **style: Any) -> Self:
         """Draw it, on `ax` if given; `style` goes to matplotlib's bar."""
         self.ax_, self.figure_ = axes_of(ax)
-        places = np.arange(len(self.weights))
+        positions = np.arange(len(self.weights))
         names, what = self._names()
-        self.bars_ = self.ax_.bar(places, self.weights, **style)
+        self.bars_ = self.ax_.bar(positions, self.weights, **style)
         crowded = sum(map(len, names)) > 60  # characters that fit side by side
-        self.ax_.set_xticks(places, names, rotation=90 if crowded else 0)
+        self.ax_.set_xticks(positions, names, rotation=90 if crowded else 0)
         self.ax_.set(xlabel=what, ylabel="weight")
         return self
 
     def _names(self) -> tuple[list[str], str]:
         if self.kernels is None:
-            return [str(place) for place in range(len(self.weights))], "kernel"
+            return [str(index) for index in range(len(self.weights))], "kernel"
         widths = [getattr(kernel, "width", None) for kernel in self.kernels]
         if None not in widths and len({type(kernel) for kernel in self.kernels}) == 1:
             return [f"{width:.3g}" for width in widths], f"width of the {type(self.kernels[0]).__name__} kernel"

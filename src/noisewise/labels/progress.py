@@ -12,7 +12,7 @@ if TYPE_CHECKING:
         """`set_callbacks`, where scikit-learn has it."""
 
     def with_callbacks(method: Method) -> Method:
-        """Lets callbacks finish, however the method ends."""
+        """Runs the callbacks' clean-up, also after an exception."""
         return method
 
 else:
@@ -30,7 +30,7 @@ else:
 
 
 class Progress:
-    """Tells an estimator's callbacks of every iteration; without any it does nothing.
+    """Calls an estimator's callbacks after every iteration; without any it does nothing.
 
     >>> Progress(object()).step()
     False

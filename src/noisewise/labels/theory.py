@@ -1,8 +1,13 @@
-"""What nearest neighbours can reach under label noise: limits and bounds of Gao, Yang and Zhou.
+"""Risk of nearest neighbours under label noise: limits and finite-sample bounds of Gao, Yang and Zhou.
 
-The limits are means over the law of x, so they take the clean posterior P(y = 1 | x) [eta] of many rows of that law: a
-sample, or a grid with weights. The bounds hold for rows in the unit cube and a posterior that changes by at most
-`lipschitz` [L] per unit of length. Labels are 0 and 1; ties of the votes count for 1, as in the paper.
+The limits are expectations over the distribution of x, so they take the clean posterior P(y = 1 | x) [eta] of many rows
+of it: a sample, or a grid with weights. The bounds hold for rows in the unit cube and a posterior with the Lipschitz
+constant `lipschitz` [L]. Labels are 0 and 1; ties of the votes count for 1, as in the paper.
+
+References
+----------
+.. [1] Gao, W., Yang, B.-B., Zhou, Z.-H. (2016). On the robustness of nearest neighbor with noisy data. arXiv. Theorems
+   1, 2 and 4.
 """
 
 from __future__ import annotations
@@ -16,7 +21,7 @@ from noisewise.noise import FlipMatrix
 
 
 def bayes_error(posterior: ArrayLike, weights: ArrayLike | None = None) -> float:
-    """Error of the best rule, E min(eta, 1 - eta).
+    """Bayes error, E min(eta, 1 - eta).
 
     >>> bayes_error([0.25, 0.5])
     0.375
@@ -26,10 +31,10 @@ def bayes_error(posterior: ArrayLike, weights: ArrayLike | None = None) -> float
 
 
 def misled_share(posterior: ArrayLike, noise: FlipMatrix, weights: ArrayLike | None = None) -> float:
-    """Share of rows whose best label the noise turns round, P(A0): the noisy posterior is on the other side of 1/2.
+    """Fraction of rows whose Bayes label the noise reverses, P(A0): the noisy posterior is on the other side of 1/2.
 
-    Equal flip rates mislead nobody. (In theorem 1 the error of k-NN for growing k is said to tend to the Bayes error
-    plus this share; the share is an upper bound of the excess, and `neighbors_limit` gives the limit itself.)
+    With equal flip rates there are none. (Theorem 1 states that the error of k-NN for growing k tends to the Bayes
+    error plus this fraction; it is an upper bound of the excess, and `neighbors_limit` gives the limit itself.)
 
     >>> misled_share([0.2, 0.55, 0.9], FlipMatrix.binary(false_positive=0.1, false_negative=0.3))
     0.3333333333333333
@@ -41,7 +46,7 @@ def misled_share(posterior: ArrayLike, noise: FlipMatrix, weights: ArrayLike | N
 def neighbors_limit(
     posterior: ArrayLike, noise: FlipMatrix, n_neighbors: int | None = None, weights: ArrayLike | None = None
 ) -> float:
-    """Error on true labels to which k-NN trained on noisy labels tends as the rows grow without end.
+    """Limit of the error on true labels of k-NN trained on noisy labels, for infinitely many rows.
 
     Parameters
     ----------
@@ -84,8 +89,8 @@ def neighbors_bound(
 ) -> float:
     """Upper bound of the mean error of k-NN on true labels, trained on `n_rows` noisy ones (theorem 1).
 
-    Rows count in full that the noise misleads or leaves within a margin [Delta] of one half; the margin shrinks with
-    more neighbours among more rows.
+    The bound is the Bayes error plus the fraction of rows whose noisy posterior is on the wrong side of one half or
+    within a margin [Delta] of it, plus terms that vanish; the margin shrinks with more neighbours among more rows.
 
     >>> eta = np.linspace(0, 1, 1001)
     >>> noise = FlipMatrix.binary(false_positive=0.1, false_negative=0.3)
@@ -94,12 +99,12 @@ def neighbors_bound(
     """
     eta = _check_posterior(posterior)
     n, k, d = _check_sizes(n_rows, n_neighbors, n_features, lipschitz)
-    slope = _kept(noise) * lipschitz
-    spread = 2 * np.sqrt(d) * slope ** (d / (1 + d)) * (k * np.sqrt(d) / n) ** (1 / (1 + d))
-    margin = max(spread, np.sqrt(np.log(k) / k))
+    noisy_lipschitz = _kept(noise) * lipschitz
+    bias = 2 * np.sqrt(d) * noisy_lipschitz ** (d / (1 + d)) * (k * np.sqrt(d) / n) ** (1 / (1 + d))
+    margin = max(bias, np.sqrt(np.log(k) / k))
     noisy = _noisy(eta, noise)
     easy = ((eta > 0.5) & (noisy >= 0.5 + margin)) | ((eta < 0.5) & (noisy <= 0.5 - margin)) | (eta == 0.5)
-    far = 2 * (slope / np.sqrt(d)) ** (d / (1 + d)) * (k / n) ** (1 / (1 + d))
+    far = 2 * (noisy_lipschitz / np.sqrt(d)) ** (d / (1 + d)) * (k / n) ** (1 / (1 + d))
     return bayes_error(eta, weights) + _mean(~easy, weights) + float(1 / np.sqrt(k) + far)
 
 
@@ -108,7 +113,7 @@ def neighbors_bound_symmetric(
 ) -> float:
     """Upper bound of the mean error of k-NN on true labels when both flip rates are `rate` [tau] (theorem 2, k >= 8).
 
-    It falls to the Bayes error: equal rates do k-NN no lasting harm. Lemma 8 of the proof does not hold as printed:
+    It tends to the Bayes error: k-NN is consistent under equal rates. Lemma 8 of the proof does not hold as printed:
     resting on Chernoff's bound, its constant sqrt(2) has to be 2.62 for k = 8 and still 1.72 as k grows. With the
     binomial tail itself the constant is below 0.74 for every k >= 8, so the theorem's own 2 stands.
 
@@ -129,7 +134,7 @@ def nearest_neighbor_bounds(
 ) -> tuple[float, float]:
     """Lower and upper bound of the mean error of 1-NN when both flip rates are `rate` [tau] (theorem 4).
 
-    The lower one stays above the Bayes error for ever: a single neighbour passes the noise on.
+    The lower one stays above the Bayes error: 1-NN is inconsistent.
 
     >>> low, high = nearest_neighbor_bounds(0.1, 0.2, 10**8, n_features=1, lipschitz=1.0)
     >>> print(f"{low:.3f} {high:.3f}")
@@ -163,7 +168,7 @@ def _check_posterior(posterior: ArrayLike) -> Floats:
     if eta.ndim != 1 or not len(eta):
         raise ValueError(f"the posterior has shape {eta.shape}; one P(y = 1 | x) a row is needed")
     if not ((eta >= 0) & (eta <= 1)).all():
-        raise ValueError("the posterior holds numbers outside 0 and 1, or missing ones")
+        raise ValueError("the posterior holds values outside 0 and 1, or missing ones")
     return eta
 
 
@@ -173,7 +178,7 @@ def _check_sizes(n_rows: int, n_neighbors: int, n_features: int, lipschitz: floa
     if k > n:
         raise ValueError(f"n_neighbors is {k}, but there are {n} rows")
     if not 0 < lipschitz < np.inf:
-        raise ValueError(f"lipschitz is {lipschitz}; the posterior's greatest slope must be above 0 and finite")
+        raise ValueError(f"lipschitz is {lipschitz}; the posterior's Lipschitz constant must be above 0 and finite")
     return n, k, _check_count("n_features", n_features, 1)
 
 

@@ -1,4 +1,4 @@
-"""Several classifiers for noisy labels, and the mean of what they say."""
+"""Soft voting of classifiers for noisy labels: the mean of their posteriors."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from noisewise.labels.gaussian_process.classifier import RobustGaussianProcessCl
 from noisewise.labels.noise_argument import NoiseArgument, resolve_noise
 from noisewise.noise import FlipMatrix
 
-SMALLEST = 1e-6  # rate of a flip that is held impossible
+LEAST_FLIP = 1e-6  # instead of an estimated flip probability of zero, whose logarithm is not finite
 
 
 class RobustVotingClassifier(NoisyLabelClassifier):
-    """The mean of what several classifiers for noisy labels say: the one to start with, nothing to tune.
+    """Soft voting, the mean posterior of several classifiers for noisy labels: the one to start with, nothing to tune.
 
-    By default these are RobustGaussianProcessClassifier, which looks at how labels change from row to row, and
-    RobustKernelFisherClassifier, which looks at where the rows lie. They go wrong on different data, so that their mean
-    goes wrong less. The first takes its time where classes are many: with ten of them and thousands of rows minutes,
+    By default these are RobustGaussianProcessClassifier, a discriminative model of the labels, and
+    RobustKernelFisherClassifier, a generative model of the rows. They are wrong on different data, so that their mean
+    is wrong less often. The first is slow for many classes: with ten of them and thousands of rows it takes minutes,
     where RobustRidgeClassifier takes seconds.
 
     Parameters
     ----------
     estimators : sequence of classifiers of `noisewise.labels`, optional
-        Who votes; each has one vote.
+        The classifiers to average, with equal weights.
     noise : None, FlipMatrix, "confident", "fisher", "ridge", function of (X, y), or object with ``estimate(X, y)``
         The noise transition matrix T, or how it is estimated; one meaning for all, see `noisewise.labels`. None, the
         default: each classifier resolves its own `noise`. Otherwise it is resolved once, for all of them.
@@ -41,8 +41,8 @@ class RobustVotingClassifier(NoisyLabelClassifier):
     ----------
     classes_ : array of shape (n_classes,)
     noise_ : FlipMatrix
-        The noise, given or the geometric mean of what the classifiers found: a flip that one of them holds nearly
-        impossible stays unlikely.
+        The noise, given or the geometric mean of the classifiers' estimates: a flip that one of them estimates to be
+        nearly impossible stays unlikely.
     estimators_ : list of fitted classifiers
 
     Examples
@@ -96,10 +96,10 @@ class RobustVotingClassifier(NoisyLabelClassifier):
 
 
 def geometric_mean(matrices: Sequence[Floats]) -> Floats:
-    """Flip matrices averaged in their logarithms, row by row.
+    """Normalised geometric mean of flip matrices, row by row.
 
     >>> geometric_mean([np.array([[0.9, 0.1], [0.5, 0.5]]), np.array([[0.9, 0.1], [0.8, 0.2]])]).round(3)
     array([[0.9  , 0.1  ],
            [0.667, 0.333]])
     """
-    return np.asarray(softmax(np.mean(np.log(np.maximum(matrices, SMALLEST)), axis=0), axis=1))
+    return np.asarray(softmax(np.mean(np.log(np.maximum(matrices, LEAST_FLIP)), axis=0), axis=1))

@@ -1,4 +1,4 @@
-"""Nearest neighbours that undo asymmetric label noise (Gao, Yang and Zhou)."""
+"""Robust k-nearest neighbours (RNN of Gao, Yang and Zhou)."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import Any
 import numpy as np
 
 from noisewise._typing import Codes, Floats, RandomState
-from noisewise.labels.neighbors.stored_rows import KeptRowsClassifier, check_voters, without_one
+from noisewise.labels.neighbors.stored_rows import StoredRowsClassifier, check_voters, minus_one
 from noisewise.labels.neighbors.votes import noise_from_votes
 from noisewise.labels.noise_argument import NoiseArgument
 from noisewise.noise import FlipMatrix
 
 
-class RobustKNeighborsClassifier(KeptRowsClassifier):
-    """Nearest neighbours whose votes are corrected for label noise.
+class RobustKNeighborsClassifier(StoredRowsClassifier):
+    """Robust k-nearest neighbours (RNN): votes corrected for label noise.
 
-    The neighbours' votes estimate the posterior of the observed label; pulling it back through the flip matrix
-    gives the posterior of the true one. With two classes this is Algorithm 1 of Gao et al. (with the swapped
-    eq. 6 put right); any number of classes works. With equal flip rates it is plain k-NN.
+    The neighbours' votes estimate the posterior p of the observed label; the backward correction ``p @ inv(T)``
+    (`FlipMatrix.pull`) gives the posterior of the true one. With two classes this is Algorithm 1 of Gao et al. (with
+    the swapped eq. 6 put right); any number of classes works. With equal flip rates it is plain k-NN.
 
     Parameters
     ----------
@@ -32,11 +32,11 @@ class RobustKNeighborsClassifier(KeptRowsClassifier):
         the anchor voters is then taken to be labelled right, as votes can not tell.
     quantile : float, optional
         Which row is typical of a class: 1 is the highest score (the paper), and the default for two classes.
-        With more classes one lucky row spoils a whole row of the matrix: the default is ``1 - 0.3 / n_classes``.
+        With more classes one outlier corrupts a whole row of the matrix: the default is ``1 - 0.3 / n_classes``.
     metric : str or callable, default="euclidean"
         Any metric of scikit-learn's NearestNeighbors.
     index : {"auto", "exact", "approximate"} or KNeighborsTransformer, default="auto"
-        Who finds the neighbours. "approximate" needs faiss (``pip install 'noisewise[neighbors]'``) and dense rows;
+        How neighbours are found. "approximate" needs faiss (``pip install 'noisewise[neighbors]'``) and dense rows;
         "auto" takes it for 50,000 rows or more, where it is installed and pays.
     max_judged : int, optional
         The noise is estimated from at most so many rows, drawn at random; None takes all.
@@ -52,9 +52,14 @@ class RobustKNeighborsClassifier(KeptRowsClassifier):
     index_ : str
         Which index was taken.
     recall_ : float
-        Share of the true neighbours that it finds, on a sample of rows.
+        Fraction of the true neighbours that it finds, on a sample of rows.
     rows_ : array
-        Numbers of the rows kept, for `forget`.
+        Numbers of the stored rows, for `forget`.
+
+    References
+    ----------
+    .. [1] Gao, W., Yang, B.-B., Zhou, Z.-H. (2016). On the robustness of nearest neighbor with noisy data. arXiv.
+       Algorithm 1, eqs. 1 and 4 to 6.
 
     Examples
     --------
@@ -88,7 +93,7 @@ class RobustKNeighborsClassifier(KeptRowsClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _learn(self) -> None:
+    def _fit_stored(self) -> None:
         total = float(self.weights_.sum())
         self.n_neighbors_ = _voters("n_neighbors", self.n_neighbors, total, max(5, np.ceil(total**0.4)))
         self._make_index(self.n_neighbors_)
@@ -97,17 +102,18 @@ class RobustKNeighborsClassifier(KeptRowsClassifier):
             self.noise_ = noise
             return
         voters = _voters("n_anchor_neighbors", self.n_anchor_neighbors, total - 1, max(20, self.n_neighbors_))
-        judged = self._judged()
-        weights = self.weights_[judged]
-        posterior = self._shares(self.X_[judged], np.array([voters + 1.0]), judged, weights)[0]  # eq. 5: itself too
+        sample = self._sampled()
+        weights = self.weights_[sample]
+        sizes = np.array([voters + 1.0])  # eq. 5: a row votes for itself too
+        posterior = self._vote_fractions(self.X_[sample], sizes, sample, weights)[0]
         matrix = noise_from_votes(posterior, self.quantile, weights)
         rare = np.bincount(self.codes_, self.weights_, len(matrix)) <= voters / 2  # outvoted though nothing is wrong
         matrix[rare] = np.eye(len(matrix))[rare]
         self.noise_ = FlipMatrix.estimated(matrix)
 
     def _noisy_posterior(self, X: Any, own: Codes | None = None) -> Floats:
-        own_weights = None if own is None else without_one(self.weights_[own])
-        return np.asarray(self._shares(X, np.array([float(self.n_neighbors_)]), own, own_weights)[0])
+        own_weights = None if own is None else minus_one(self.weights_[own])
+        return np.asarray(self._vote_fractions(X, np.array([float(self.n_neighbors_)]), own, own_weights)[0])
 
 
 def _voters(name: str, given: int | None, available: float, default: float) -> int:

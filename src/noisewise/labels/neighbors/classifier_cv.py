@@ -1,4 +1,4 @@
-"""Robust nearest neighbours that choose their own numbers of voters, from one search for neighbours."""
+"""Robust k-nearest neighbours with k by leave-one-out or cross-validation, from one search for neighbours."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from numpy.typing import NDArray
 from sklearn.model_selection import check_cv
 
 from noisewise._typing import Codes, Floats, RandomState
-from noisewise.labels.neighbors.selection import Held, brier_table, grid_table, pick, scaled, supported_amount
-from noisewise.labels.neighbors.stored_rows import KeptRowsClassifier, check_voters, without_one
+from noisewise.labels.neighbors.selection import HeldOut, brier_table, grid_table, pick, scaled, supported_correction
+from noisewise.labels.neighbors.stored_rows import StoredRowsClassifier, check_voters, minus_one
 from noisewise.labels.neighbors.votes import noise_from_votes
 from noisewise.labels.noise_argument import NoiseArgument
 from noisewise.noise import FlipMatrix
 
 CRITERIA = ("brier", "noisy", "corrected")
-FEWEST_ANCHORS = 20  # with fewer, the extreme shares drift to 0 and 1
+FEWEST_ANCHORS = 20  # with fewer, the extreme fractions of votes tend to 0 and 1
 
 
-class RobustKNeighborsClassifierCV(KeptRowsClassifier):
-    """Robust nearest neighbours with the numbers of voters chosen by leave-one-out or cross-validation.
+class RobustKNeighborsClassifierCV(StoredRowsClassifier):
+    """Robust k-nearest neighbours (RNN) with the numbers of voters by leave-one-out or cross-validation.
 
-    Neighbours are searched once for the whole grid; folds leave rows out by their number.
+    Neighbours are searched once for the whole grid; folds hold rows out by their number.
 
     Parameters
     ----------
@@ -40,8 +40,8 @@ class RobustKNeighborsClassifierCV(KeptRowsClassifier):
         "noisy": the pair with the best accuracy on the observed labels (the paper); of those within half a standard
         error the largest number of voters. "corrected": the same with the accuracy corrected for the noise.
         "brier": no pair but an average. The posteriors of all numbers of voters are weighted by their Brier score on
-        the observed labels, the estimated flip matrices are averaged, and what makes the flips unequal is corrected
-        as far as the observed labels support it. More accurate than the others, most of all under much noise.
+        the observed labels, the estimated flip matrices are averaged, and their asymmetry is corrected as far as the
+        observed labels support it. More accurate than the others, most of all under much noise.
     cv : None, int, splitter or list of (train, test), default=None
         None leaves one row out at a time. In a list, rows are numbered as given to `fit`.
     quantile, metric, index, max_judged, n_jobs, random_state
@@ -52,18 +52,24 @@ class RobustKNeighborsClassifierCV(KeptRowsClassifier):
     noise_ : FlipMatrix
     classes_ : array
     voters_, voter_weights_ : arrays
-        Numbers of voters in use and how much each counts; one number only unless the criterion is "brier".
+        Numbers of voters in use and their weights; one number only unless the criterion is "brier".
     n_neighbors_ : int
-        The number of voters that counts most.
+        The number of voters of the largest weight.
     n_anchor_neighbors_ : int
         The chosen number, for the criteria "noisy" and "corrected" with estimated noise.
     correction_ : float
-        For the criterion "brier" with estimated noise: 0 corrects nothing, 1 what the anchors say; at most 1.5.
+        For the criterion "brier" with estimated noise: the asymmetry that is corrected, as a multiple of that estimated
+        from anchors; at most 1.5.
     best_score_ : float
     cv_results_ : dict of arrays
         The score of each candidate, its standard error and rank; the Brier scores are negative (greater is better).
     index_, recall_, rows_
         As in RobustKNeighborsClassifier.
+
+    References
+    ----------
+    .. [1] Gao, W., Yang, B.-B., Zhou, Z.-H. (2016). On the robustness of nearest neighbor with noisy data. arXiv.
+       Algorithm 1 and Section 5; the criterion "brier" is not from the paper.
 
     Examples
     --------
@@ -101,41 +107,41 @@ class RobustKNeighborsClassifierCV(KeptRowsClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _learn(self) -> None:
+    def _fit_stored(self) -> None:
         if self.criterion not in CRITERIA:
             raise ValueError(f"criterion is {self.criterion!r}; it must be one of {', '.join(map(repr, CRITERIA))}")
         given = self._resolve_noise()
-        judged, splits = self._judged(), self._splits()
+        sample, splits = self._sampled(), self._splits()
         least = min(float(self.weights_[train].sum()) for train, _ in splits) - (self.cv is None)
         sizes = _grid("n_neighbors", self.n_neighbors, least, default_voters(least))
         anchors = _grid("n_anchor_neighbors", self.n_anchor_neighbors, least, default_voters(least, FEWEST_ANCHORS))
         self._make_index(int(sizes[-1]))
         voting = [self.weights_ * train for train, _ in splits]
         most = float(max(sizes[-1], anchors[-1] if given is None else 0))
-        neighbors = self._look(self.X_[judged], most, judged, voting)
+        neighbors = self._find_neighbors(self.X_[sample], most, sample, voting)
 
         def matrices(weights: Floats) -> Floats:
             """Raw flip matrices for each number of anchor voters; each row votes for itself too (eq. 5)."""
             if given is not None:
                 return given.matrix[None]
-            rows = np.flatnonzero(weights[judged])
-            mine = weights[judged[rows]]
-            posteriors = self._count(neighbors[rows], weights, 1 + anchors.astype(np.float64), judged[rows], mine)
+            rows = np.flatnonzero(weights[sample])
+            mine = weights[sample[rows]]
+            posteriors = self._count(neighbors[rows], weights, 1 + anchors.astype(np.float64), sample[rows], mine)
             return np.stack([noise_from_votes(posterior, self.quantile, mine) for posterior in posteriors])
 
         held = []
         for weights, (_, out) in zip(voting, splits, strict=True):
-            rows = np.flatnonzero(out[judged])
-            places = judged[rows]
-            own_weights = without_one(weights[places])  # zero for rows of the fold; one less where one is left out
-            posterior = self._count(neighbors[rows], weights, sizes.astype(np.float64), places, own_weights)
-            held.append(Held(posterior, self.codes_[places], self.weights_[places], matrices(weights)))
+            rows = np.flatnonzero(out[sample])
+            indices = sample[rows]
+            own_weights = minus_one(weights[indices])  # zero for rows of the fold
+            posterior = self._count(neighbors[rows], weights, sizes.astype(np.float64), indices, own_weights)
+            held.append(HeldOut(posterior, self.codes_[indices], self.weights_[indices], matrices(weights)))
         self._decide(held, sizes, anchors, matrices(self.weights_), given)
 
     def _decide(
-        self, held: list[Held], sizes: Codes, anchors: Codes, matrices: Floats, given: FlipMatrix | None
+        self, held: list[HeldOut], sizes: Codes, anchors: Codes, matrices: Floats, given: FlipMatrix | None
     ) -> None:
-        """Choose from what is held out; the noise comes from all rows."""
+        """Choose by the held-out rows; the noise is estimated from all rows."""
         self.n_anchor_neighbors_, self.correction_ = None, None
         matrix = matrices.mean(axis=0)
         if self.criterion == "brier":
@@ -143,7 +149,7 @@ class RobustKNeighborsClassifierCV(KeptRowsClassifier):
             best = int(np.argmax(table["weight"]))
             self.voters_, self.voter_weights_ = sizes, table["weight"]
             if given is None:
-                self.correction_ = supported_amount(held, self.voter_weights_)
+                self.correction_ = supported_correction(held, self.voter_weights_)
                 matrix = scaled(matrix, self.correction_)
         else:
             table = grid_table(held, sizes, anchors if given is None else None, corrected=self.criterion == "corrected")
@@ -158,12 +164,12 @@ class RobustKNeighborsClassifierCV(KeptRowsClassifier):
         self.cv_results_ = table
 
     def _noisy_posterior(self, X: Any, own: Codes | None = None) -> Floats:
-        own_weights = None if own is None else without_one(self.weights_[own])
-        posteriors = self._shares(X, self.voters_.astype(np.float64), own, own_weights)
+        own_weights = None if own is None else minus_one(self.weights_[own])
+        posteriors = self._vote_fractions(X, self.voters_.astype(np.float64), own, own_weights)
         return np.asarray(np.tensordot(self.voter_weights_, posteriors, 1))
 
     def _splits(self) -> list[tuple[NDArray[np.bool_], NDArray[np.bool_]]]:
-        """Which rows vote and which are held out, for each split; left one out, a row is both."""
+        """Which rows vote and which are held out, for each split; leave-one-out, every row is both."""
         n_rows = self.X_.shape[0]
         if self.cv is None:
             everyone = np.ones(n_rows, dtype=bool)
@@ -172,8 +178,8 @@ class RobustKNeighborsClassifierCV(KeptRowsClassifier):
             pairs = check_cv(self.cv, self.codes_, classifier=True).split(np.zeros((n_rows, 1)), self.codes_)
             splits = [(_mask(train, n_rows), _mask(test, n_rows)) for train, test in pairs]
         else:
-            seen = self.n_rows_seen_
-            splits = [(_mask(train, seen)[self.rows_], _mask(test, seen)[self.rows_]) for train, test in self.cv]
+            n = self.n_rows_seen_
+            splits = [(_mask(train, n)[self.rows_], _mask(test, n)[self.rows_]) for train, test in self.cv]
         present = np.bincount(self.codes_, minlength=len(self.classes_)) > 0
         for i, (train, _) in enumerate(splits):
             lost = present & (np.bincount(self.codes_[train], minlength=len(self.classes_)) == 0)
@@ -209,10 +215,10 @@ def _grid(name: str, given: Any, available: float, default: Codes) -> Codes:
     return np.array([check_voters(name, value, available) for value in values.tolist()], dtype=np.intp)
 
 
-def _mask(places: Any, size: int) -> NDArray[np.bool_]:
+def _mask(rows: Any, size: int) -> NDArray[np.bool_]:
     mask = np.zeros(size, dtype=bool)
     try:
-        mask[places] = True
+        mask[rows] = True
     except IndexError:
         raise ValueError(f"cv names rows beyond the {size} given") from None
     return mask

@@ -1,4 +1,4 @@
-"""Classifiers that keep their rows: rows come, rows go, and the nearest ones vote."""
+"""Base class of robust k-NN: stored rows, added and removed, their neighbour index and their votes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from noisewise._typing import Codes, Floats, RandomState
 from noisewise._validation import check_binary_or_more, check_weights, encode_labels, find_labels, generator
 from noisewise.labels.base import NoisyLabelClassifier
 from noisewise.labels.neighbors.index import make_index
-from noisewise.labels.neighbors.votes import ROUNDING, choose, shares, tally
+from noisewise.labels.neighbors.votes import ROUNDING, choose, tally, vote_fractions
 from noisewise.labels.noise_argument import resolve_noise
 from noisewise.noise import FlipMatrix
 
@@ -24,8 +24,8 @@ ROWS: dict[str, Any] = {"accept_sparse": "csr", "dtype": (np.float64, np.float32
 ROWS_AT_ONCE = 16_384  # neighbours of so many rows are held in memory
 
 
-class KeptRowsClassifier(NoisyLabelClassifier):
-    """What robust nearest neighbours share: kept rows, their index and their votes."""
+class StoredRowsClassifier(NoisyLabelClassifier):
+    """Robust nearest neighbours: stored rows, their index and their votes."""
 
     noise: Any
     quantile: float | None
@@ -37,16 +37,16 @@ class KeptRowsClassifier(NoisyLabelClassifier):
     _not_saved_ = ("_index",)  # made again when first needed
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Keep the rows and find the noise. A row of weight 2 counts as two rows."""
+        """Store the rows and estimate the noise. A row of weight 2 counts as two rows."""
         X, codes = self._check_training(X, y, **ROWS)
         weights = _as_counts(check_weights(sample_weight, X))
         self.n_rows_seen_ = 0
-        self._keep(X[:0], codes[:0], weights[:0], np.zeros(0, dtype=np.intp))
+        self._store(X[:0], codes[:0], weights[:0], np.zeros(0, dtype=np.intp))
         self._index: Any = None
-        return self._take_in(X, codes, weights)
+        return self._add_rows(X, codes, weights)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Add rows and find the noise again; the same as fitting all rows at once.
+        """Add rows and estimate the noise again; the same as fitting all rows at once.
 
         `classes` names all classes in the first call, if the first rows do not show them all. An approximate index
         takes the rows in; what depends on all rows is computed anew, so add many rows at a time.
@@ -58,20 +58,20 @@ class KeptRowsClassifier(NoisyLabelClassifier):
             self.classes_ = encode_labels(classes)[0]
             check_binary_or_more(self.classes_)
             self.n_rows_seen_, self._index = 0, None
-            self._keep(X[:0], np.zeros(0, dtype=np.intp), np.zeros(0), np.zeros(0, dtype=np.intp))
+            self._store(X[:0], np.zeros(0, dtype=np.intp), np.zeros(0), np.zeros(0, dtype=np.intp))
         else:
             X = validate_data(self, X, reset=False, **ROWS)
             if classes is not None and not np.array_equal(encode_labels(classes)[0], self.classes_):
                 raise ValueError(f"classes is {classes!r}; earlier calls had {self.classes_.tolist()}")
         codes = find_labels(y, self.classes_)
         check_consistent_length(X, codes)
-        return self._take_in(X, codes, _as_counts(check_weights(sample_weight, X)))
+        return self._add_rows(X, codes, _as_counts(check_weights(sample_weight, X)))
 
     def forget(self, rows: Any) -> Self:
-        """Remove rows and find the noise again; the same as never having seen them.
+        """Remove rows and estimate the noise again; the same as a fit without them.
 
         Rows are known by their number: the first row ever given is 0, and so on, also over several `partial_fit`.
-        `rows_` holds the numbers of those kept.
+        `rows_` holds the numbers of the stored ones.
         """
         check_is_fitted(self)
         given = np.atleast_1d(np.asarray(rows))
@@ -79,18 +79,18 @@ class KeptRowsClassifier(NoisyLabelClassifier):
             raise ValueError(
                 f"rows are {given.dtype}; the numbers of rows are needed, as in rows_ (of a mask, rows_[mask])"
             )
-        numbers = np.unique(given.astype(np.intp))
-        gone = np.searchsorted(self.rows_, numbers)
-        unknown = numbers[self.rows_[np.minimum(gone, len(self.rows_) - 1)] != numbers]
+        ids = np.unique(given.astype(np.intp))
+        gone = np.searchsorted(self.rows_, ids)
+        unknown = ids[self.rows_[np.minimum(gone, len(self.rows_) - 1)] != ids]
         if unknown.size:
             raise ValueError(f"row {unknown[0]} is not kept (forgotten, of weight zero, or never given); see rows_")
         if len(gone) == len(self.rows_):
             raise ValueError("forgetting every row leaves nothing to learn from; keep some")
         left = np.delete(np.arange(len(self.rows_)), gone)
-        self._keep(self.X_[left], self.codes_[left], self.weights_[left], self.rows_[left])
+        self._store(self.X_[left], self.codes_[left], self.weights_[left], self.rows_[left])
         if self._index is not None:
             self._index.remove(self.X_, gone)
-        self._learn()
+        self._fit_stored()
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -105,60 +105,62 @@ class KeptRowsClassifier(NoisyLabelClassifier):
         return self.noise_.pull(self._noisy_posterior(X))
 
     def leave_one_out_proba(self) -> Floats:
-        """Posterior of the true label of each row kept, with the row's own label left out (once, if it weighs more)."""
+        """Leave-one-out posterior of the true label of each stored row; one label is left out of a heavier row."""
         check_is_fitted(self)
         return self.noise_.pull(self._noisy_posterior(self.X_, np.arange(self.X_.shape[0])))
 
     @abstractmethod
-    def _learn(self) -> None:
-        """Find everything that depends on the kept rows."""
+    def _fit_stored(self) -> None:
+        """Compute everything that depends on the stored rows."""
 
     @abstractmethod
     def _noisy_posterior(self, X: Any, own: Codes | None = None) -> Floats:
-        """Posterior of the observed label; of kept rows at the places `own`, without their own labels."""
+        """Posterior of the observed label; leave-one-out for stored rows with the indices `own`."""
 
-    def _take_in(self, X: Any, codes: Codes, weights: Floats) -> Self:
+    def _add_rows(self, X: Any, codes: Codes, weights: Floats) -> Self:
         used = np.flatnonzero(weights)
-        numbers = self.n_rows_seen_ + used
+        ids = self.n_rows_seen_ + used
         self.n_rows_seen_ += len(weights)
         kept = self.X_.shape[0]
-        self._keep(
+        self._store(
             _stack(self.X_, X[used]) if kept else X[used],
             np.concatenate([self.codes_, codes[used]]),
             np.concatenate([self.weights_, weights[used]]),
-            np.concatenate([self.rows_, numbers]),
+            np.concatenate([self.rows_, ids]),
         )
         if self._index is not None:
             self._index.add(self.X_, len(used))
-        self._learn()
+        self._fit_stored()
         return self
 
-    def _keep(self, X: Any, codes: Codes, weights: Floats, rows: Codes) -> None:
+    def _store(self, X: Any, codes: Codes, weights: Floats, rows: Codes) -> None:
         self.X_, self.codes_, self.weights_, self.rows_ = X, codes, weights, rows
 
-    def _make_index(self, reach: int) -> None:
-        """The index, unless one has taken in the rows already; loading a model leaves it behind."""
+    def _make_index(self, k: int) -> None:
+        """Build the index, unless there is one; it is not saved with a model."""
         if getattr(self, "_index", None) is None:
-            self._index, self.recall_ = make_index(self.index, self.X_, self.metric, self.n_jobs, reach)
+            self._index, self.recall_ = make_index(self.index, self.X_, self.metric, self.n_jobs, k)
             self.index_ = self._index.name
 
     def _resolve_noise(self) -> FlipMatrix | None:
         """The flip matrix that `noise` stands for; None where it is estimated from anchors."""
         return resolve_noise(self.noise, self.X_, self.codes_, len(self.classes_), self.weights_)
 
-    def _judged(self) -> Codes:
-        """Places of the rows from which the noise is found: all, or a sample."""
+    def _sampled(self) -> Codes:
+        """Indices of the rows from which the noise is estimated: all, or a random sample."""
         n_rows = self.X_.shape[0]
         if self.max_judged is None or n_rows <= self.max_judged:
             return np.arange(n_rows)
         return np.sort(generator(self.random_state).choice(n_rows, self.max_judged, replace=False))
 
-    def _shares(self, X: Any, sizes: Floats, own: Codes | None = None, own_weights: Floats | None = None) -> Floats:
-        """Shares of the observed labels among the nearest voters, shape (n_sizes, n_rows, n_classes)."""
+    def _vote_fractions(
+        self, X: Any, sizes: Floats, own: Codes | None = None, own_weights: Floats | None = None
+    ) -> Floats:
+        """Fractions of the votes of the nearest rows for each observed label, shape (n_sizes, n_rows, n_classes)."""
         parts = []
         for block in blocks(X.shape[0], ROWS_AT_ONCE):
             mine = None if own is None else own[block]
-            found = self._look(X[block], sizes.max(), mine, [self.weights_])
+            found = self._find_neighbors(X[block], sizes.max(), mine, [self.weights_])
             extra = None if own_weights is None else own_weights[block]
             parts.append(self._count(found, self.weights_, sizes, mine, extra))
         return np.concatenate(parts, axis=1)
@@ -166,24 +168,24 @@ class KeptRowsClassifier(NoisyLabelClassifier):
     def _count(
         self, found: Codes, weights: Floats, sizes: Floats, own: Codes | None, own_weights: Floats | None
     ) -> Floats:
-        """The same from neighbours already found, with any weights of the kept rows."""
+        """The same from neighbours already found, with any weights of the stored rows."""
         parts = []
         for block in blocks(len(found), ROWS_AT_ONCE):
             mine = None if own is None else own[block]
             extra = None if own_weights is None else own_weights[block]
             parts.append(tally(found[block], self.codes_, weights, sizes, len(self.classes_), mine, extra))
-        return shares(np.concatenate(parts, axis=1))
+        return vote_fractions(np.concatenate(parts, axis=1))
 
-    def _look(self, X: Any, wanted: float, own: Codes | None, weightings: list[Floats]) -> Codes:
-        """As many of each row's nearest rows as weigh what is wanted in every weighting, its own row not counted."""
+    def _find_neighbors(self, X: Any, wanted: float, own: Codes | None, weightings: list[Floats]) -> Codes:
+        """Each row's nearest rows, as many as have the wanted weight in every weighting, its own row not counted."""
         n_rows = self.X_.shape[0]
-        reach = min(n_rows, int(np.ceil(wanted)) + (own is not None))
-        self._make_index(reach)
+        k = min(n_rows, int(np.ceil(wanted)) + (own is not None))
+        self._make_index(k)
         while True:
-            found = self._index.nearest(X, reach)
-            if reach == n_rows or all(_enough(found, own, weights, wanted) for weights in weightings):
+            found = self._index.nearest(X, k)
+            if k == n_rows or all(_enough(found, own, weights, wanted) for weights in weightings):
                 return np.asarray(found)
-            reach = min(n_rows, 3 * reach // 2 + 1)  # light rows, or rows left out: look further
+            k = min(n_rows, 3 * k // 2 + 1)  # light rows, or rows held out: search further
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
@@ -202,8 +204,8 @@ def check_voters(name: str, given: int, available: float) -> int:
     return int(given)
 
 
-def without_one(weights: Floats) -> Floats:
-    """Weights with which rows vote on themselves when one of each is left out."""
+def minus_one(weights: Floats) -> Floats:
+    """Weights with which rows vote on themselves when one replicate of each is left out."""
     return np.maximum(weights - 1, 0)
 
 
@@ -221,6 +223,6 @@ def _stack(kept: Any, new: Any) -> Any:
 
 
 def _as_counts(weights: Floats) -> Floats:
-    """Weights that count rows; a total of less than five voters means shares of a whole: their mean is made one."""
+    """Weights that count rows; a total of less than five means fractions of a whole: their mean is scaled to one."""
     rows, total = int(np.count_nonzero(weights)), float(weights.sum())
     return weights if total >= min(5, rows) else np.asarray(weights * (rows / total))

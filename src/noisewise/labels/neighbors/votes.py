@@ -1,4 +1,4 @@
-"""Votes of the nearest rows, for many numbers of voters from one list of neighbours."""
+"""Weighted votes of the nearest neighbours, for many values of k from one list of neighbours."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def tally(
     Parameters
     ----------
     neighbors : array of int, shape (n_rows, n_neighbors)
-        Places of each row's neighbours, nearest first.
+        Indices of each row's neighbours, nearest first.
     codes, weights : arrays
-        Label and weight of each place. Weight zero has no vote: so a fold is left out.
+        Label and weight of each stored row. Weight zero has no vote: so a fold is held out.
     sizes : array
-        Numbers of voters.
+        Numbers of voters [k].
     own, own_weights : arrays of shape (n_rows,), optional
-        Where the rows are themselves among the places: their places, and the weight with which each votes on itself,
-        before all others. They are found by place, not by distance, so duplicates can't be mistaken for them.
+        Where the rows are stored rows themselves: their indices, and the weight with which each votes on itself, before
+        all others. They are found by index, not by distance, so duplicates can't be mistaken for them.
 
     Examples
     --------
@@ -51,21 +51,21 @@ def tally(
         weight[neighbors == own[:, None]] = 0.0
         weight = np.column_stack([np.zeros(len(own)) if own_weights is None else own_weights, weight])
         label = np.column_stack([codes[own], label])
-    together = np.cumsum(weight, axis=1)
-    last = np.stack([(together < size - ROUNDING).sum(axis=1) for size in sizes])
-    last = np.minimum(last, weight.shape[1] - 1)  # the neighbour with whom the voters are complete
+    cumulative = np.cumsum(weight, axis=1)
+    last = np.stack([(cumulative < size - ROUNDING).sum(axis=1) for size in sizes])
+    last = np.minimum(last, weight.shape[1] - 1)  # the neighbour that completes the voters
     rows = np.arange(len(weight))
-    surplus = np.maximum(together[rows, last] - np.asarray(sizes, dtype=np.float64)[:, None], 0)
+    surplus = np.maximum(cumulative[rows, last] - np.asarray(sizes, dtype=np.float64)[:, None], 0)
     last_label = label[rows, last]
     votes = np.empty((*last.shape, n_classes))
     for code in range(n_classes):
-        so_far = np.cumsum(np.where(label == code, weight, 0), axis=1)
-        votes[:, :, code] = so_far[rows, last] - np.where(last_label == code, surplus, 0)
+        of_class = np.cumsum(np.where(label == code, weight, 0), axis=1)
+        votes[:, :, code] = of_class[rows, last] - np.where(last_label == code, surplus, 0)
     return votes
 
 
-def shares(votes: Floats) -> Floats:
-    """Votes as shares of all; a row without any vote gets equal shares."""
+def vote_fractions(votes: Floats) -> Floats:
+    """Votes divided by their sum: the k-NN posterior of the observed label; uniform for a row without any vote."""
     total = votes.sum(axis=-1, keepdims=True)
     return np.where(total > 0, votes / np.where(total > 0, total, 1), 1 / votes.shape[-1])
 
@@ -80,14 +80,14 @@ def choose(posterior: Floats) -> Codes:
 
 
 def noise_from_votes(posterior: Floats, quantile: float | None, weights: Floats) -> Floats:
-    """Raw flip matrix from the noisy posteriors of rows; a class that nobody voted for is left as it is.
+    """Raw flip matrix from anchors of the noisy posteriors (eq. 6, put right); a class without votes keeps its labels.
 
-    The default quantile is 1 for two classes (the paper). With more classes one lucky row spoils a whole row of the
+    The default quantile is 1 for two classes (the paper). With more classes one outlier corrupts a whole row of the
     matrix: it is ``1 - 0.3 / n_classes``.
     """
     n_classes = posterior.shape[1]
-    seen = np.flatnonzero(posterior.max(axis=0) > 0)
+    voted = np.flatnonzero(posterior.max(axis=0) > 0)
     at = (1.0 if n_classes == 2 else 1 - 0.3 / n_classes) if quantile is None else quantile
     matrix = np.eye(n_classes)
-    matrix[seen] = anchor_matrix(posterior, at, weights)[seen]
+    matrix[voted] = anchor_matrix(posterior, at, weights)[voted]
     return matrix
