@@ -4,7 +4,7 @@
     python benchmarks/features.py --rows 20000 --doublings 3
     python benchmarks/features.py --only averages --seeds 8
 
-The problems of the last table are those of tests/features/test_guard.py, which holds it to a ratio of 1.1 at most.
+The problems of the last table are those of tests/features/test_averaging_baseline.py, which holds it to a ratio of 1.1 at most.
 odrpack (orthogonal distance regression) is given the true standard deviations of the noise in features and targets; so
 is one row of ours, the others know the noise of the features only.
 """
@@ -109,8 +109,8 @@ def against_odr(sizes):
 def against_averages(seeds):
     """Errors on clean rows with defaults on two copies, and of the same learner on their averages."""
     sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "features"))
-    from test_guard import LEARNERS as BY_DEFAULT
-    from test_guard import PROBLEMS, errors
+    from test_averaging_baseline import LEARNERS as BY_DEFAULT
+    from test_averaging_baseline import PROBLEMS, errors
 
     print("| problem | noise | learner | averaged copies | two copies, by default | ratio |\n|---|---|---|---|---|---|")
     worst = 0.0

@@ -81,15 +81,7 @@ def corrected_accuracy(
     rows, guess = Rows.cells(observed, predicted, check_weights(sample_weight, observed), noise)
     right = (guess[:, None] == np.arange(noise.n_classes)).astype(np.float64)
     value = float(rows.weights @ (rows.targets * right).sum(axis=1)) / rows.total
-    return score_of(
-        value,
-        (right - value) / rows.total,
-        rows,
-        confidence=confidence,
-        noise_uncertainty=noise_uncertainty,
-        population=population,
-        limits=(0.0, 1.0),
-    )
+    return score_of(value, (right - value) / rows.total, rows, (0.0, 1.0), confidence, noise_uncertainty, population)
 
 
 def corrected_balanced_accuracy(
@@ -119,15 +111,7 @@ def corrected_balanced_accuracy(
     rows, guess = Rows.cells(observed, predicted, check_weights(sample_weight, observed), noise)
     rows.class_weights(classes)
     value, influence = _mean_of_ratios(rows, guess, np.arange(noise.n_classes), np.zeros(len(guess)))
-    return score_of(
-        value,
-        influence,
-        rows,
-        confidence=confidence,
-        noise_uncertainty=noise_uncertainty,
-        population=population,
-        limits=(0.0, 1.0),
-    )
+    return score_of(value, influence, rows, (0.0, 1.0), confidence, noise_uncertainty, population)
 
 
 def corrected_f1(
@@ -170,15 +154,7 @@ def corrected_f1(
     if (corrected + guessed)[wanted].min() <= 0:
         raise ValueError("the class is never predicted, and the noise explains all its labels; its F1 has no meaning")
     value, influence = _mean_of_ratios(rows, guess, wanted, np.ones(len(guess)))
-    return score_of(
-        value,
-        influence,
-        rows,
-        confidence=confidence,
-        noise_uncertainty=noise_uncertainty,
-        population=population,
-        limits=(0.0, 1.0),
-    )
+    return score_of(value, influence, rows, (0.0, 1.0), confidence, noise_uncertainty, population)
 
 
 def _wanted(classes: list[Any], pos_label: Any, average: str) -> Codes:

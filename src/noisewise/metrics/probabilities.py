@@ -53,13 +53,7 @@ def corrected_log_loss(
     losses = -np.log(_probabilities(read_scores(y_prob, len(observed), noise.n_classes)))
     value = float(rows.weights @ (rows.targets * losses).sum(axis=1)) / rows.total
     return score_of(
-        value,
-        (losses - value) / rows.total,
-        rows,
-        confidence=confidence,
-        noise_uncertainty=noise_uncertainty,
-        population=population,
-        limits=(0.0, np.inf),
+        value, (losses - value) / rows.total, rows, (0.0, np.inf), confidence, noise_uncertainty, population
     )
 
 
@@ -119,16 +113,7 @@ def corrected_roc_auc(
         value += area / len(wanted)
         influence[:, c] += derivative / len(wanted)
         added += of_row / len(wanted)
-    return score_of(
-        value,
-        influence,
-        rows,
-        confidence=confidence,
-        noise_uncertainty=noise_uncertainty,
-        population=population,
-        limits=(0.0, 1.0),
-        row_influence=added,
-    )
+    return score_of(value, influence, rows, (0.0, 1.0), confidence, noise_uncertainty, population, added)
 
 
 def _area(scores: Floats, c: int, members: float, rows: Rows) -> tuple[float, Floats, Floats]:

@@ -57,11 +57,10 @@ def score_of(
     value: float,
     influence: Floats,
     rows: Rows,
-    *,
+    limits: tuple[float, float],
     confidence: float,
     noise_uncertainty: Any,
     population: bool,
-    limits: tuple[float, float],
     row_influence: Floats | None = None,
 ) -> Score:
     """A value with its interval.
@@ -72,12 +71,12 @@ def score_of(
     influence : array of shape (n, n_classes) [h]
         Influence of a row of weight one on the score for every true class (first-order).
     rows : Rows
+    limits : tuple of two floats
+        Range of the metric, to which the interval is clipped.
     confidence : float
     noise_uncertainty : see `rate_covariance`
     population : bool
         Whether the interval is for new rows of the same distribution; else for the true labels of these rows.
-    limits : tuple of two floats
-        Range of the metric, to which the interval is clipped.
     row_influence : array of shape (n,), optional
         Influence of each row including its part in the terms of other rows; used with `population`.
     """

@@ -65,5 +65,5 @@ def formulas(rows: Rows, printed: Printed) -> list[Block]:
         for name, (limit, tolerance, side) in FORMULAS.items()
     ]
     said = """T20, equal weights by the literal and the fast form of Algorithm 4 and its speed, is a test of the library
-(`tests/features/test_unknown.py`)."""
+(`tests/features/test_unknown_noise.py`)."""
     return [Comparison("Formulas against closed forms", ["formula"], entries), Text(said)]
