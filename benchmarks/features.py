@@ -4,7 +4,7 @@
     python benchmarks/features.py --rows 20000 --doublings 3
     python benchmarks/features.py --only averages --seeds 8
 
-The problems of the last table are those of tests/features/test_averaging_baseline.py, which holds it to a ratio of 1.1 at most.
+The problems of the last table are those of tests/features/test_averaging_baseline.py (ratios of 1.1 at most).
 odrpack (orthogonal distance regression) is given the true standard deviations of the noise in features and targets; so
 is one row of ours, the others know the noise of the features only.
 """

@@ -163,7 +163,8 @@ class DeconvolvedFourierRegressor(NumberTargets, _DeconvolvedFourier):
 
     Additive noise convolves the regression function: the mean of a Fourier feature cos(w.x + b) is damped by the
     noise's characteristic function chi(w). Ridge regression on random Fourier features of a radial kernel is corrected
-    in both moments: weights are divided by chi(w), and the products of two features by chi(w - w') and chi(w + w').
+    for it: a noisy feature over chi(w) is unbiased for the clean one, and products of two features are corrected by
+    chi(w - w') and chi(w + w').
     Width, ridge, and whether to deconvolve at all are chosen by cross-validation on the unbiased loss with the
     k-standard-error rule. Time is linear in the rows; memory does not grow with them.
 
@@ -243,8 +244,12 @@ class DeconvolvedFourierRegressor(NumberTargets, _DeconvolvedFourier):
 class DeconvolvedFourierClassifier(LabelTargets, _DeconvolvedFourier):
     """Nonlinear classification on noisy features: random Fourier features, deconvolved.
 
-    Squared loss on targets of -1 and 1, with the parameters, attributes and references of
-    `DeconvolvedFourierRegressor`.
+    Squared loss on targets of -1 and 1, with the parameters and attributes of `DeconvolvedFourierRegressor`.
+
+    References
+    ----------
+    .. [1] Rahimi, A., Recht, B. (2007). Random features for large-scale kernel machines. NeurIPS 20.
+    .. [2] Stefanski, L. A., Carroll, R. J. (1990). Deconvolving kernel density estimators. Statistics 21(2).
 
     Examples
     --------

@@ -235,7 +235,7 @@ class NoisyFeatureClassifier(LabelTargets, _NoisyLinear):
     """Linear classification for features with known noise, or with several noisy copies (replicates) of each row.
 
     Squared loss on targets of -1 and 1, corrected and cross-validated as in `NoisyFeatureRegressor`, with the same
-    parameters, attributes and references. It separates clean rows; noisy rows can be given to `predict` as well.
+    parameters and attributes. It separates clean rows; noisy rows can be given to `predict` as well.
 
     Parameters
     ----------
@@ -246,6 +246,10 @@ class NoisyFeatureClassifier(LabelTargets, _NoisyLinear):
     ----------
     classes_ : array of shape (n_classes,), the labels in order
     coef_ : array of shape (1, n_features) for two classes, else (n_classes, n_features)
+
+    References
+    ----------
+    .. [1] Fuller, W. A. (1987). Measurement Error Models. Wiley.
 
     Examples
     --------

@@ -1,10 +1,4 @@
-"""Kernel regression and classification on features with noise of unknown distribution (Algorithm 4).
-
-References
-----------
-.. [1] Cesa-Bianchi, N., Shalev-Shwartz, S., Shamir, O. (2011). Online learning of noisy data. IEEE Transactions on
-   Information Theory 57(12).
-"""
+"""Kernel regression and classification on features with noise of unknown distribution (Algorithm 4)."""
 
 from __future__ import annotations
 
@@ -216,8 +210,7 @@ class UnknownNoiseKernelRegressor(NumberTargets, _MapLearner):
 class UnknownNoiseKernelClassifier(LabelTargets, _MapLearner):
     """Kernel classification on features with noise of unknown distribution, from several noisy copies of each row.
 
-    As `UnknownNoiseKernelRegressor` (see there for references), for labels: two classes, or one predictor for each
-    class against the rest.
+    As `UnknownNoiseKernelRegressor`, for labels: two classes, or one predictor for each class against the rest.
 
     Parameters
     ----------
@@ -233,6 +226,11 @@ class UnknownNoiseKernelClassifier(LabelTargets, _MapLearner):
     classes_ : array of labels
     dual_coef_ : array of shape (rounds, predictors)
     n_queries_ : int, copies asked for
+
+    References
+    ----------
+    .. [1] Cesa-Bianchi, N., Shalev-Shwartz, S., Shamir, O. (2011). Online learning of noisy data. IEEE Transactions on
+       Information Theory 57(12). (Algorithm 4.)
 
     Examples
     --------

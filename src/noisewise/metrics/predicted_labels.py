@@ -97,8 +97,13 @@ def corrected_balanced_accuracy(
 ) -> Score:
     """Balanced accuracy (mean recall of the true classes), from noisy test labels.
 
-    Parameters and references are those of `corrected_accuracy`. A class whose corrected weight is not above zero is an
-    error. The bias of the ratios is corrected to second order.
+    Parameters are those of `corrected_accuracy`. A class whose corrected weight is not above zero is an error. The bias
+    of the ratios is corrected to second order.
+
+    References
+    ----------
+    .. [1] Natarajan, N., Dhillon, I. S., Ravikumar, P., Tewari, A. (2013). Learning with noisy labels. NeurIPS 26.
+       (Lemma 1: unbiased losses from noisy labels.)
 
     Examples
     --------
@@ -136,7 +141,12 @@ def corrected_f1(
     average : {"binary", "macro"}
         F1 of one class, or the mean over all classes.
 
-    The other parameters, and references, are those of `corrected_accuracy`.
+    The other parameters are those of `corrected_accuracy`.
+
+    References
+    ----------
+    .. [1] Natarajan, N., Dhillon, I. S., Ravikumar, P., Tewari, A. (2013). Learning with noisy labels. NeurIPS 26.
+       (Lemma 1: unbiased losses from noisy labels.)
 
     Examples
     --------

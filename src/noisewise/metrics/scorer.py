@@ -70,6 +70,11 @@ def make_corrected_scorer(
     **options
         For the metric, such as ``average="macro"`` of f1.
 
+    References
+    ----------
+    .. [1] Natarajan, N., Dhillon, I. S., Ravikumar, P., Tewari, A. (2013). Learning with noisy labels. NeurIPS 26.
+       (Lemma 1: unbiased losses from noisy labels.)
+
     Examples
     --------
     >>> from sklearn.datasets import load_digits
