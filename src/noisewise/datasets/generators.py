@@ -138,7 +138,7 @@ def make_sine_2d(n: int, random_state: RandomState = None) -> tuple[Floats, Code
 
     References
     ----------
-    .. [1] Gao, W., Yang, B.-B., Zhou, Z.-H. (2016). On the resistance of nearest neighbor to random noisy labels.
+    .. [1] Gao, W., Yang, B.-B., Zhou, Z.-H. (2016). On the robustness of nearest neighbor with noisy data.
        arXiv:1607.07526.
 
     >>> X, y = make_sine_2d(5, random_state=0)
