@@ -39,8 +39,9 @@ from noisewise.labels.logistic.multi_kernel import RobustMultiKernelLogisticRegr
 from noisewise.labels.neighbors.classifier import RobustKNeighborsClassifier
 from noisewise.labels.neighbors.classifier_cv import RobustKNeighborsClassifierCV
 from noisewise.labels.ridge.classifier import RobustRidgeClassifier
-from noisewise.labels.ridge.landmarks import Landmarks, Standardizer
-from noisewise.labels.ridge.leave_one_out import LeftOut, PooledRidge, View
+from noisewise.labels.ridge.landmarks import Landmarks
+from noisewise.labels.ridge.leave_one_out import DuplicateRows, PooledRidge, View
+from noisewise.labels.standardizer import Standardizer
 from noisewise.labels.voting import RobustVotingClassifier
 
 __all__ = [
@@ -74,9 +75,9 @@ __model_parts__ = [
     for part in (
         Annotators,
         Discriminants,
+        DuplicateRows,
         KernelFeatures,
         Landmarks,
-        LeftOut,
         NormalClasses,
         PooledRidge,
         SoftLogisticRegression,

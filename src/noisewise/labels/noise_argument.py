@@ -234,7 +234,7 @@ def _one_way(method: str, X: Any, codes: Codes, weights: Floats, n_classes: int)
         return FlipMatrix.symmetric(LEAST_RATE, n_classes)
     if method == "confident":
         ridge = fit_pooled_ridge(rows, labels, n_classes, CONFIDENT_LANDMARKS, np.random.default_rng(0))
-        estimate = confident_flips(ridge.honest_scores(rows, labels), labels)
+        estimate = confident_flips(ridge.leave_one_out_scores(rows, labels), labels)
     else:
         estimate = _by_fisher(rows, labels, n_classes)
     return FlipMatrix.estimated(with_least_rate(asymmetric_part(estimate)))

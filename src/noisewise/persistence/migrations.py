@@ -15,6 +15,7 @@ RENAMED_CLASSES: dict[str, str] = {
         for name in ("CategoryColumn", "NumberColumn", "TableEncoder", "TextColumn")
     },
     "noisewise.serve._progress.Progress": "noisewise.serve.models.progress.Progress",
+    "noisewise.labels.LeftOut": "noisewise.labels.DuplicateRows",
     "noisewise.noise.Account": "noisewise.noise.NoiseModel",
     "noisewise.noise.Curve": "noisewise.noise.CalibrationMap",
     "noisewise.online.AnswerTable": "noisewise.online.FeedbackTable",
@@ -30,6 +31,8 @@ RENAMED_FIELDS: dict[str, dict[str, str]] = {
         f"noisewise.online.{name}": {"reals_": "parameters_", "integers_": "counters_", "chance_": "rng_state_"}
         for name in ("BanditClassifier", "OnlineClassifier")
     },
+    "noisewise.labels.DuplicateRows": {"prints": "hashes", "counts": "weights", "tallies": "label_weights"},
+    "noisewise.labels.PooledRidge": {"shares": "class_proportions", "left_out": "duplicates"},
     "noisewise.noise.Calibration": {"accounts": "candidates"},
     "noisewise.noise.CalibrationMap": {"slope": "scale", "doubt": "outlier_weight"},
     "noisewise.noise.NoiseModel": {"curve": "calibration_map"},

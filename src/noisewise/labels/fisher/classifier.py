@@ -26,7 +26,7 @@ from noisewise.labels.fisher.kernel_smoother import (
 )
 from noisewise.labels.kernel_features import CHOICE_ROWS, EXACT_ROWS
 from noisewise.labels.noise_argument import NoiseArgument, resolve_noise
-from noisewise.labels.ridge.landmarks import Standardizer
+from noisewise.labels.standardizer import Standardizer
 from noisewise.noise import FlipMatrix
 
 FISHER_LANDMARKS = 500  # beyond EXACT_ROWS rows

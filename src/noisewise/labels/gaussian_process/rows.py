@@ -12,7 +12,7 @@ from noisewise._numerics.row_hash import row_hashes
 from noisewise._typing import Codes, Floats
 from noisewise.kernels import Gaussian
 from noisewise.labels.kernel_features import KernelFeatures, exact_features
-from noisewise.labels.ridge.landmarks import Standardizer
+from noisewise.labels.standardizer import Standardizer
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from noisewise.labels.logistic.kernel_machine import KernelMachine, sample_rows
 from noisewise.labels.logistic.solvers import SOLVERS
 from noisewise.labels.noise_argument import NoiseArgument, replicate_rows, resolve_noise
 from noisewise.labels.progress import with_callbacks
-from noisewise.labels.ridge.landmarks import Standardizer
+from noisewise.labels.standardizer import Standardizer
 
 
 class RobustKernelLogisticRegression(KernelMachine):

@@ -21,7 +21,7 @@ from noisewise.labels.kernel_features import (
 from noisewise.labels.logistic.base import FlipClassifier, check_positive
 from noisewise.labels.logistic.kernel_choice import with_intercept
 from noisewise.labels.logistic.objective import FlipProblem
-from noisewise.labels.ridge.landmarks import Standardizer
+from noisewise.labels.standardizer import Standardizer
 from noisewise.noise import FlipMatrix
 
 LOGISTIC_LANDMARKS = 300  # beyond EXACT_ROWS rows

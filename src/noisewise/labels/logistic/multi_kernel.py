@@ -20,7 +20,7 @@ from noisewise.labels.logistic.kernel_weights import weigh_kernels
 from noisewise.labels.logistic.printed_algorithm import fit_printed
 from noisewise.labels.noise_argument import NoiseArgument, replicate_rows, resolve_noise
 from noisewise.labels.progress import with_callbacks
-from noisewise.labels.ridge.landmarks import Standardizer
+from noisewise.labels.standardizer import Standardizer
 from noisewise.noise import FlipMatrix
 
 ALGORITHMS = ("left_out", "printed")

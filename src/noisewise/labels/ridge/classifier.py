@@ -1,4 +1,4 @@
-"""The classifier behind the label audit: a pooled kernel ridge that leaves each row out, read through its noise."""
+"""The classifier behind the label audit: leave-one-out scores of a pooled kernel ridge, calibrated through noise."""
 
 from __future__ import annotations
 
@@ -12,23 +12,24 @@ from noisewise._typing import Codes, Floats, RandomState
 from noisewise._validation import check_binary_or_more, check_weights, encode_labels, find_labels, generator
 from noisewise.labels.base import NoisyLabelClassifier
 from noisewise.labels.noise_argument import NoiseArgument, resolve_noise
-from noisewise.labels.ridge.landmarks import MOST_COLUMNS
 from noisewise.labels.ridge.pooled_fit import fit_pooled_ridge
-from noisewise.noise.calibration.read_noise import read_noise
+from noisewise.labels.standardizer import WIDE
+from noisewise.noise import read_noise
 
 ROW_TYPES = [np.float64, np.float32]
 
 
 class RobustRidgeClassifier(NoisyLabelClassifier):
-    """Classify through noisy labels, find the noise, and judge every label without having seen it.
+    """Kernel ridge classifier for noisy labels, with leave-one-out posteriors of the true label of every row of fit.
 
-    Ridge regression on the labels, in up to four views of the rows (kernels around a few landmarks, and the rows
-    themselves), gives each row scores from a fit without it and its exact copies. A flip matrix, a link and the amount
-    of noise are then averaged over by their evidence. Nothing needs tuning; time grows linearly with the rows. Rows of
-    counts (more than 1,000 columns, none below zero, nine of ten zero) are brought to length one before.
+    Ridge regression on one-hot labels, in up to four views of the rows (Nystroem features of three kernels, and the
+    rows themselves), gives each row leave-one-out scores, without it and its exact duplicates. `read_noise` calibrates
+    them: candidate noise models, each a calibration map behind a flip matrix, are averaged by their evidence over a
+    grid of noise rates. Nothing needs tuning; time grows linearly with the rows. Rows of counts (more than 1,000
+    columns, none negative, nine of ten zero) are scaled to length one before.
 
-    What makes flips visible is the assumption that they depend on the true class alone and that clean posteriors are a
-    softmax of the scores: classes that truly overlap in one direction only can look like flips.
+    The noise is identified by the assumptions that flips depend on the true class alone and that clean posteriors are
+    a softmax of the scores: classes that truly overlap in one direction only can look like flips.
 
     Parameters
     ----------
@@ -37,7 +38,7 @@ class RobustRidgeClassifier(NoisyLabelClassifier):
         default, estimates it with the model.
     n_landmarks : int, optional
         Landmarks of the kernels; 500 by default, up to 1000 with more than 25 classes, and 1000 with more than 1,000
-        columns, which are seen through the landmarks alone.
+        columns, which enter through the landmarks alone.
     random_state : int, RandomState, Generator or None
         Draws landmarks and, of many rows, those to learn from. None gives the same draw every time.
 
@@ -48,8 +49,8 @@ class RobustRidgeClassifier(NoisyLabelClassifier):
     noise_ : FlipMatrix
         The noise, given or estimated.
     true_label_posterior_ : array of shape (n_rows, n_classes)
-        Probability of each true class for the rows of `fit`, given the row and its observed label;
-        the row's own label took no part in its scores.
+        Posterior of the true class for the rows of `fit`, given the row and its observed label;
+        the scores are leave-one-out.
     label_quality_ : array of shape (n_rows,)
         Probability that the observed label of each row of `fit` is the true one.
     scores_ : array of shape (n_rows, n_classes)
@@ -57,7 +58,7 @@ class RobustRidgeClassifier(NoisyLabelClassifier):
     n_wrong_ : float
         Expected number of wrong labels among the rows of `fit`.
     n_wrong_interval_ : tuple of two floats
-        Where this number lies with 90 % probability; a lower end of 0 means that label noise is not proven.
+        Interval of this number with 90 % coverage; a lower bound of 0 means that label noise is not proven.
 
     Examples
     --------
@@ -69,6 +70,13 @@ class RobustRidgeClassifier(NoisyLabelClassifier):
     7
     >>> model.predict(X[7:8])
     array([0])
+
+    References
+    ----------
+    .. [1] Williams, C. K. I., Seeger, M. (2001). Using the Nystroem method to speed up kernel machines. NeurIPS 13.
+    .. [2] Breiman, L. (1996). Stacked regressions. Machine Learning 24.
+    .. [3] Hoeting, J. A., Madigan, D., Raftery, A. E., Volinsky, C. T. (1999). Bayesian model averaging: a tutorial.
+       Statistical Science 14.
     """
 
     def __init__(self, noise: NoiseArgument = None, n_landmarks: int | None = None, random_state: RandomState = None):
@@ -77,10 +85,10 @@ class RobustRidgeClassifier(NoisyLabelClassifier):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the ridge, score every row without its label, and find the noise from these scores.
+        """Fit the ridge, compute leave-one-out scores, and estimate the noise from them.
 
-        A weight counts rows: a row of weight 2 is as good as two of them, and both are left out where it is judged;
-        a row of weight 0 is judged only.
+        A weight counts rows: a row of weight 2 equals two rows, and both are left out of its scores; a row of weight 0
+        is scored only.
         """
         if hasattr(X, "map_blocks"):  # rows that are not in memory were checked when they were encoded
             self.classes_, codes = encode_labels(y)
@@ -98,10 +106,10 @@ class RobustRidgeClassifier(NoisyLabelClassifier):
         if self.n_landmarks is not None and self.n_landmarks < 1:
             raise ValueError(f"n_landmarks is {self.n_landmarks}; one or more are needed")
         rng = generator(0 if self.random_state is None else self.random_state)
-        usual = 1000 if X.shape[1] > MOST_COLUMNS else max(500, min(20 * n_classes, 1000))
-        n_landmarks = self.n_landmarks or usual
+        default = 1000 if X.shape[1] > WIDE else max(500, min(20 * n_classes, 1000))
+        n_landmarks = self.n_landmarks or default
         self.ridge_ = fit_pooled_ridge(X, codes, n_classes, n_landmarks, rng, weights=weights)
-        self.scores_ = self.ridge_.honest_scores(X, codes)
+        self.scores_ = self.ridge_.leave_one_out_scores(X, codes)
         reading = read_noise(self.scores_, codes, noise, rng, weights=weights)
         self.calibration_, self.noise_ = reading.calibration, reading.calibration.noise
         self.true_label_posterior_ = reading.posterior
@@ -115,14 +123,14 @@ class RobustRidgeClassifier(NoisyLabelClassifier):
         return self.calibration_.clean_posterior(self.ridge_.scores(rows))
 
     def label_quality(self, X: Any, y: Any) -> Floats:
-        """P(true label = observed label | row, observed label); rows `fit` has seen are judged as if it had not."""
+        """P(true label = observed label | row, observed label); leave-one-out for rows of `fit`."""
         return super().label_quality(X, y)
 
     def _explain(self, X: Any, y: Any) -> tuple[Codes, Floats]:
         rows = self._check_rows(X)
         codes = find_labels(y, self.classes_)
         check_consistent_length(rows, codes)
-        return codes, self.calibration_.explain(self.ridge_.honest_scores(rows, codes), codes)
+        return codes, self.calibration_.explain(self.ridge_.leave_one_out_scores(rows, codes), codes)
 
     def _check_rows(self, X: Any) -> Any:
         check_is_fitted(self)

@@ -1,8 +1,15 @@
-"""Ridge fits in several views of the rows, their penalties and their mixture by leave-one-out error.
+"""Kernel ridge regressions in several views, penalties by leave-one-out error, pooled by non-negative stacking.
 
-How steep scores are does not matter: what reads the noise from them finds a slope of its own. So penalties are compared
-after the best common factor, and the views' weights need not sum to one. Else a light penalty would win where columns
-are many, because a heavy one, which averages their noise away, also shrinks the scores.
+The scale of the scores does not matter, because the calibration of the noise fits one. So penalties are compared after
+the best common factor, and the weights of the views need not sum to one. Otherwise a light penalty would win where
+columns are many, because a heavy one, which averages their noise away, also shrinks the scores.
+
+References
+----------
+.. [1] Allen, D. M. (1974). The relationship between variable selection and data augmentation and a method for
+   prediction. Technometrics 16.
+.. [2] Breiman, L. (1996). Stacked regressions. Machine Learning 24.
+.. [3] Breiman, L., Friedman, J. H., Olshen, R. A., Stone, C. J. (1984). Classification and regression trees. Wadsworth.
 """
 
 from __future__ import annotations
@@ -20,63 +27,70 @@ from noisewise._numerics.nystroem import whitening
 from noisewise._numerics.ridge import leave_copies_out
 from noisewise._numerics.row_hash import row_hashes
 from noisewise._typing import Codes, Floats
-from noisewise.labels.ridge.landmarks import CENTRED, MOST_COLUMNS, VIEWS, Landmarks, Standardizer
-from noisewise.labels.ridge.leave_one_out import LeftOut, PooledRidge, View, least_rest
+from noisewise.labels.ridge.landmarks import CENTRED, VIEWS, Landmarks
+from noisewise.labels.ridge.leave_one_out import LEAST_REST, DuplicateRows, PooledRidge, View
+from noisewise.labels.standardizer import WIDE, Standardizer
 
 PENALTIES = 10.0 ** np.arange(-2.5, 3.1, 0.5)  # times the mean squared length of rows, which is one in a kernel
-FIT_ROWS = 20_000  # the ridge learns from so many rows, drawn at random; the others need no leaving out
+FIT_ROWS = 20_000  # the ridge is fitted to so many rows, drawn at random; the others need no leaving out
 CHOICE_ROWS = 4_000  # views and penalties are chosen on so many
-SMALLEST_WEIGHT = 0.02
+SMALLEST_WEIGHT = 0.02  # of a view in the pool
 
 
 @dataclass(frozen=True)
 class Sample:
-    """Rows to learn from, in an order of chance; rows that are equal in all and in their label are one, and heavier.
+    """Rows of the fit in random order; equal rows with equal labels are merged, and their weights added.
 
-    So a row that counts twice is a row that is there twice.
+    So a row of weight 2 gives the same fit as two rows.
     """
 
     rows: Any
     targets: Floats  # centred one-hot labels
     weights: Floats
-    counts: Floats  # weight to leave out for an honest score of the row
-    goals: Floats  # the targets to leave out, added up
+    left_out: Floats  # weight of the rows to leave out for the row's score
+    left_out_targets: Floats  # sum of the targets of these rows
 
     @classmethod
     def of(
-        cls, rows: Any, codes: Codes, weights: Floats, shares: Floats, left_out: LeftOut, rng: np.random.Generator
+        cls,
+        rows: Any,
+        codes: Codes,
+        weights: Floats,
+        proportions: Floats,
+        duplicates: DuplicateRows,
+        rng: np.random.Generator,
     ) -> Sample:
-        """Merge equal rows, sort them by what they are, then shuffle."""
-        prints = row_hashes(rows)
-        order = np.lexsort((codes, prints))
-        new = np.append(True, (np.diff(prints[order]) != 0) | (np.diff(codes[order]) != 0))
+        """Merge equal rows, sort them by hash, then shuffle: the order of the rows given does not matter."""
+        hashes = row_hashes(rows)
+        order = np.lexsort((codes, hashes))
+        new = np.append(True, (np.diff(hashes[order]) != 0) | (np.diff(codes[order]) != 0))
         starts = np.flatnonzero(new)
-        mixed = rng.permutation(len(starts))
-        first = order[starts][mixed]
-        counts, tallies = left_out.look_up(prints[first], codes[first])
+        shuffled = rng.permutation(len(starts))
+        first = order[starts][shuffled]
+        left_out, by_label = duplicates.look_up(hashes[first], codes[first])
         return cls(
             rows[first],
-            np.eye(len(shares))[codes[first]] - shares,
-            np.add.reduceat(weights[order], starts)[mixed],
-            counts,
-            tallies - counts[:, None] * shares,
+            np.eye(len(proportions))[codes[first]] - proportions,
+            np.add.reduceat(weights[order], starts)[shuffled],
+            left_out,
+            by_label - left_out[:, None] * proportions,
         )
 
     def first(self, most: int) -> Sample:
-        """The first rows, `most` of them."""
-        parts = (self.rows, self.targets, self.weights, self.counts, self.goals)
+        """The first `most` rows."""
+        parts = (self.rows, self.targets, self.weights, self.left_out, self.left_out_targets)
         return Sample(*(part[:most] for part in parts))
 
-    def heavy(self, values: Floats) -> Floats:
-        """Values whose squares count each row as heavy as it is."""
+    def weighted(self, values: Floats) -> Floats:
+        """Values times the square root of the weights, so that their squares are weighted."""
         return np.asarray(np.sqrt(self.weights)[:, None] * values)
 
-    def errors(self, guess: Floats) -> Floats:
-        """Squared error of each row by the guess, times the factor that suits it best."""
-        guessed, wanted = self.heavy(guess), self.heavy(self.targets)
-        agreement, size = float(np.vdot(guessed, wanted)), float(np.vdot(guessed, guessed))
+    def errors(self, predictions: Floats) -> Floats:
+        """Weighted squared error of each row, after the common factor that minimises their sum."""
+        predicted, wanted = self.weighted(predictions), self.weighted(self.targets)
+        agreement, size = float(np.vdot(predicted, wanted)), float(np.vdot(predicted, predicted))
         factor = max(agreement, 0.0) / size if size > 0 else 0.0
-        return np.asarray(np.square(wanted - factor * guessed).sum(axis=1))
+        return np.asarray(np.square(wanted - factor * predicted).sum(axis=1))
 
 
 def fit_pooled_ridge(
@@ -97,68 +111,68 @@ def fit_pooled_ridge(
     shuffle = np.random.default_rng(rng.integers(2**63))
     some = rng.permutation(np.flatnonzero(counted))[:FIT_ROWS]
     rows, labels = standardizer(X[some], np.float32), codes[some]
-    shares = np.bincount(labels, counted[some], minlength=n_classes) / counted[some].sum()
-    left_out = LeftOut.of(row_hashes(rows), labels, counted[some], n_classes)
-    if dtype is None:  # with so few rows the inputs fit any labels, and what they leave to others is tiny
-        dtype = np.float64 if len(left_out.prints) <= min(X.shape[1] + 1, MOST_COLUMNS) else np.float32
+    proportions = np.bincount(labels, counted[some], minlength=n_classes) / counted[some].sum()
+    duplicates = DuplicateRows.of(row_hashes(rows), labels, counted[some], n_classes)
+    if dtype is None:  # with so few rows the inputs interpolate any labels, and 1 - leverage is tiny
+        dtype = np.float64 if len(duplicates.hashes) <= min(X.shape[1] + 1, WIDE) else np.float32
     rows = rows.astype(dtype, copy=False)  # rounded all the same: one rounding makes repeated rows and weights agree
-    sample = Sample.of(rows, labels, counted[some], shares, left_out, shuffle)
+    sample = Sample.of(rows, labels, counted[some], proportions, duplicates, shuffle)
     landmarks = Landmarks.among(sample.rows, sample.weights, n_landmarks)
     bases = {view: whitening(landmarks.gram(view)) for view in VIEWS}
     few = sample.first(CHOICE_ROWS)
-    fits, guesses = zip(*(_fit_view(landmarks.keep((v,)), bases[v], few) for v in VIEWS))
-    mixture = pool([few.heavy(guess) for guess in guesses], few.heavy(few.targets))
+    fits, predictions = zip(*(_fit_view(landmarks.keep((v,)), bases[v], few) for v in VIEWS))
+    mixture = stacking_weights([few.weighted(each) for each in predictions], few.weighted(few.targets))
     kept = tuple(view for view, weight in zip(VIEWS, mixture) if weight > 0)
     if len(sample.weights) > CHOICE_ROWS:
-        fits, guesses = zip(*(_fit_view(landmarks.keep((v,)), bases[v], sample) for v in kept))
-        mixture = pool([few.heavy(guess) for guess in guesses], few.heavy(few.targets))
+        fits, predictions = zip(*(_fit_view(landmarks.keep((v,)), bases[v], sample) for v in kept))
+        mixture = stacking_weights([few.weighted(each) for each in predictions], few.weighted(few.targets))
     else:
         fits = tuple(fit for fit, weight in zip(fits, mixture) if weight > 0)
         mixture = mixture[mixture > 0]
-    return PooledRidge(standardizer, landmarks.keep(kept), fits, mixture, shares, left_out)
+    return PooledRidge(standardizer, landmarks.keep(kept), fits, mixture, proportions, duplicates)
 
 
 def _fit_view(landmarks: Landmarks, basis: Floats, sample: Sample) -> tuple[View, Floats]:
-    """Ridge in one view, its penalty by the leave-one-out squared error, and honest scores of the first rows."""
+    """Ridge in one view, its penalty by the leave-one-out squared error, and leave-one-out scores of the first rows."""
     dtype = sample.rows.dtype
-    turned = np.empty((len(sample.weights), basis.shape[1]), dtype=dtype)
-    for part in blocks(len(turned)):
-        turned[part] = landmarks.features(sample.rows[part])[0] @ basis.astype(dtype)
+    whitened = np.empty((len(sample.weights), basis.shape[1]), dtype=dtype)
+    for part in blocks(len(whitened)):
+        whitened[part] = landmarks.features(sample.rows[part])[0] @ basis.astype(dtype)
     few, total, penalties = sample.first(CHOICE_ROWS), np.inf, PENALTIES
-    goals = few.goals
+    left_out_targets = few.left_out_targets
     if landmarks.views[0] in CENTRED:  # on these very rows, where they are a part of those of the landmarks' mean
         total = float(sample.weights.sum())
-        turned -= sample.weights.astype(dtype) @ turned / dtype.type(total)
-        goals = goals - few.counts[:, None] * (sample.weights @ sample.targets / total)
-        length = float(sample.weights @ np.square(turned).sum(axis=1, dtype=np.float64)) / total
-        penalties = PENALTIES * (length or 1.0)  # a table of many columns has long rows
-    heavy = turned.T * sample.weights.astype(dtype)
-    values, vectors = scipy.linalg.eigh((heavy @ turned).astype(np.float64), driver="evd")
+        whitened -= sample.weights.astype(dtype) @ whitened / dtype.type(total)
+        left_out_targets = left_out_targets - few.left_out[:, None] * (sample.weights @ sample.targets / total)
+        length = float(sample.weights @ np.square(whitened).sum(axis=1, dtype=np.float64)) / total
+        penalties = PENALTIES * (length or 1.0)  # rows of many columns are long
+    weighted = whitened.T * sample.weights.astype(dtype)
+    values, vectors = scipy.linalg.eigh((weighted @ whitened).astype(np.float64), driver="evd")
     values = np.maximum(values, 0)
-    moments = vectors.T @ (heavy @ sample.targets.astype(dtype))
-    aligned = turned[:CHOICE_ROWS] @ vectors.astype(dtype)
-    leverages = np.square(aligned).astype(np.float64) @ (1 / (values[:, None] + penalties))
-    guesses = [
+    moments = vectors.T @ (weighted @ sample.targets.astype(dtype))
+    rotated = whitened[:CHOICE_ROWS] @ vectors.astype(dtype)
+    leverages = np.square(rotated).astype(np.float64) @ (1 / (values[:, None] + penalties))
+    predictions = [
         leave_copies_out(
-            (aligned @ (moments / (values + penalty)[:, None]).astype(dtype)).astype(np.float64),
+            (rotated @ (moments / (values + penalty)[:, None]).astype(dtype)).astype(np.float64),
             leverage,
-            few.counts,
-            goals,
-            least_rest(dtype),
+            few.left_out,
+            left_out_targets,
+            LEAST_REST[dtype],
             total,
         )
         for penalty, leverage in zip(penalties, leverages.T)
     ]
-    best = smoothest(np.stack([few.errors(guess) for guess in guesses]))
+    best = one_standard_error_rule(np.stack([few.errors(each) for each in predictions]))
     shrunk = vectors / np.sqrt(values + penalties[best])
     root = basis @ shrunk
-    return View(root @ (shrunk.T @ (vectors @ moments)), root, float(penalties[best])), guesses[best]
+    return View(root @ (shrunk.T @ (vectors @ moments)), root, float(penalties[best])), predictions[best]
 
 
-def smoothest(errors: Floats) -> int:
-    """The last line (heaviest penalty) whose sum is within one standard error of the least: noise asks for caution.
+def one_standard_error_rule(errors: Floats) -> int:
+    """Index of the heaviest penalty (last row) whose summed error is within one standard error of the least [3].
 
-    >>> smoothest(np.array([[4.0, 4.0, 4.0], [1.0, 1.0, 1.0], [0.0, 2.0, 1.1], [2.0, 2.0, 2.0]]))
+    >>> one_standard_error_rule(np.array([[4.0, 4.0, 4.0], [1.0, 1.0, 1.0], [0.0, 2.0, 1.1], [2.0, 2.0, 2.0]]))
     2
     """
     best = int(errors.sum(axis=1).argmin())
@@ -167,28 +181,28 @@ def smoothest(errors: Floats) -> int:
     return best + int(np.flatnonzero(within)[-1])
 
 
-def pool(guesses: list[Floats], targets: Floats) -> Floats:
-    """Weights, none below zero, of the sum that is nearest to the targets; parts below two per cent are dropped.
+def stacking_weights(predictions: list[Floats], targets: Floats) -> Floats:
+    """Non-negative least squares weights of predictions for targets [2]; those below two per cent are dropped.
 
-    Where no guess is of any use, all count alike: to hold them against each other would be to look at the labels.
+    Where no prediction correlates with the targets, all count alike: to choose among them would be to use the labels.
 
-    >>> pool([np.array([1.0, 0.0]), np.array([0.0, 2.0]), np.array([-1.0, -1.0])], np.array([1.0, 1.0]))
+    >>> stacking_weights([np.array([1.0, 0.0]), np.array([0.0, 2.0]), np.array([-1.0, -1.0])], np.array([1.0, 1.0]))
     array([1. , 0.5, 0. ])
     """
-    flat = np.stack([guess.ravel() for guess in guesses])
+    flat = np.stack([each.ravel() for each in predictions])
     lengths = np.sqrt(np.square(flat).sum(axis=1))
     flat /= np.where(lengths > 0, lengths, 1.0)[:, None]
-    parts = _nearest(flat, targets.ravel())
+    parts = _nonnegative_least_squares(flat, targets.ravel())
     if not parts.any():
         return np.full(len(flat), 1 / len(flat))
     kept = parts >= SMALLEST_WEIGHT * parts.sum()
     parts[~kept] = 0
-    parts[kept] = _nearest(flat[kept], targets.ravel())
+    parts[kept] = _nonnegative_least_squares(flat[kept], targets.ravel())
     return np.asarray(parts / np.where(lengths > 0, lengths, 1.0))
 
 
-def _nearest(flat: Floats, target: Floats) -> Floats:
-    """Weights, none below zero, of the rows (of length one) whose sum is nearest to the target."""
-    factor = np.linalg.cholesky(flat @ flat.T + 1e-12 * np.eye(len(flat)))
-    weights, _ = scipy.optimize.nnls(factor.T, scipy.linalg.solve_triangular(factor, flat @ target, lower=True))
+def _nonnegative_least_squares(rows: Floats, target: Floats) -> Floats:
+    """Non-negative weights of the rows (of length one) whose sum is nearest to the target."""
+    factor = np.linalg.cholesky(rows @ rows.T + 1e-12 * np.eye(len(rows)))
+    weights, _ = scipy.optimize.nnls(factor.T, scipy.linalg.solve_triangular(factor, rows @ target, lower=True))
     return np.asarray(weights)

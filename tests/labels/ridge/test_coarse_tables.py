@@ -27,12 +27,12 @@ def test_wrong_labels_are_found_where_only_their_own_cell_knows(n):
     assert model.n_wrong_interval_[0] <= wrong.sum() <= model.n_wrong_interval_[1]
 
 
-def test_many_rows_that_are_all_repeated_are_copies(monkeypatch):
+def test_many_rows_that_are_all_repeated_are_duplicates(monkeypatch):
     rng = np.random.default_rng(1)
     truth = np.arange(60) % 2
     X = rng.normal(size=(60, 4)) + 3 * truth[:, None]
     wrong = np.arange(60) % 10 == 3
-    rows, labels, unsure = np.tile(X, (6, 1)), np.tile(truth ^ wrong, 6), np.tile(wrong, 6)
-    assert RobustRidgeClassifier().fit(rows, labels).label_quality_[unsure].max() < 0.7
+    rows, labels, suspect = np.tile(X, (6, 1)), np.tile(truth ^ wrong, 6), np.tile(wrong, 6)
+    assert RobustRidgeClassifier().fit(rows, labels).label_quality_[suspect].max() < 0.7
     monkeypatch.setattr(leave_one_out, "MOST_CELLS", 60)
-    assert RobustRidgeClassifier().fit(rows, labels).label_quality_[unsure].min() > 0.9  # its copies vouch for each
+    assert RobustRidgeClassifier().fit(rows, labels).label_quality_[suspect].min() > 0.9  # its duplicates confirm each

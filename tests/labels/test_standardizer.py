@@ -7,7 +7,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.preprocessing import normalize
 
 from noisewise.labels import RobustRidgeClassifier
-from noisewise.labels.ridge.landmarks import Standardizer
+from noisewise.labels.standardizer import Standardizer
 
 
 @pytest.fixture(scope="module")
@@ -15,9 +15,9 @@ def texts():
     """Counts of 1,200 words in 200 texts of 20 to 300, of two kinds, and labels of which a fifth is wrong."""
     rng = np.random.default_rng(4)
     truth = np.arange(200) % 2
-    chances = np.arange(1, 1201) ** -0.7 * np.where(rng.random((2, 1200)) < 0.05, 4.0, 1.0)
+    odds = np.arange(1, 1201) ** -0.7 * np.where(rng.random((2, 1200)) < 0.05, 4.0, 1.0)
     lengths = np.clip(rng.lognormal(4.0, 0.7, 200), 20, 300).astype(int)
-    X = np.array([rng.multinomial(n, chances[c] / chances[c].sum()) for n, c in zip(lengths, truth)], dtype=float)
+    X = np.array([rng.multinomial(n, odds[c] / odds[c].sum()) for n, c in zip(lengths, truth)], dtype=float)
     return X, truth ^ (rng.random(200) < 0.2), truth
 
 

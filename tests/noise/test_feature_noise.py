@@ -6,7 +6,7 @@ import pytest
 from noisewise import GaussianNoise
 
 
-def test_one_copy_is_the_first_of_one():
+def test_corrupt_is_the_first_replicate():
     X = np.arange(6.0).reshape(3, 2)
     noise = GaussianNoise([[1.0, 0.3], [0.3, 2.0]])
     np.testing.assert_array_equal(noise.corrupt(X, 3), noise.copies(X, 1, 3)[:, 0])

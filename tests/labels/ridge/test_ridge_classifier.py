@@ -7,7 +7,8 @@ from sklearn.metrics import roc_auc_score
 from noisewise._numerics.blocks import BLOCK
 from noisewise.labels.ridge import landmarks, leave_one_out, pooled_fit
 from noisewise.labels.ridge.classifier import RobustRidgeClassifier
-from noisewise.labels.ridge.pooled_fit import pool
+from noisewise.labels.ridge.pooled_fit import stacking_weights
+from noisewise.labels.standardizer import Standardizer
 from noisewise.noise import FlipMatrix
 
 
@@ -100,7 +101,7 @@ def test_doubling_the_rows_hides_no_wrong_label(monkeypatch):
 
 @pytest.mark.parametrize("columns", [64, 10])
 def test_sparse_equals_dense(columns, monkeypatch):
-    monkeypatch.setattr(landmarks, "MOST_COLUMNS", 20)  # 64 columns: products with landmarks; 10: the columns
+    monkeypatch.setattr(landmarks, "WIDE", 20)  # 64 columns: products with landmarks; 10: the columns
     X, y = load_digits(return_X_y=True)
     X, y = X[:300, -columns:], y[:300] % 3
     dense, sparse = RobustRidgeClassifier().fit(X, y), RobustRidgeClassifier().fit(sp.csr_matrix(X), y)
@@ -111,7 +112,7 @@ def test_sparse_equals_dense(columns, monkeypatch):
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
 def test_standardised_columns_have_mean_zero_and_unit_variance(kind):
     X = np.random.default_rng(0).poisson(1.0, (500, 4)).astype(float) * [1, 10, 0, 1] + [0, 0, 0, 1e6]
-    found = landmarks.Standardizer.of(kind(X))
+    found = Standardizer.of(kind(X))
     np.testing.assert_allclose(found.center, X.mean(axis=0), rtol=1e-12)
     np.testing.assert_allclose(found.factor[[0, 1, 3]], 1 / X.std(axis=0)[[0, 1, 3]], rtol=1e-9)
     assert found.factor[2] == 0
@@ -126,7 +127,7 @@ def test_many_columns_are_seen_through_more_landmarks(columns, expected):
     assert fewer.ridge_.landmarks.rows.shape[0] == 40
 
 
-def test_each_further_row_is_looked_at_once(monkeypatch):
+def test_each_further_row_is_visited_once(monkeypatch):
     """Linear in the rows: beyond those the ridge learns from, one visit a row, in blocks of bounded size."""
     monkeypatch.setattr(pooled_fit, "FIT_ROWS", 600)
     visits, features = [], landmarks.Landmarks.features
@@ -209,12 +210,12 @@ def test_labels_may_be_words_and_chance_is_ones_own():
     assert np.abs(one.label_quality_ - other.label_quality_).max() > 0
 
 
-def test_a_class_of_one_row_and_columns_without_news_are_no_hindrance():
+def test_a_class_of_one_row_and_constant_columns_are_no_hindrance():
     X, y = make_blobs(30, 2, centers=2, random_state=0)
     y[0] = 2
     assert np.isfinite(RobustRidgeClassifier().fit(X, y).label_quality_).all()
-    silent = RobustRidgeClassifier().fit(np.ones((30, 2)), y)
-    assert np.isfinite(silent.predict_proba(np.zeros((3, 2)))).all()
+    constant = RobustRidgeClassifier().fit(np.ones((30, 2)), y)
+    assert np.isfinite(constant.predict_proba(np.zeros((3, 2)))).all()
 
 
 def test_many_classes():
@@ -236,25 +237,28 @@ def test_bad_settings_get_one_sentence(blobs):
         RobustRidgeClassifier().fit(X, y).label_quality(X, y + 1)
 
 
-def test_pool_beats_every_member_however_steep():
+def test_stacking_beats_every_member_whatever_its_scale():
     rng = np.random.default_rng(0)
     truth = rng.normal(size=(100, 2))
-    guesses = [
-        (truth + rng.normal(size=(100, 2)) * spread) * steep for spread, steep in ((0.5, 1e-3), (0.7, 1.0), (3.0, 1.0))
+    predictions = [
+        (truth + rng.normal(size=(100, 2)) * deviation) * scale
+        for deviation, scale in ((0.5, 1e-3), (0.7, 1.0), (3.0, 1.0))
     ]
-    weights = pool(guesses, truth)
+    weights = stacking_weights(predictions, truth)
 
     def error(tried):
-        return np.square(truth - sum(w * guess for w, guess in zip(tried, guesses))).sum()
+        return np.square(truth - sum(w * each for w, each in zip(tried, predictions))).sum()
 
     assert weights[0] > 100
     assert (weights >= 0).all()
-    alone = [error(np.eye(3)[i] * np.vdot(guess, truth) / np.vdot(guess, guess)) for i, guess in enumerate(guesses)]
+    alone = [error(np.eye(3)[i] * np.vdot(each, truth) / np.vdot(each, each)) for i, each in enumerate(predictions)]
     assert error(weights) < min(alone)
     for step in (*np.diag(weights), *-np.diag(weights)):  # more or less of any is no better
         assert error(weights + 1e-3 * step) >= error(weights) * (1 - 1e-9)
 
 
-def test_pool_of_guesses_that_go_astray_prefers_none():
-    np.testing.assert_allclose(pool([np.array([-1.0, 0.1]), np.array([-2.0, 0.0])], np.array([1.0, 0.0])), 0.5)
-    np.testing.assert_allclose(pool([np.zeros(2), np.array([2.0, 0.0])], np.array([1.0, 0.0])), [0, 0.5])
+def test_stacking_prefers_none_of_predictions_that_go_astray():
+    np.testing.assert_allclose(
+        stacking_weights([np.array([-1.0, 0.1]), np.array([-2.0, 0.0])], np.array([1.0, 0.0])), 0.5
+    )
+    np.testing.assert_allclose(stacking_weights([np.zeros(2), np.array([2.0, 0.0])], np.array([1.0, 0.0])), [0, 0.5])

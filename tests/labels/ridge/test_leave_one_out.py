@@ -15,7 +15,7 @@ from noisewise.labels import (
     UnbiasedLogisticRegression,
 )
 from noisewise.labels.ridge import landmarks, pooled_fit
-from noisewise.labels.ridge.leave_one_out import LeftOut
+from noisewise.labels.ridge.leave_one_out import DuplicateRows
 from noisewise.labels.ridge.pooled_fit import Sample, _fit_view, fit_pooled_ridge
 
 SMALLEST, LARGE = 10**-2.5, 30.0
@@ -27,23 +27,23 @@ def blobs():
     return X, y
 
 
-def refit(features, targets, weights, penalty, kind, place, left):
-    """What scikit-learn's ridge on the rows `left` says at a place; the linear view has a constant of its own.
+def refit(features, targets, weights, penalty, kind, row, left):
+    """Prediction of scikit-learn's ridge on the rows `left` at a row; the linear view has an intercept.
 
-    This constant belongs to the class shares: what counts is by how much a row is above the mean of the others.
+    The intercept belongs to the class proportions: compared is by how much a row is above the mean of the others.
     """
     linear = kind == "linear"
     model = Ridge(alpha=penalty, fit_intercept=linear, solver="svd").fit(features[left], targets[left], weights[left])
     mean = np.average(targets[left], axis=0, weights=weights[left]) if linear else 0.0
-    return model.predict(features[place : place + 1])[0] - mean
+    return model.predict(features[row : row + 1])[0] - mean
 
 
 def refit_without_equals(ridge, X, codes, alone=(), weights=None):
     """Scores of each row by fitting again without it and its copies (or without it only)."""
     weights = np.ones(len(X)) if weights is None else weights
     rows = ridge.standardizer(X, np.float32).astype(np.float64)
-    targets = np.eye(len(ridge.shares))[codes] - ridge.shares
-    scores = np.tile(ridge.shares, (len(X), 1))
+    targets = np.eye(len(ridge.class_proportions))[codes] - ridge.class_proportions
+    scores = np.tile(ridge.class_proportions, (len(X), 1))
     kinds = ridge.landmarks.views
     for weight, view, features, kind in zip(ridge.weights, ridge.views, ridge.landmarks.features(rows), kinds):
         whitened = features @ whitening(ridge.landmarks.gram(kind))
@@ -67,7 +67,7 @@ def wide(n, p, n_classes=2, seed=0):
 @pytest.mark.parametrize("kind", [*landmarks.VIEWS, "products"])
 def test_every_view_scores_a_row_as_a_refit_without_it(kind, columns, weighted, penalty, monkeypatch):
     if kind == "products":  # the linear view of many columns
-        monkeypatch.setattr(landmarks, "MOST_COLUMNS", 5)
+        monkeypatch.setattr(landmarks, "WIDE", 5)
     monkeypatch.setattr(pooled_fit, "VIEWS", ("linear" if kind == "products" else kind,))
     monkeypatch.setattr(pooled_fit, "PENALTIES", np.array([penalty]))
     X, y, rng = wide(30, columns, 3)
@@ -76,7 +76,7 @@ def test_every_view_scores_a_row_as_a_refit_without_it(kind, columns, weighted, 
     expected = refit_without_equals(ridge, X, y, weights=weights)
     # the square root of a distance of zero is the square root of its rounding error, which depends on the BLAS
     tol = 1e-5 if kind == "pointed" else 1e-8
-    np.testing.assert_allclose(ridge.honest_scores(X, y), expected, rtol=tol, atol=tol * np.abs(expected).max())
+    np.testing.assert_allclose(ridge.leave_one_out_scores(X, y), expected, rtol=tol, atol=tol * np.abs(expected).max())
     assert np.abs(ridge.scores(X) - expected).max() > 0.01
 
 
@@ -85,16 +85,16 @@ def test_views_and_penalties_are_chosen_by_the_same_scores(kind, monkeypatch):
     """Also where they are chosen on a part of the rows, around the mean of that part."""
     monkeypatch.setattr(pooled_fit, "PENALTIES", np.array([SMALLEST]))
     X, y, rng = wide(60, 40)
-    shares = np.array([0.5, 0.5])
-    left_out = LeftOut.of(row_hashes(X), y, np.ones(60), 2)
-    sample = Sample.of(X, y, np.ones(60), shares, left_out, rng)
+    proportions = np.array([0.5, 0.5])
+    duplicates = DuplicateRows.of(row_hashes(X), y, np.ones(60), 2)
+    sample = Sample.of(X, y, np.ones(60), proportions, duplicates, rng)
     chosen = landmarks.Landmarks.among(sample.rows, sample.weights, 60).keep((kind,))
     basis, few = whitening(chosen.gram(kind)), sample.first(35)
-    view, guesses = _fit_view(chosen, basis, few)
+    view, predictions = _fit_view(chosen, basis, few)
     features = chosen.features(few.rows)[0] @ basis
     for i in range(35):
         expected = refit(features, few.targets, few.weights, view.penalty, kind, i, np.arange(35) != i)
-        np.testing.assert_allclose(guesses[i], expected, rtol=1e-7, atol=1e-8)
+        np.testing.assert_allclose(predictions[i], expected, rtol=1e-7, atol=1e-8)
 
 
 def test_pooled_scores_equal_refits_in_either_precision(blobs):
@@ -103,8 +103,8 @@ def test_pooled_scores_equal_refits_in_either_precision(blobs):
     assert len(ridge.views) > 1
     assert "linear" in ridge.landmarks.views
     expected = refit_without_equals(ridge, X, y)
-    np.testing.assert_allclose(ridge.honest_scores(X, y), expected, rtol=0, atol=1e-8)
-    np.testing.assert_allclose(ridge.honest_scores(X, y, dtype=np.float32), expected, rtol=0, atol=2e-3)
+    np.testing.assert_allclose(ridge.leave_one_out_scores(X, y), expected, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(ridge.leave_one_out_scores(X, y, dtype=np.float32), expected, rtol=0, atol=2e-3)
 
 
 def test_copies_are_left_out_together(blobs):
@@ -112,7 +112,7 @@ def test_copies_are_left_out_together(blobs):
     X, y = np.vstack([X, X[:25], X[:5]]), np.concatenate([y, y[:25], (y[:5] + 1) % 3])
     ridge = fit_pooled_ridge(X, y, 3, 20, np.random.default_rng(0), dtype=np.float64)
     expected = refit_without_equals(ridge, X, y)
-    np.testing.assert_allclose(ridge.honest_scores(X, y), expected, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(ridge.leave_one_out_scores(X, y), expected, rtol=0, atol=1e-8)
     assert np.abs(expected - refit_without_equals(ridge, X, y, alone=range(len(X)))).max() > 0.01
 
 
@@ -122,7 +122,7 @@ def test_rows_of_a_coarse_table_are_left_out_alone(blobs):
     X[:30] = X[0]
     ridge = fit_pooled_ridge(X, y, 3, 20, np.random.default_rng(0), dtype=np.float64)
     expected = refit_without_equals(ridge, X, y, alone=range(30))
-    np.testing.assert_allclose(ridge.honest_scores(X, y), expected, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(ridge.leave_one_out_scores(X, y), expected, rtol=0, atol=1e-8)
 
 
 def test_heavy_rows_do_not_see_their_own_label(blobs):
@@ -130,15 +130,15 @@ def test_heavy_rows_do_not_see_their_own_label(blobs):
     weights = np.where(np.arange(len(y)) < 10, 1000.0, 1.0)
     ridge = fit_pooled_ridge(X, y, 3, 20, np.random.default_rng(0), dtype=np.float64, weights=weights)
     expected = refit_without_equals(ridge, X, y, weights=weights)
-    np.testing.assert_allclose(ridge.honest_scores(X, y), expected, rtol=0, atol=1e-6)
+    np.testing.assert_allclose(ridge.leave_one_out_scores(X, y), expected, rtol=0, atol=1e-6)
 
 
 def test_only_rows_the_fit_has_seen_are_left_out(blobs):
     X, y = blobs
     ridge = fit_pooled_ridge(X, y, 3, 20, np.random.default_rng(0), dtype=np.float64)
     new = X + 0.5
-    np.testing.assert_allclose(ridge.honest_scores(new, y), ridge.scores(new), atol=1e-12)
-    assert np.abs(ridge.honest_scores(X, y) - ridge.scores(X)).max() > 0.01
+    np.testing.assert_allclose(ridge.leave_one_out_scores(new, y), ridge.scores(new), atol=1e-12)
+    assert np.abs(ridge.leave_one_out_scores(X, y) - ridge.scores(X)).max() > 0.01
 
 
 def test_where_no_other_row_is_left_there_is_nothing_to_say():
@@ -169,7 +169,7 @@ def test_scores_do_not_know_labels_that_nothing_tells(columns, penalty, monkeypa
     guessed = []
     for _ in range(25):
         X = rng.normal(size=(40, columns))
-        scores = fit_pooled_ridge(X, y, 2, 40, rng).honest_scores(X, y)
+        scores = fit_pooled_ridge(X, y, 2, 40, rng).leave_one_out_scores(X, y)
         guessed.append((scores.argmax(axis=1) == y).mean())
     assert abs(np.mean(guessed) - 0.5) < 5 * np.std(guessed) / np.sqrt(25)
     assert np.mean(guessed) < 0.6
@@ -192,8 +192,8 @@ def test_columns_that_say_nothing_are_averaged_away():
     model = RobustRidgeClassifier().fit(X, observed)
     penalty = model.ridge_.views[model.ridge_.landmarks.views.index("linear")].penalty
     assert penalty > 4000  # more than the squared length of a row
-    wanted = np.eye(2)[observed] - model.ridge_.shares
-    found = model.scores_ - model.ridge_.shares
+    wanted = np.eye(2)[observed] - model.ridge_.class_proportions
+    found = model.scores_ - model.ridge_.class_proportions
     assert np.vdot(found, wanted) / np.vdot(found, found) == pytest.approx(1, abs=0.02)  # and yet they are no smaller
     assert roc_auc_score(observed != truth, -model.label_quality_) > 0.92
 
