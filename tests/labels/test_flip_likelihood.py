@@ -1,4 +1,4 @@
-"""The flip likelihood: enumeration, differences, the mirror image, and three solvers that end in one place."""
+"""The flip likelihood: enumeration, finite differences, the mirror image, and three solvers with one optimum."""
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ def random_problem(n_classes, n_scores, rng, n=30, p=4, flips=None):
 
 
 def blobs(n_classes, rng, n=400):
-    """Well apart in four columns, with a column of ones, and one-sided or cyclic flips."""
+    """Well apart in four coefficients, with a column of ones, and one-sided or cyclic flips."""
     true = rng.integers(n_classes, size=n)
     X = np.hstack([2.5 * np.eye(n_classes, 4)[true] + rng.normal(size=(n, 4)), np.ones((n, 1))])
     identity = np.eye(n_classes)
@@ -54,8 +54,8 @@ def test_the_likelihood_sums_over_true_labels(n_classes, n_scores, rng):
     full = np.hstack([np.zeros((30, 1)), scores]) if n_scores == 1 else scores
     clean = softmax(full, axis=1)
     expected = sum(
-        weight * np.log(sum(row[true] * flips[true, seen] for true in range(n_classes)))
-        for row, seen, weight in zip(clean, problem.codes, problem.weights, strict=True)
+        weight * np.log(sum(row[true] * flips[true, observed] for true in range(n_classes)))
+        for row, observed, weight in zip(clean, problem.codes, problem.weights, strict=True)
     )
     value, _, counts = flip_likelihood(scores, problem.codes, flips, problem.weights)
     assert value == pytest.approx(expected, abs=1e-10)
@@ -71,8 +71,8 @@ def test_the_gradient_is_that_of_the_loss(n_classes, n_scores, rng):
     def loss(flat):
         return problem.loss(flat[:size].reshape(4, n_scores), flat[size:])
 
-    _, by_columns, by_free = loss(at)
-    found = np.concatenate([by_columns.ravel(), by_free])
+    _, by_coefficients, by_parameters = loss(at)
+    found = np.concatenate([by_coefficients.ravel(), by_parameters])
     np.testing.assert_allclose(found, differences(lambda flat: loss(flat)[0], at), rtol=0, atol=1e-6)
 
 
@@ -82,28 +82,28 @@ def test_the_printed_gradient_is_not_that_of_the_loss(rng):
     at = rng.normal(size=(4, 1))
     right = problem.loss(at, np.zeros(0))[1]
     printed = right - problem.penalties[:, None] * at + problem.penalties[:, None] * at.sum()
-    slopes = differences(lambda flat: problem.loss(flat[:, None], np.zeros(0))[0], at.ravel())
-    assert np.abs(right.ravel() - slopes).max() < 1e-6
-    assert np.abs(printed.ravel() - slopes).max() > 0.1
+    numeric = differences(lambda flat: problem.loss(flat[:, None], np.zeros(0))[0], at.ravel())
+    assert np.abs(right.ravel() - numeric).max() < 1e-6
+    assert np.abs(printed.ravel() - numeric).max() > 0.1
 
 
 @CLASSES
-def test_free_numbers_and_flips_are_each_others_inverse(n_classes, rng):
-    free = rng.normal(size=n_classes * (n_classes - 1))
-    flips = to_flips(free, n_classes)
+def test_unconstrained_parameters_and_flips_are_inverse(n_classes, rng):
+    parameters = rng.normal(size=n_classes * (n_classes - 1))
+    flips = to_flips(parameters, n_classes)
     np.testing.assert_allclose(flips.sum(axis=1), 1)
-    np.testing.assert_allclose(to_unconstrained(flips), free, atol=1e-12)
+    np.testing.assert_allclose(to_unconstrained(flips), parameters, atol=1e-12)
 
 
 @CLASSES
-def test_slopes_in_free_numbers_agree_with_differences(n_classes, rng):
-    free, counts = rng.normal(size=n_classes * (n_classes - 1)), rng.uniform(1, 5, (n_classes, n_classes))
-    slopes = differences(lambda at: np.sum(counts * np.log(to_flips(at, n_classes))), free)
-    np.testing.assert_allclose(unconstrained_gradient(free, counts), slopes, rtol=0, atol=1e-6)
+def test_the_unconstrained_gradient_agrees_with_differences(n_classes, rng):
+    parameters, counts = rng.normal(size=n_classes * (n_classes - 1)), rng.uniform(1, 5, (n_classes, n_classes))
+    numeric = differences(lambda at: np.sum(counts * np.log(to_flips(at, n_classes))), parameters)
+    np.testing.assert_allclose(unconstrained_gradient(parameters, counts), numeric, rtol=0, atol=1e-6)
 
 
 @CLASSES
-def test_no_free_numbers_swap_the_labels(n_classes, rng):
+def test_no_parameters_swap_the_labels(n_classes, rng):
     for _ in range(200):
         flips = to_flips(rng.normal(scale=8, size=n_classes * (n_classes - 1)), n_classes)
         if n_classes == 2:
@@ -129,13 +129,13 @@ def test_the_mirror_image_has_the_same_likelihood(rng):
 def test_huge_scores_stay_finite():
     scores = np.array([[800.0], [-800.0], [800.0]])
     for flips in (np.eye(2), np.array([[0.9, 0.1], [0.0, 1.0]])):
-        value, slope, counts = flip_likelihood(scores, np.array([1, 0, 0]), flips, np.ones(3))
-        assert np.isfinite([value, *slope.ravel(), *counts.ravel()]).all()
+        value, gradient, counts = flip_likelihood(scores, np.array([1, 0, 0]), flips, np.ones(3))
+        assert np.isfinite([value, *gradient.ravel(), *counts.ravel()]).all()
 
 
 @pytest.mark.parametrize("learned", [True, False])
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_all_solvers_end_in_one_place(n_classes, learned, rng):
+def test_all_solvers_reach_one_optimum(n_classes, learned, rng):
     X, _, observed = blobs(n_classes, rng, n=120)
     n_scores = 1 if n_classes == 2 else n_classes
     flips = None if learned else FlipMatrix.symmetric(0.1, n_classes).matrix
@@ -150,7 +150,7 @@ def test_all_solvers_end_in_one_place(n_classes, learned, rng):
         assert fit.n_iter == len(fit.history) - 1
 
 
-def test_em_and_lbfgs_never_climb(rng):
+def test_em_and_lbfgs_never_raise_the_loss(rng):
     X, _, observed = blobs(2, rng)
     problem = FlipProblem(X, observed, np.ones(400), np.ones(5), 2, 1)
     for name in ("lbfgs", "em"):
@@ -183,13 +183,17 @@ def test_updates_are_the_papers_with_the_prior_counted(rng):
     """Eqs. 7 and 8, written out, plus what the prior has counted."""
     X, _, observed = blobs(2, rng, n=100)
     problem = FlipProblem(X, observed, np.ones(100), np.ones(5), 2, 1)
-    columns, free = 0.1 * rng.normal(size=(5, 1)), to_unconstrained(start_flips(2, 0.2))
-    omega, s = to_flips(free, 2), expit(X @ columns)[:, 0]
-    seen = omega[0, observed] * (1 - s) + omega[1, observed] * s
+    coefficients, parameters = 0.1 * rng.normal(size=(5, 1)), to_unconstrained(start_flips(2, 0.2))
+    omega, s = to_flips(parameters, 2), expit(X @ coefficients)[:, 0]
+    marginal = omega[0, observed] * (1 - s) + omega[1, observed] * s
     clean = np.column_stack([1 - s, s])
-    parts = np.array([[omega[j, k] * np.sum((observed == k) / seen * clean[:, j]) for k in range(2)] for j in range(2)])
+    parts = np.array(
+        [[omega[j, k] * np.sum((observed == k) / marginal * clean[:, j]) for k in range(2)] for j in range(2)]
+    )
     parts += prior_counts(2)
-    np.testing.assert_allclose(updated_flips(problem, columns, free), parts / parts.sum(axis=1, keepdims=True))
+    np.testing.assert_allclose(
+        updated_flips(problem, coefficients, parameters), parts / parts.sum(axis=1, keepdims=True)
+    )
 
 
 def test_an_unknown_solver_gets_a_sentence(rng):

@@ -26,34 +26,36 @@ def moons(n=120):
 
 
 def test_the_posterior_and_the_noise_are_means_of_what_each_says():
-    X, _, seen = moons()
-    model = RobustVotingClassifier().fit(X, seen)
-    each = [kind().fit(X, seen) for kind in (RobustGaussianProcessClassifier, RobustKernelFisherClassifier)]
+    X, _, observed = moons()
+    model = RobustVotingClassifier().fit(X, observed)
+    each = [kind().fit(X, observed) for kind in (RobustGaussianProcessClassifier, RobustKernelFisherClassifier)]
     np.testing.assert_allclose(model.predict_proba(X), np.mean([one.predict_proba(X) for one in each], axis=0))
     products = np.prod([np.sqrt(one.noise_.matrix) for one in each], axis=0)
     np.testing.assert_allclose(model.noise_.matrix, products / products.sum(axis=1, keepdims=True), atol=1e-6)
-    explained = model.noise_.explain(model.predict_proba(X), seen)
-    np.testing.assert_allclose(model.label_quality(X, seen), explained[np.arange(len(seen)), seen])
+    explained = model.noise_.explain(model.predict_proba(X), observed)
+    np.testing.assert_allclose(model.label_quality(X, observed), explained[np.arange(len(observed)), observed])
 
 
 def test_one_voter_is_that_classifier_and_stays_unfitted():
-    X, _, seen = moons(60)
+    X, _, observed = moons(60)
     voter = RobustLogisticRegression(C=0.1)
-    model = RobustVotingClassifier([voter]).fit(X, seen)
-    np.testing.assert_array_equal(model.predict_proba(X), RobustLogisticRegression(C=0.1).fit(X, seen).predict_proba(X))
+    model = RobustVotingClassifier([voter]).fit(X, observed)
+    np.testing.assert_array_equal(
+        model.predict_proba(X), RobustLogisticRegression(C=0.1).fit(X, observed).predict_proba(X)
+    )
     assert not hasattr(voter, "classes_")
 
 
 def test_known_noise_reaches_every_voter():
-    X, _, seen = moons(60)
-    model = RobustVotingClassifier(noise=ONE_SIDED).fit(X, seen)
+    X, _, observed = moons(60)
+    model = RobustVotingClassifier(noise=ONE_SIDED).fit(X, observed)
     assert [voter.noise_ for voter in [model, *model.estimators_]] == [ONE_SIDED] * 3
 
 
 def test_where_the_rows_lie_helps_where_labels_alone_do_not():
     X, y = make_ringnorm(2400, random_state=0)
-    seen = FlipMatrix.symmetric(0.3, 2).corrupt((y[:400] > 0).astype(int), 0)
-    model = RobustVotingClassifier().fit(X[:400], seen)
+    observed = FlipMatrix.symmetric(0.3, 2).corrupt((y[:400] > 0).astype(int), 0)
+    model = RobustVotingClassifier().fit(X[:400], observed)
     alone = model.estimators_[0]
     assert model.score(X[400:], y[400:] > 0) > max(0.96, alone.score(X[400:], y[400:] > 0))
 
@@ -61,15 +63,15 @@ def test_where_the_rows_lie_helps_where_labels_alone_do_not():
 def test_several_classes_and_names_as_labels():
     X, y = load_iris(return_X_y=True)
     names = np.array(["setosa", "versicolor", "virginica"])
-    seen = FlipMatrix.symmetric(0.2, 3).corrupt(y, 0)
-    model = RobustVotingClassifier().fit(X, names[seen])
+    observed = FlipMatrix.symmetric(0.2, 3).corrupt(y, 0)
+    model = RobustVotingClassifier().fit(X, names[observed])
     assert model.score(X, names[y]) > 0.93
     assert model.noise_.n_classes == 3
 
 
 def test_sparse_rows_are_taken_if_all_voters_take_them():
-    X, _, seen = moons(60)
-    dense, sparse = (RobustVotingClassifier().fit(kind(X), seen) for kind in (np.asarray, csr_array))
+    X, _, observed = moons(60)
+    dense, sparse = (RobustVotingClassifier().fit(kind(X), observed) for kind in (np.asarray, csr_array))
     np.testing.assert_allclose(sparse.predict_proba(csr_array(X)), dense.predict_proba(X), atol=1e-4)
 
 

@@ -160,10 +160,10 @@ class LabelQualityDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, y: Any, *, ax: Any = None, bins: int = BINS) -> Self:
-        """Draw what a fitted classifier thinks of the labels of rows that were not used in fit.
+        """Plot the label quality that a fitted classifier gives to rows that were not used in fit.
 
-        Rows of `fit` have seen their own labels; for those, hand `quality` from `noisewise.audit_labels`, or a
-        `label_quality_` of the classifier if it has one, to the constructor.
+        The model was fitted to the labels of its training rows; for those, hand `quality` from
+        `noisewise.audit_labels`, or a `label_quality_` of the classifier if it has one, to the constructor.
         """
         return cls(estimator.label_quality(X, y), observed=y).plot(ax=ax, bins=bins)
 

@@ -25,7 +25,7 @@ from noisewise.kernels import Kernel
 
 NORMS = ("function", "weights")
 EXACT_ROWS = 3000  # beyond, kernel machines take landmarks: a Gram matrix of so many rows takes 72 MB
-CHOICE_ROWS = 700  # kernels and penalties are chosen on so many: an eigendecomposition takes about 0.1 s
+SELECTION_ROWS = 700  # kernels and penalties are chosen on so many: an eigendecomposition takes about 0.1 s
 
 
 class KernelRows:

@@ -24,7 +24,7 @@ from noisewise.labels.fisher.kernel_smoother import (
     decompose,
     decompose_low_rank,
 )
-from noisewise.labels.kernel_features import CHOICE_ROWS, EXACT_ROWS
+from noisewise.labels.kernel_features import EXACT_ROWS, SELECTION_ROWS
 from noisewise.labels.noise_argument import NoiseArgument, resolve_noise
 from noisewise.labels.standardizer import Standardizer
 from noisewise.noise import FlipMatrix
@@ -156,7 +156,7 @@ class RobustKernelFisherClassifier(NoisyLabelClassifier):
         order = rng.permutation(n)
         targets = labels - labels.mean(axis=0)
         self.low_rank_ = min(self.low_rank or FISHER_LANDMARKS, n) if self.low_rank or n > EXACT_ROWS else None
-        sample = np.sort(order[:CHOICE_ROWS])
+        sample = np.sort(order[:SELECTION_ROWS])
         if self.kernel is None:
             basis = choose_width(rows[sample], targets[sample] - targets[sample].mean(axis=0))
             self.kernel_ = basis.feature_map.kernel

@@ -25,7 +25,7 @@ NEGLIGIBLE_LOSS = 10.0  # nats below the best step: less than a weight of 5e-5
 LEAST_DIAGONAL = 0.5  # of the flip matrix: below, a cluster has been relabelled
 SOFT_TOL = 1e-3  # largest change of a soft label at which EM ends
 PATIENCE = 20  # steps without a better one after which EM ends
-SMALLEST_WEIGHT = 1e-12  # of a class, so that an empty one has finite means and priors
+LEAST_CLASS_WEIGHT = 1e-12  # of a class, so that an empty one has finite means and priors
 
 
 @dataclass(frozen=True)
@@ -39,14 +39,14 @@ class NormalClasses:
     def of(cls, scores: Floats, soft: Floats) -> NormalClasses:
         """From scores (n, n_classes) and soft labels; the last score follows from the others."""
         totals = soft.sum(axis=0)
-        means = soft.T @ scores / np.maximum(totals, SMALLEST_WEIGHT)[:, None]
+        means = soft.T @ scores / np.maximum(totals, LEAST_CLASS_WEIGHT)[:, None]
         unrecognised = np.diag(means) <= 0  # its own rows score below average for it
         means[unrecognised] = 0
         means, scores = means[:, :-1], scores[:, :-1]
         covariance = (scores.T @ scores - (means.T * totals) @ means) / len(scores)
         covariance += (1e-9 * np.trace(covariance) + 1e-12) * np.eye(len(covariance))
         coefficients = np.linalg.solve(covariance, means.T)
-        log_priors = np.log(np.maximum(totals / len(scores), SMALLEST_WEIGHT))
+        log_priors = np.log(np.maximum(totals / len(scores), LEAST_CLASS_WEIGHT))
         return cls(coefficients, np.asarray(log_priors - 0.5 * np.einsum("kj,jk->k", means, coefficients)))
 
     def posterior(self, scores: Floats) -> Floats:

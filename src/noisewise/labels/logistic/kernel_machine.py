@@ -10,9 +10,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from noisewise._numerics.cholesky import features_preconditioner
 from noisewise._typing import Codes, Floats
 from noisewise.labels.kernel_features import (
-    CHOICE_ROWS,
     EXACT_ROWS,
     NORMS,
+    SELECTION_ROWS,
     KernelFeatures,
     KernelRows,
     exact_features,
@@ -114,7 +114,7 @@ class KernelMachine(FlipClassifier):
         self.intercept_ = found.coefficients[-1] if self.fit_intercept else np.zeros(problem.n_scores)
 
 
-def sample_rows(replicates: Codes, rng: np.random.Generator, most: int = CHOICE_ROWS) -> Codes:
+def sample_rows(replicates: Codes, rng: np.random.Generator, most: int = SELECTION_ROWS) -> Codes:
     """Rows for model selection: all, or a random sample of `most`."""
     if len(replicates) <= most:
         return replicates

@@ -29,7 +29,7 @@ class RobustKNeighborsClassifier(StoredRowsClassifier):
     noise : None, FlipMatrix, "confident", "fisher", "ridge", function of (X, y), or object with ``estimate(X, y)``
         The noise transition matrix T, or how it is estimated; one meaning for all, see `noisewise.labels`. None, the
         default, estimates it from anchors, the rows most typical of each class; a class with no more rows than half of
-        the anchor voters is then taken to be labelled right, as votes can not tell.
+        the anchor voters is then taken to be labelled right, as its anchors are outvoted.
     quantile : float, optional
         Which row is typical of a class: 1 is the highest score (the paper), and the default for two classes.
         With more classes one outlier corrupts a whole row of the matrix: the default is ``1 - 0.3 / n_classes``.

@@ -17,7 +17,7 @@ from noisewise._typing import Codes
 
 MANY_ROWS = 50_000  # below, exact search takes seconds
 FEW_COLUMNS = 8  # up to here trees make exact search fast
-ROWS_PER_CELL, MOST_CELLS = 128, 2048
+ROWS_PER_CELL, MOST_INDEX_CELLS = 128, 2048
 RECALL_ROWS = 200  # the recall is measured on so many
 WANTED_RECALL = 0.97
 MOST_CELLS_VISITED = 0.25  # of all; beyond, exact search is as fast
@@ -106,7 +106,7 @@ class ApproximateIndex:
         self._n_jobs = n_jobs
         self._X = X
         n, d = X.shape
-        n_cells = max(1, min(n // ROWS_PER_CELL, MOST_CELLS))
+        n_cells = max(1, min(n // ROWS_PER_CELL, MOST_INDEX_CELLS))
         self._cells = faiss.index_factory(d, f"IVF{n_cells},Flat")
         self._cells.cp.niter = 8
         self._cells.cp.min_points_per_centroid, self._cells.cp.max_points_per_centroid = 1, 30

@@ -36,15 +36,15 @@ def test_two_classes_follow_the_threshold(moons):
 
 def slow_anchor_rates(X, y, k):
     """Eq. 5 and the right form of eq. 6, one row at a time: each row votes with its k nearest others."""
-    shares = []
+    fractions = []
     for i in range(len(X)):
         far = np.linalg.norm(X - X[i], axis=1)
         far[i] = -1  # itself first, whatever lies on the same spot
-        shares.append(y[np.argsort(far)[: k + 1]].mean())
-    return min(shares), 1 - max(shares)
+        fractions.append(y[np.argsort(far)[: k + 1]].mean())
+    return min(fractions), 1 - max(fractions)
 
 
-def test_rates_are_the_extreme_shares(moons):
+def test_rates_are_the_extreme_vote_fractions(moons):
     X, y = moons
     noise = RobustKNeighborsClassifier(10, 25).fit(X, y).noise_
     np.testing.assert_allclose([noise.matrix[0, 1], noise.matrix[1, 0]], slow_anchor_rates(X, y, 25))
@@ -140,7 +140,7 @@ def test_pair_flips_of_ten_classes_are_undone():
     assert robust.score(X[1000:], y[1000:]) > plain + 0.03
 
 
-def test_label_quality_and_suggestions_speak_of_the_observed_label(moons):
+def test_label_quality_and_suggestions_explain_the_observed_label(moons):
     X, y = moons
     model = RobustKNeighborsClassifier().fit(X[:200], np.array(["no", "yes"])[y[:200]])
     quality = model.label_quality(X[200:], ["yes"] * 100)
@@ -171,10 +171,10 @@ def test_impossible_weights_get_a_sentence(moons, weight, sentence):
         RobustKNeighborsClassifier().fit(X, y, sample_weight=np.full(len(X), weight))
 
 
-def test_weights_that_are_shares_count_as_rows():
+def test_weights_that_are_fractions_count_as_rows():
     X, y = make_moons(200, noise=0.2, random_state=0)
-    shares = RobustKNeighborsClassifier().fit(X, y, sample_weight=np.full(200, 1 / 200))
-    np.testing.assert_allclose(shares.predict_proba(X), RobustKNeighborsClassifier().fit(X, y).predict_proba(X))
+    fractions = RobustKNeighborsClassifier().fit(X, y, sample_weight=np.full(200, 1 / 200))
+    np.testing.assert_allclose(fractions.predict_proba(X), RobustKNeighborsClassifier().fit(X, y).predict_proba(X))
 
 
 def test_masks_and_fractions_are_no_row_numbers():

@@ -9,19 +9,19 @@ from noisewise import FlipMatrix
 from noisewise.datasets import make_sine_2d, sine_2d_posterior
 from noisewise.labels import theory
 
-LIPSCHITZ = np.pi  # greatest slope of the chessboard's posterior
+LIPSCHITZ = np.pi  # Lipschitz constant of the chessboard's posterior
 NOISES = [FlipMatrix.binary(0.1, 0.3), FlipMatrix.binary(0.1, 0.4), FlipMatrix.symmetric(0.2, 2)]
 
 
 @pytest.fixture(scope="module")
 def eta():
-    """The posterior on a grid of the unit square: a mean over it is a mean over the law of x."""
+    """The posterior on a grid of the unit square: a mean over it is an expectation over x."""
     middles = (np.arange(400) + 0.5) / 400
     return sine_2d_posterior(np.stack(np.meshgrid(middles, middles), axis=-1).reshape(-1, 2))
 
 
 def measured_error(noise, n_rows, k, seeds, n_test=4000):
-    """Exact error on the law of the labels, of k-NN trained on corrupted rows, and its standard error."""
+    """Exact error over the distribution of the labels of k-NN trained on corrupted rows, and its standard error."""
     errors = []
     for seed in range(seeds):
         X, y = make_sine_2d(n_rows, random_state=seed)
@@ -46,7 +46,7 @@ def test_one_neighbour_tends_to_the_stated_limit(eta, rate, limit):
 @pytest.mark.parametrize("noise", NOISES, ids=repr)
 @pytest.mark.parametrize("k", [1, 4, 9])
 def test_few_neighbours_reach_their_limit(eta, noise, k):
-    """At 20,000 rows the neighbours of a row are nearly at its place."""
+    """At 20,000 rows the neighbours of a row are nearly at its position."""
     measured, error = measured_error(noise, 20_000, k, seeds=5)
     assert measured == pytest.approx(theory.neighbors_limit(eta, noise, k), abs=5 * error + 0.002)
 
@@ -64,7 +64,7 @@ def test_the_limit_of_growing_k_is_that_of_a_large_fixed_one(eta):
     assert theory.neighbors_limit(eta, noise, 100_001) == pytest.approx(theory.neighbors_limit(eta, noise), abs=1e-3)
 
 
-def test_equal_rates_mislead_nobody(eta):
+def test_equal_rates_mislead_no_row(eta):
     noise = FlipMatrix.symmetric(0.4, 2)
     assert theory.misled_share(eta, noise) == 0
     assert theory.neighbors_limit(eta, noise) == pytest.approx(theory.bayes_error(eta), abs=1e-12)
@@ -101,7 +101,7 @@ def test_theorem_2_bounds_what_is_measured_and_falls_to_the_bayes_error(eta, n, 
 
 @pytest.mark.parametrize("k", [8, 9, 16, 101, 1000])
 def test_theorem_2_pays_for_the_votes_without_lemma_8(k):
-    """A vote of k costs less than 2 p / sqrt(k) by the binomial law; Chernoff's bound exceeds the printed sqrt(2)."""
+    """A vote of k costs less than 2 p / sqrt(k), exactly; with Chernoff's bound more than the printed sqrt(2)."""
     p = np.linspace(1e-4, 0.5, 5000)
     excess = (1 - 2 * p) * binom.sf(np.ceil(k / 2) - 1, k, p)
     assert (excess <= 0.75 * p / np.sqrt(k)).all()

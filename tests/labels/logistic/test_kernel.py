@@ -1,4 +1,4 @@
-"""Robust kernel logistic regression: the same optimum on every way, KLR without noise, nothing to tune, bad input."""
+"""Robust kernel logistic regression: one optimum for all solvers, KLR without noise, nothing to tune, bad input."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ def moons():
 
 
 def printed_loss(model, X, observed, weights_norm):
-    """Eq. 3 with its sign turned, on the Gram matrix, at the model's weights of rows."""
+    """The negative of eq. 3, on the Gram matrix, at the model's dual coefficients."""
     gram = KERNEL.gram(X)
     w = model.dual_coef_
     value = flip_likelihood(gram @ w + model.intercept_, observed, model.noise_.matrix, np.ones(len(X)))[0]
@@ -64,8 +64,8 @@ def test_the_optimum_is_that_on_the_gram_matrix(norm, moons):
     ridge = np.eye(len(X)) if norm == "weights" else gram
 
     def loss(w):
-        value, slope, _ = flip_likelihood((gram @ w)[:, None], observed, noise.matrix, np.ones(len(X)))
-        return 0.25 * w @ ridge @ w - value, 0.5 * ridge @ w - gram @ slope[:, 0]
+        value, gradient, _ = flip_likelihood((gram @ w)[:, None], observed, noise.matrix, np.ones(len(X)))
+        return 0.25 * w @ ridge @ w - value, 0.5 * ridge @ w - gram @ gradient[:, 0]
 
     found = minimize(loss, np.zeros(len(X)), jac=True, method="L-BFGS-B", options={"maxiter": 5000, "gtol": 1e-9})
     assert printed_loss(model, X, observed, norm == "weights") == pytest.approx(found.fun, abs=1e-3)
@@ -153,9 +153,9 @@ def test_leave_one_out_losses_are_those_of_refits(moons):
         score = features[row : row + 1] @ solve(without, tol=1e-8).coefficients
         refits.append(-flip_likelihood(score, observed[row : row + 1], flips, np.ones(1))[0])
     fit = solve(problem, tol=1e-8)
-    seen = -flip_likelihood(features @ fit.coefficients, observed, flips, np.ones(40))[0] / 40
+    fitted = -flip_likelihood(features @ fit.coefficients, observed, flips, np.ones(40))[0] / 40
     assert leave_one_out_loss(problem, fit) == pytest.approx(np.mean(refits), rel=0.04)
-    assert seen < 0.9 * np.mean(refits)
+    assert fitted < 0.9 * np.mean(refits)
 
 
 def test_leave_one_out_losses_count_weights_as_rows(moons):
@@ -173,7 +173,7 @@ def test_leave_one_out_losses_count_weights_as_rows(moons):
     assert losses[0] == pytest.approx(losses[1], abs=1e-6)
 
 
-def test_constant_columns_leave_the_shares():
+def test_constant_columns_leave_the_class_proportions():
     y = np.repeat([0, 1], [30, 10])
     for noise in (None, FlipMatrix.none(2), "fisher", "confident"):
         proba = RobustKernelLogisticRegression(noise=noise).fit(np.ones((40, 2)), y).predict_proba(np.ones((3, 2)))

@@ -181,8 +181,8 @@ def test_rates_that_sum_to_one_get_a_sentence():
         RobustKNeighborsClassifierCV(noise=FlipMatrix.binary(0.4, 0.6))
 
 
-# The seven sets of the paper's Table 2, at rates (tau+, tau-); what an honest choice of the voters reaches.
-HONEST = {
+# The seven sets of the paper's Table 2, at rates (tau+, tau-); what a choice without clean labels reaches.
+TARGETS = {
     "heart": (0.82, 0.81, 0.73),
     "ionosphere": (0.84, 0.83, 0.68),
     "breast_cancer_wisconsin": (0.96, 0.955, 0.88),
@@ -208,9 +208,9 @@ def paper_split(name, rates, seed):
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:the estimated flip matrix")
 @pytest.mark.parametrize("criterion", ["brier", "noisy"])
-@pytest.mark.parametrize("name", HONEST)
+@pytest.mark.parametrize("name", TARGETS)
 def test_honest_selection_reaches_its_accuracies(name, criterion):
-    for rates, target in zip(RATES, HONEST[name]):
+    for rates, target in zip(RATES, TARGETS[name]):
         scores = []
         for seed in range(12):
             X, observed, X_test, y_test = paper_split(name, rates, seed)

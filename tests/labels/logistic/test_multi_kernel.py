@@ -56,7 +56,7 @@ def test_every_pass_lowers_the_leave_one_out_loss(moons):
     assert found.weights.sum() == pytest.approx(1)
 
 
-def test_groups_of_columns_that_say_something_are_found():
+def test_informative_groups_of_columns_are_found():
     X, y = make_twonorm(300, random_state=0)
     rng = np.random.default_rng(0)
     X = np.hstack([X, rng.normal(size=(300, 20))])  # the second half is noise
@@ -68,7 +68,7 @@ def test_groups_of_columns_that_say_something_are_found():
 
 
 def test_the_kernel_in_eq_15_needs_its_chain_factor(rng):
-    """Slope in u of the likelihood of scores sum u_i^2 K_i w: with the factor 2 u it is right, without it is not."""
+    """Gradient in u of the likelihood of scores sum u_i^2 K_i w: with the factor 2 u it is right, without it is not."""
     X, codes = rng.normal(size=(25, 2)), rng.integers(2, size=25)
     parts = np.stack([kernel.gram(X) for kernel in (Gaussian(0.5), Gaussian(2.0), Linear())]) @ rng.normal(size=(25, 1))
     flips, u, ones = np.array([[0.9, 0.1], [0.3, 0.7]]), rng.uniform(0.5, 2, 3), np.ones(25)
@@ -76,14 +76,14 @@ def test_the_kernel_in_eq_15_needs_its_chain_factor(rng):
     def value(at):
         return flip_likelihood(np.tensordot(at**2, parts, 1), codes, flips, ones)
 
-    slopes = np.array([(value(u + 1e-6 * way)[0] - value(u - 1e-6 * way)[0]) / 2e-6 for way in np.eye(3)])
+    numeric = np.array([(value(u + 1e-6 * unit)[0] - value(u - 1e-6 * unit)[0]) / 2e-6 for unit in np.eye(3)])
     printed = np.einsum("ins,ns->i", parts, value(u)[1])
-    np.testing.assert_allclose(2 * u * printed, slopes, atol=1e-6)
-    assert np.abs(printed - slopes).max() > 0.1
+    np.testing.assert_allclose(2 * u * printed, numeric, atol=1e-6)
+    assert np.abs(printed - numeric).max() > 0.1
 
 
 def test_the_first_printed_pass_by_hand(moons):
-    """From zero, along the gradient as far as the first Hessian says; then the ridge of eq. 20 and the flips."""
+    """From zero, along the gradient with the step of the initial Hessian; then the ridge of eq. 20 and the flips."""
     X, _, observed = moons
     kernel = Gaussian(1.0)
     gram = kernel.gram(X)

@@ -31,7 +31,9 @@ def flipped(make, noise, seed, n_train=400, n_test=2000):
 
 def mean_error(make, noise, seeds=range(2)):
     runs = [flipped(make, noise, seed) for seed in seeds]
-    return np.mean([1 - RobustKernelFisherClassifier().fit(X, seen).score(test, y) for X, seen, _, test, y in runs])
+    return np.mean(
+        [1 - RobustKernelFisherClassifier().fit(X, observed).score(test, y) for X, observed, _, test, y in runs]
+    )
 
 
 def test_features_are_orthonormal_and_carry_the_centred_kernel(rng):
@@ -59,7 +61,7 @@ def test_scores_without_a_row_are_those_of_a_fit_without_it(rng):
         np.testing.assert_allclose(scores[row], expected, atol=1e-6)
 
 
-def test_a_kernel_that_tells_nothing_gives_no_label_away():
+def test_an_uninformative_kernel_leaks_no_label():
     labels = np.eye(2)[(np.arange(20) % 3 == 0).astype(int)]
     targets = labels - labels.mean(axis=0)
     for width in (1e-3, 1e6):  # rows all alone, rows all alike
@@ -100,25 +102,25 @@ def test_a_linear_kernel_without_noise_is_fishers_discriminant(rng):
 
 
 @pytest.mark.parametrize("noise", [SYMMETRIC, ONE_SIDED, FlipMatrix.binary(0.3, 0.0)], ids=repr)
-def test_bell_shaped_classes_are_found_through_thirty_per_cent_noise(noise):
+def test_normal_classes_are_found_through_thirty_per_cent_noise(noise):
     assert mean_error(make_twonorm, noise) <= 0.027
     assert mean_error(make_ringnorm, noise) <= 0.045
 
 
 def test_no_cluster_changes_sides(monkeypatch):
-    guarded = mean_error(make_waveform, SYMMETRIC)
-    assert guarded < 0.17
+    error = mean_error(make_waveform, SYMMETRIC)
+    assert error < 0.17
     monkeypatch.setattr(em, "NEGLIGIBLE_LOSS", np.inf)
     monkeypatch.setattr(em, "LEAST_DIAGONAL", 0.0)
     monkeypatch.setattr(em, "PATIENCE", np.inf)
-    assert mean_error(make_waveform, SYMMETRIC) == pytest.approx(guarded, abs=2e-3)  # late turns have no say anyway
+    assert mean_error(make_waveform, SYMMETRIC) == pytest.approx(error, abs=2e-3)  # late steps have no weight anyway
     monkeypatch.setattr(EMPath, "weights", property(lambda path: np.eye(len(path.steps))[-1]))
-    assert guarded < mean_error(make_waveform, SYMMETRIC) - 0.03
+    assert error < mean_error(make_waveform, SYMMETRIC) - 0.03
 
 
-def test_turns_count_as_much_as_they_make_labels_likely():
-    X, seen, _, test, _ = flipped(make_twonorm, SYMMETRIC, 0, n_train=150, n_test=20)
-    model = RobustKernelFisherClassifier().fit(X, seen)
+def test_em_steps_are_weighted_by_the_likelihood_of_the_labels():
+    X, observed, _, test, _ = flipped(make_twonorm, SYMMETRIC, 0, n_train=150, n_test=20)
+    model = RobustKernelFisherClassifier().fit(X, observed)
     found, history = model.discriminants_, np.array(model.objective_history_)
     likelihood = np.exp(history - history.max())[history >= history.max() - em.NEGLIGIBLE_LOSS]
     np.testing.assert_allclose(found.weights, likelihood / likelihood.sum())
@@ -129,18 +131,18 @@ def test_turns_count_as_much_as_they_make_labels_likely():
 
 
 def test_one_sided_noise_is_found_and_its_rows_rank_first():
-    X, seen, y, _, _ = flipped(make_twonorm, ONE_SIDED, 0)
-    model = RobustKernelFisherClassifier().fit(X, seen)
+    X, observed, y, _, _ = flipped(make_twonorm, ONE_SIDED, 0)
+    model = RobustKernelFisherClassifier().fit(X, observed)
     assert model.noise_.matrix[0, 1] < 0.05
     assert abs(model.noise_.matrix[1, 0] - 0.3) < 0.1
-    assert roc_auc_score(seen != y, 1 - model.label_quality_) > 0.97
+    assert roc_auc_score(observed != y, 1 - model.label_quality_) > 0.97
     np.testing.assert_allclose(model.true_label_posterior_.sum(axis=1), 1)
     assert model.n_iter_ == len(model.objective_history_)
 
 
 def test_known_noise_is_used_as_it_is():
-    X, seen, _, test, y = flipped(make_twonorm, ONE_SIDED, 1)
-    model = RobustKernelFisherClassifier(noise=ONE_SIDED).fit(X, seen)
+    X, observed, _, test, y = flipped(make_twonorm, ONE_SIDED, 1)
+    model = RobustKernelFisherClassifier(noise=ONE_SIDED).fit(X, observed)
     assert model.noise_ == ONE_SIDED
     assert model.score(test, y) > 0.97
 
@@ -149,25 +151,25 @@ def test_pairs_of_classes_that_are_mixed_up_are_told_apart():
     X, y = load_digits(n_class=5, return_X_y=True)
     matrix = np.eye(5)
     matrix[[1, 3]] = [[0, 0.65, 0, 0.35, 0], [0, 0, 0.35, 0.65, 0]]
-    seen = FlipMatrix(matrix).corrupt(y[::2], 0)
-    model = RobustKernelFisherClassifier().fit(X[::2], seen)
-    assert model.score(X[1::2], y[1::2]) > max(0.96, SVC().fit(X[::2], seen).score(X[1::2], y[1::2]))
+    observed = FlipMatrix(matrix).corrupt(y[::2], 0)
+    model = RobustKernelFisherClassifier().fit(X[::2], observed)
+    assert model.score(X[1::2], y[1::2]) > max(0.96, SVC().fit(X[::2], observed).score(X[1::2], y[1::2]))
     np.testing.assert_allclose(model.noise_.matrix, matrix, atol=0.12)
 
 
 def test_low_rank_is_nearly_as_good_and_taken_beyond_three_thousand_rows():
-    X, seen, _, test, y = flipped(make_ringnorm, ONE_SIDED, 2, n_train=3100, n_test=500)
-    model = RobustKernelFisherClassifier().fit(X, seen)
+    X, observed, _, test, y = flipped(make_ringnorm, ONE_SIDED, 2, n_train=3100, n_test=500)
+    model = RobustKernelFisherClassifier().fit(X, observed)
     assert model.low_rank_ == 500
     assert model.score(test, y) > 0.97
-    small = RobustKernelFisherClassifier().fit(X[:300], seen[:300])
+    small = RobustKernelFisherClassifier().fit(X[:300], observed[:300])
     assert small.low_rank_ is None
-    assert RobustKernelFisherClassifier(low_rank=40).fit(X[:300], seen[:300]).features_.rows.shape == (40, 20)
+    assert RobustKernelFisherClassifier(low_rank=40).fit(X[:300], observed[:300]).features_.rows.shape == (40, 20)
 
 
 def test_sparse_rows_equal_dense_rows(rng):
-    X, seen, _, test, _ = flipped(make_twonorm, ONE_SIDED, 3, n_train=120, n_test=50)
-    dense, sparse = (RobustKernelFisherClassifier().fit(kind(X), seen) for kind in (np.array, csr_array))
+    X, observed, _, test, _ = flipped(make_twonorm, ONE_SIDED, 3, n_train=120, n_test=50)
+    dense, sparse = (RobustKernelFisherClassifier().fit(kind(X), observed) for kind in (np.array, csr_array))
     np.testing.assert_allclose(sparse.predict_proba(csr_array(test)), dense.predict_proba(test), atol=1e-6)
 
 
@@ -202,10 +204,10 @@ def test_bad_settings_are_refused_clearly(options, message):
         RobustKernelFisherClassifier(**options).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
 
 
-def test_too_few_turns_warn():
-    X, seen, _, _, _ = flipped(make_twonorm, SYMMETRIC, 0, n_train=200)
+def test_too_few_em_steps_warn():
+    X, observed, _, _, _ = flipped(make_twonorm, SYMMETRIC, 0, n_train=200)
     with pytest.warns(ConvergenceWarning, match="after 2 EM steps"):
-        RobustKernelFisherClassifier(max_iter=2).fit(X, seen)
+        RobustKernelFisherClassifier(max_iter=2).fit(X, observed)
 
 
 @pytest.mark.slow

@@ -29,29 +29,29 @@ def likelihood(scores, y):
     return np.sum(np.log(FLIPS[0, y] * (1 - clean) + FLIPS[1, y] * clean))
 
 
-def slopes(scores, y):
-    """The bracket of eqs. 5 and 15 with the logistic derivative: the likelihood's slope in each score."""
+def gradient_in_scores(scores, y):
+    """The bracket of eqs. 5 and 15 with the logistic derivative: the likelihood's gradient in the scores."""
     clean = expit(scores)
-    seen = FLIPS[0, y] * (1 - clean) + FLIPS[1, y] * clean
-    return (FLIPS[1, y] - FLIPS[0, y]) / seen * clean * (1 - clean)
+    marginal = FLIPS[0, y] * (1 - clean) + FLIPS[1, y] * clean
+    return (FLIPS[1, y] - FLIPS[0, y]) / marginal * clean * (1 - clean)
 
 
 def derivative(function, at):
     return approx_fprime(at, function, 1e-7)
 
 
-def test_the_data_part_of_eq_5_is_the_slope_the_classifiers_use(problem):
+def test_the_data_part_of_eq_5_is_the_gradient_the_classifiers_use(problem):
     grams, y, w, _ = problem
     scores = grams[1] @ w
-    value, slope, _ = flip_likelihood(scores[:, None], y, FLIPS, np.ones(12))
+    value, gradient, _ = flip_likelihood(scores[:, None], y, FLIPS, np.ones(12))
     assert value == pytest.approx(likelihood(scores, y))
-    np.testing.assert_allclose(slope.ravel(), slopes(scores, y), rtol=1e-9)
+    np.testing.assert_allclose(gradient.ravel(), gradient_in_scores(scores, y), rtol=1e-9)
 
 
 def test_the_penalty_in_eq_5_is_a_vector(problem):
     grams, y, w, _ = problem
     found = derivative(lambda v: likelihood(grams[1] @ v, y) - RIDGE * v @ v, w)
-    data = grams[1] @ slopes(grams[1] @ w, y)
+    data = grams[1] @ gradient_in_scores(grams[1] @ w, y)
     np.testing.assert_allclose(data - 2 * RIDGE * w, found, atol=1e-5)
     assert np.abs(data - 2 * RIDGE * w.sum() - found).max() > 0.1  # as printed
 
@@ -59,9 +59,13 @@ def test_the_penalty_in_eq_5_is_a_vector(problem):
 def test_eqs_7_and_8_are_one_step_of_expectation_maximisation(problem):
     grams, y, w, _ = problem
     clean = expit(grams[1] @ w)
-    seen = FLIPS[0, y] * (1 - clean) + FLIPS[1, y] * clean
-    kept = np.array([FLIPS[0, 0] * np.sum(((1 - clean) / seen)[y == 0]), FLIPS[1, 1] * np.sum((clean / seen)[y == 1])])
-    lost = np.array([FLIPS[0, 1] * np.sum(((1 - clean) / seen)[y == 1]), FLIPS[1, 0] * np.sum((clean / seen)[y == 0])])
+    marginal = FLIPS[0, y] * (1 - clean) + FLIPS[1, y] * clean
+    kept = np.array(
+        [FLIPS[0, 0] * np.sum(((1 - clean) / marginal)[y == 0]), FLIPS[1, 1] * np.sum((clean / marginal)[y == 1])]
+    )
+    lost = np.array(
+        [FLIPS[0, 1] * np.sum(((1 - clean) / marginal)[y == 1]), FLIPS[1, 0] * np.sum((clean / marginal)[y == 0])]
+    )
     stepped = mixture_step(FlipMatrix(FLIPS), np.column_stack([1 - clean, clean]), y)
     np.testing.assert_allclose(np.diag(stepped.matrix), kept / (kept + lost))
 
@@ -72,7 +76,7 @@ def test_eq_15_needs_its_chain_factor_in_the_data_part(problem):
     def objective(v):
         return likelihood(np.tensordot(v**2, grams, 1) @ w, y) - PRUNE * np.sum(v**2)
 
-    data = (grams @ w) @ slopes(np.tensordot(u**2, grams, 1) @ w, y)
+    data = (grams @ w) @ gradient_in_scores(np.tensordot(u**2, grams, 1) @ w, y)
     found = derivative(objective, u)
     np.testing.assert_allclose(2 * u * data - 2 * PRUNE * u, found, atol=1e-5)
     assert np.abs(data - 2 * PRUNE * u - found).max() > 0.1  # as printed
@@ -102,12 +106,12 @@ def test_the_penalty_in_eq_29_is_twice_a_vector(problem, rng):
         return np.sum(np.log(np.sum(clean * flips[:, y].T, axis=1))) - RIDGE * v @ v
 
     clean = softmax(grams[1] @ w.reshape(12, 3), axis=1)
-    seen = np.sum(clean * flips[:, y].T, axis=1)
-    data = grams[1] @ (clean * (flips[:, y].T / seen[:, None] - 1))
+    marginal = np.sum(clean * flips[:, y].T, axis=1)
+    data = grams[1] @ (clean * (flips[:, y].T / marginal[:, None] - 1))
     np.testing.assert_allclose(data.ravel() - 2 * RIDGE * w, derivative(objective, w), atol=1e-5)
     np.testing.assert_allclose(
         flip_likelihood(grams[1] @ w.reshape(12, 3), y, flips, np.ones(12))[1],
-        clean * (flips[:, y].T / seen[:, None] - 1),
+        clean * (flips[:, y].T / marginal[:, None] - 1),
         rtol=1e-8,
         atol=1e-12,
     )

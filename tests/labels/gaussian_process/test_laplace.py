@@ -16,7 +16,7 @@ FLIPS = {
 }
 
 
-def some_task(n_classes, n=40, rank=5, seed=0):
+def some_problem(n_classes, n=40, rank=5, seed=0):
     rng = np.random.default_rng(seed)
     features = rng.normal(size=(n, rank))
     codes = np.argmax(features @ rng.normal(size=(rank, n_classes)), axis=1)
@@ -24,21 +24,21 @@ def some_task(n_classes, n=40, rank=5, seed=0):
     return LaplaceProblem(features, codes, rng.integers(1, 4, n).astype(float), n_classes)
 
 
-def log_posterior(V, task, flips, precision):
-    """Plain: log-likelihood of what was observed, and the normal law of the coefficients."""
-    scores = task.features @ V.reshape(task.features.shape[1], -1)
-    if task.n_classes == 2:
+def log_posterior(V, problem, flips, precision):
+    """Plain: log-likelihood of what was observed, and the normal prior of the coefficients."""
+    scores = problem.features @ V.reshape(problem.features.shape[1], -1)
+    if problem.n_classes == 2:
         scores = np.column_stack([np.zeros(len(scores)), scores])
-    likelihood = (np.exp(log_softmax(scores, axis=1)) * flips.T[task.codes]).sum(axis=1)
-    return task.weights @ np.log(likelihood) - precision / 2 * np.sum(V**2)
+    likelihood = (np.exp(log_softmax(scores, axis=1)) * flips.T[problem.codes]).sum(axis=1)
+    return problem.weights @ np.log(likelihood) - precision / 2 * np.sum(V**2)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_the_mode_is_where_a_general_optimiser_ends(n_classes):
-    task = some_task(n_classes)
-    mode = find_mode(task, FLIPS[n_classes], 0.5, tol=1e-18)
+    problem = some_problem(n_classes)
+    mode = find_mode(problem, FLIPS[n_classes], 0.5, tol=1e-18)
     general = minimize(
-        lambda V: -log_posterior(V, task, FLIPS[n_classes], 0.5), np.zeros(mode.coefficients.size), tol=1e-10
+        lambda V: -log_posterior(V, problem, FLIPS[n_classes], 0.5), np.zeros(mode.coefficients.size), tol=1e-10
     )
     np.testing.assert_allclose(mode.coefficients.ravel(), general.x, atol=1e-4)
     assert mode.converged
@@ -46,7 +46,7 @@ def test_the_mode_is_where_a_general_optimiser_ends(n_classes):
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
-def test_slope_and_bend_are_derivatives(n_classes, rng):
+def test_gradient_and_hessian_product_are_derivatives(n_classes, rng):
     scores = rng.normal(size=(30, 1 if n_classes == 2 else n_classes))
     labels = rng.integers(0, n_classes, 30), FLIPS[n_classes], rng.random(30)
     at, step = FlipLikelihood.at(scores, *labels), 1e-5
@@ -56,13 +56,13 @@ def test_slope_and_bend_are_derivatives(n_classes, rng):
         above, below = FlipLikelihood.at(scores + along, *labels), FlipLikelihood.at(scores - along, *labels)
         numeric = (above.log_likelihood - below.log_likelihood) / (2 * step)
         assert abs(numeric - at.gradient[:, c].sum()) < 1e-8
-        bend = -(above.gradient - below.gradient) / (2 * step)
-        np.testing.assert_allclose(at.hessian_product(along / step), bend, atol=1e-8)
-        np.testing.assert_allclose(at.curvature[:, c], bend[:, c], atol=1e-8)
+        hessian = -(above.gradient - below.gradient) / (2 * step)
+        np.testing.assert_allclose(at.hessian_product(along / step), hessian, atol=1e-8)
+        np.testing.assert_allclose(at.curvature[:, c], hessian[:, c], atol=1e-8)
 
 
 def dense_evidence(gram, mode, flips):
-    """With n x n matrices in the place of features: log P(y | f) - f'K^-1 f / 2 - log det(I + W^1/2 K W^1/2) / 2."""
+    """With n x n matrices instead of features: log P(y | f) - f'K^-1 f / 2 - log det(I + W^1/2 K W^1/2) / 2."""
     scores = mode.problem.features @ mode.coefficients
     rows = FlipLikelihood.at(scores, mode.problem.codes, flips, mode.problem.weights)
     total = rows.log_likelihood
@@ -85,38 +85,38 @@ def test_evidence_equals_the_dense_formula_of_the_kernel(n_classes):
 
 
 def test_evidence_is_near_the_integral_over_two_coefficients():
-    task = some_task(2, n=60, rank=2)
-    mode = find_mode(task, FLIPS[2], 0.5)
-    spread = 8 * np.sqrt(np.diag(np.linalg.inv(mode.factors[0].T @ mode.factors[0])))
-    axes = [np.linspace(centre - wide, centre + wide, 49) for centre, wide in zip(mode.coefficients[:, 0], spread)]
+    problem = some_problem(2, n=60, rank=2)
+    mode = find_mode(problem, FLIPS[2], 0.5)
+    half_widths = 8 * np.sqrt(np.diag(np.linalg.inv(mode.factors[0].T @ mode.factors[0])))
+    axes = [np.linspace(centre - wide, centre + wide, 49) for centre, wide in zip(mode.coefficients[:, 0], half_widths)]
     grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 2)
-    logs = np.array([log_posterior(V, task, FLIPS[2], 0.5) for V in grid])
+    logs = np.array([log_posterior(V, problem, FLIPS[2], 0.5) for V in grid])
     cell = np.prod([axis[1] - axis[0] for axis in axes])
     integral = logs.max() + np.log(np.exp(logs - logs.max()).sum() * cell * 0.5 / (2 * np.pi))
-    no_opinion = task.weights.sum() * np.log(0.5)
+    no_opinion = problem.weights.sum() * np.log(0.5)
     assert abs(mode.evidence - integral) < 0.25
     assert integral - no_opinion > 5  # far from where everything agrees
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_the_gradient_of_the_evidence_equals_finite_differences(n_classes):
-    task, flips, step = some_task(n_classes, n=120), FLIPS[n_classes], 1e-5
+    problem, flips, step = some_problem(n_classes, n=120), FLIPS[n_classes], 1e-5
 
     def evidence(log_precision, logs):
-        return find_mode(task, np.exp(logs), np.exp(log_precision), tol=1e-24).evidence
+        return find_mode(problem, np.exp(logs), np.exp(log_precision), tol=1e-24).evidence
 
-    by_precision, by_flips = find_mode(task, flips, 0.5, tol=1e-24).gradient(1e-12)
+    by_precision, by_flips = find_mode(problem, flips, 0.5, tol=1e-24).gradient(1e-12)
     at = np.log(0.5)
     numeric = (evidence(at + step, np.log(flips)) - evidence(at - step, np.log(flips))) / (2 * step)
     assert abs(numeric - by_precision) < 1e-6 * max(1, abs(numeric))
-    for place in np.ndindex(n_classes, n_classes):
+    for index in np.ndindex(n_classes, n_classes):
         move = np.zeros_like(flips)
-        move[place] = step
+        move[index] = step
         numeric = (evidence(at, np.log(flips) + move) - evidence(at, np.log(flips) - move)) / (2 * step)
-        assert abs(numeric - by_flips[place]) < 1e-6 * max(1, abs(numeric))
+        assert abs(numeric - by_flips[index]) < 1e-6 * max(1, abs(numeric))
 
 
-def test_conjugate_gradients_solve_and_stop_at_negative_bends():
+def test_conjugate_gradients_solve_and_stop_at_negative_curvature():
     matrix = np.diag([1.0, 2.0, 5.0]) + 0.3
     target = np.array([[1.0], [-2.0], [0.5]])
     found = conjugate_gradients(lambda V: matrix @ V, target, lambda V: V, 1e-12, 10)
@@ -124,13 +124,13 @@ def test_conjugate_gradients_solve_and_stop_at_negative_bends():
     np.testing.assert_array_equal(conjugate_gradients(lambda V: -V, target, lambda V: V, 1e-12, 10), target)
 
 
-def test_scores_without_a_label_are_near_those_of_a_fit_without_the_row():
-    task = some_task(2, n=50)
-    mode = find_mode(task, FLIPS[2], 2.0)
+def test_leave_one_out_scores_are_near_those_of_a_fit_without_the_row():
+    problem = some_problem(2, n=50)
+    mode = find_mode(problem, FLIPS[2], 2.0)
     refits = []
     for i in range(50):
         others = np.arange(50) != i
-        fewer = LaplaceProblem(task.features[others], task.codes[others], task.weights[others], 2)
-        refits.append((task.features[i] @ find_mode(fewer, FLIPS[2], 2.0).coefficients)[0])
-    seen = (task.features @ mode.coefficients)[:, 0]
-    assert np.abs(mode.leave_one_out()[:, 0] - refits).mean() < 0.3 * np.abs(seen - refits).mean()
+        fewer = LaplaceProblem(problem.features[others], problem.codes[others], problem.weights[others], 2)
+        refits.append((problem.features[i] @ find_mode(fewer, FLIPS[2], 2.0).coefficients)[0])
+    fitted = (problem.features @ mode.coefficients)[:, 0]
+    assert np.abs(mode.leave_one_out()[:, 0] - refits).mean() < 0.3 * np.abs(fitted - refits).mean()
