@@ -1,4 +1,4 @@
-"""Logs of feedback that tests share."""
+"""Logs of feedback for several test modules."""
 
 import io
 
@@ -69,6 +69,6 @@ def vw_labels(workspace, text):
     return labels, n_features
 
 
-def heard(label):
+def parsed_label(label):
     number, cost, probability = label.split(":")
     return int(number), float(cost), pytest.approx(float(probability), rel=1e-6)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from feedback_logs import COSTS, assert_same, heard, offered_log, refusal, some_log, vw_labels, written
+from feedback_logs import COSTS, assert_same, offered_log, parsed_label, refusal, some_log, vw_labels, written
 from noisewise.online.logs.dsjson import iter_dsjson, read_dsjson, write_dsjson
 from noisewise.online.logs.logged_round import Choice, LoggedRound
 
@@ -67,7 +67,7 @@ def test_a_personalizer_line_is_read():
     assert next(iter_dsjson(written(write_dsjson, [one]))) == one
 
 
-def test_actions_without_tags_are_their_places():
+def test_actions_without_tags_are_their_positions():
     event = {**PERSONALIZER, "c": {"_multi": [{"i": {"a": 1}}, {}, {}]}}
     assert next(iter_dsjson([json.dumps(event)])).action == 2
     assert next(iter_dsjson([json.dumps(event)], classes=["p", "q", "r"])).action == "q"
@@ -125,7 +125,7 @@ def thinned_lines():
     return [json.dumps({**PERSONALIZER, **more}) for more in THINNED]
 
 
-def test_events_to_learn_nothing_from_are_left_out_with_or_without_an_answer():
+def test_events_with_skip_learn_are_left_out_with_or_without_feedback():
     hidden = json.dumps({"_skipLearn": True, "EventId": "never shown", "c": PERSONALIZER["c"]})
     assert len(read_dsjson([hidden, json.dumps(PERSONALIZER), hidden])) == 1
     with pytest.raises(ValueError, match="no rounds"):
@@ -175,18 +175,18 @@ JSON = st.recursive(
 def test_any_event_is_read_or_refused_with_its_line(key, value):
     event = {**PERSONALIZER, "c": dict(PERSONALIZER["c"])}
     (event["c"] if key in ("_multi", "User") else event)[key] = value
-    said = refusal(lambda: list(iter_dsjson([json.dumps(event)])))
-    assert not said or said.startswith("line 1: ")
+    message = refusal(lambda: list(iter_dsjson([json.dumps(event)])))
+    assert not message or message.startswith("line 1: ")
 
 
 def test_vowpal_wabbit_reads_dsjson_as_it_was_meant():
     vowpalwabbit = pytest.importorskip("vowpalwabbit")
     workspace = vowpalwabbit.Workspace("--cb_explore_adf --dsjson --quiet --noconstant")
-    answers = [vw_labels(workspace, line) for line in written(write_dsjson, offered_log())]
-    first, second = (labels[1:] for labels, _ in answers)
+    parsed = [vw_labels(workspace, line) for line in written(write_dsjson, offered_log())]
+    first, second = (labels[1:] for labels, _ in parsed)
     assert first[0] == second[1] == ""
-    assert heard(first[1]) == (2, -1.0, 0.5)
-    assert heard(second[0]) == (1, 0.0, 1 / 3)
+    assert parsed_label(first[1]) == (2, -1.0, 0.5)
+    assert parsed_label(second[0]) == (1, 0.0, 1 / 3)
     for line in written(write_dsjson, some_log(n_rounds=5)):
         assert len(vw_labels(workspace, line)[0]) == 4
     workspace.finish()

@@ -76,19 +76,19 @@ def test_a_log_for_learners_has_each_round_as_often_as_it_stands_for(sparse):
     assert (times[:, dropped == 0.75] == 4).all()
     assert_unbiased(times[:, dropped == 0.6], 2.5)
     assert_unbiased(times[:, dropped == 0.3], 1 / 0.7)
-    one, places = logs[0], np.array(logs[0].ids, dtype=int)
-    assert (np.diff(places) >= 0).all()
-    assert np.array_equal(dense(one.X), dense(log.X)[places])
+    one, indices = logs[0], np.array(logs[0].ids, dtype=int)
+    assert (np.diff(indices) >= 0).all()
+    assert np.array_equal(dense(one.X), dense(log.X)[indices])
     for name in ("actions", "feedback", "probabilities"):
-        assert np.array_equal(getattr(one, name), getattr(log, name)[places]), name
+        assert np.array_equal(getattr(one, name), getattr(log, name)[indices]), name
     assert one.dropped is None
     assert one.repeated() is one
     assert_same(log.repeated(3), log.repeated(3))
 
 
-def test_rounds_that_stand_for_others_have_no_place_in_open_bandit_feedback():
+def test_rounds_that_stand_for_others_have_no_field_in_open_bandit_feedback():
     log = some_log(dropped=np.full(40, 0.5))
-    with pytest.raises(ValueError, match=r"Open Bandit Pipeline has no place; log.repeated"):
+    with pytest.raises(ValueError, match=r"Open Bandit Pipeline has no field; log.repeated"):
         to_open_bandit(log)
     assert to_open_bandit(log.repeated())["n_rounds"] == 80
 

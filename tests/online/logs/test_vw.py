@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from feedback_logs import COSTS, assert_same, dense, heard, offered_log, refusal, some_log, vw_labels, written
+from feedback_logs import COSTS, assert_same, dense, offered_log, parsed_label, refusal, some_log, vw_labels, written
 from noisewise.online.logs.logged_round import Choice, LoggedRound
 from noisewise.online.logs.vw import iter_vw, read_vw, write_vw
 
@@ -101,7 +101,7 @@ def test_bad_blocks_say_where_and_what(lines, says):
         read_vw(lines, layout="adf")
 
 
-def test_rounds_without_an_answer_are_skipped_on_request():
+def test_rounds_without_feedback_are_skipped_on_request():
     assert [one.action for one in iter_vw(["| a", "2:-1:0.5 | a", "1 2 | b"], missing="skip")] == [2]
     assert [one.action for one in iter_vw(["| a", "", "| b", "0:0:1 | c"], layout="adf", missing="skip")] == [2]
 
@@ -161,8 +161,8 @@ def test_any_rounds_survive_plain_text(rounds, cost):
 @given(st.text(max_size=40), st.sampled_from(["plain", "adf"]))
 @settings(max_examples=80, deadline=None)
 def test_any_text_is_read_or_refused_with_its_line(text, layout):
-    said = refusal(lambda: list(iter_vw([text], layout=layout)))
-    assert not said or said.startswith("line 1: ")
+    message = refusal(lambda: list(iter_vw([text], layout=layout)))
+    assert not message or message.startswith("line 1: ")
 
 
 @pytest.mark.parametrize("cost", COSTS)
@@ -173,7 +173,7 @@ def test_vowpal_wabbit_reads_plain_text_as_it_was_meant(cost):
     costs = {"-reward": -log.feedback, "1-reward": 1 - log.feedback}[cost]
     for number, line in enumerate(written(write_vw, log, cost=cost)):
         labels, n_features = vw_labels(workspace, line)
-        assert heard(labels[0]) == (log.codes[number] + 1, costs[number], log.probabilities[number])
+        assert parsed_label(labels[0]) == (log.codes[number] + 1, costs[number], log.probabilities[number])
         assert n_features[0] == np.count_nonzero(log.X[number])
     workspace.finish()
 
@@ -182,12 +182,12 @@ def test_vowpal_wabbit_reads_blocks_as_they_were_meant():
     vowpalwabbit = pytest.importorskip("vowpalwabbit")
     workspace = vowpalwabbit.Workspace("--cb_adf --quiet --noconstant")
     blocks = "\n".join(written(write_vw, offered_log(), layout="adf")).split("\n\n")
-    answers = [vw_labels(workspace, block.strip("\n").split("\n")) for block in blocks if block.strip()]
-    first, second = (labels[1:] for labels, _ in answers)
+    parsed = [vw_labels(workspace, block.strip("\n").split("\n")) for block in blocks if block.strip()]
+    first, second = (labels[1:] for labels, _ in parsed)
     assert first[0] == second[1] == ""
-    assert heard(first[1]) == (0, -1.0, 0.5)
-    assert heard(second[0]) == (0, 0.0, 1 / 3)
-    assert [n_features for _, n_features in answers] == [[2, 1, 0], [1, 2, 0]]  # shared line, then actions
+    assert parsed_label(first[1]) == (0, -1.0, 0.5)
+    assert parsed_label(second[0]) == (0, 0.0, 1 / 3)
+    assert [n_features for _, n_features in parsed] == [[2, 1, 0], [1, 2, 0]]  # shared line, then actions
     plain = "\n".join(written(write_vw, some_log(n_rounds=3), layout="adf")).split("\n\n")
     assert all(len(vw_labels(workspace, block.strip("\n").split("\n"))[0]) == 4 for block in plain if block.strip())
     workspace.finish()

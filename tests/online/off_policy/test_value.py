@@ -45,14 +45,14 @@ def test_the_mean_over_every_possible_log_is_the_value(method, noise):
     outcomes = list(itertools.product(range(3), range(2)))
     for rounds in itertools.product(outcomes, repeat=3):
         actions, feedback = np.array(rounds).T
-        chance = 1.0
-        for context, action, answer in zip(contexts, actions, feedback):
+        probability = 1.0
+        for context, action, observed in zip(contexts, actions, feedback):
             right = CHANCE_OF_RIGHT[context, action]
-            chance *= LOGGING[context, action] * (np.array([1 - right, right]) @ each[action].matrix)[answer]
+            probability *= LOGGING[context, action] * (np.array([1 - right, right]) @ each[action].matrix)[observed]
         log = FeedbackLog(np.eye(2)[contexts], actions, feedback, LOGGING[contexts, actions], [0, 1, 2])
-        if chance:
-            mean += chance * off_policy_value(log, POLICY[contexts], noise, method)
-            total += chance
+        if probability:
+            mean += probability * off_policy_value(log, POLICY[contexts], noise, method)
+            total += probability
     assert total == pytest.approx(1, abs=1e-12)
     assert mean == pytest.approx((POLICY * CHANCE_OF_RIGHT).sum(axis=1)[contexts].mean(), abs=1e-9)
 
@@ -72,8 +72,8 @@ def test_an_interval_is_student_s_where_nothing_is_skewed_and_leans_where_someth
     uniform = np.full((30, 2), 0.5)
     for confidence in (0.5, 0.95):
         value = off_policy_value(even, uniform, method="ips", confidence=confidence)
-        reach = student.ppf((1 + confidence) / 2, 29) * even.feedback.std(ddof=1) / np.sqrt(30)
-        assert (value.low, value.high) == pytest.approx((0.5 - reach, 0.5 + reach))
+        half_width = student.ppf((1 + confidence) / 2, 29) * even.feedback.std(ddof=1) / np.sqrt(30)
+        assert (value.low, value.high) == pytest.approx((0.5 - half_width, 0.5 + half_width))
     leaning = off_policy_value(*simulated_log(np.random.default_rng(11), 300), method="ips")
     assert leaning.high - leaning > leaning - leaning.low
 
@@ -133,7 +133,7 @@ WARNED = "instead of 1: the policy looks at the actions that were drawn, or the 
 
 
 @pytest.mark.parametrize("method", ["ips", "snips", "dr"])
-def test_weights_that_are_too_large_are_said_aloud(method):
+def test_weights_that_are_too_large_are_warned_of(method):
     rng = np.random.default_rng(10)
     y, actions = rng.integers(4, size=500), rng.integers(4, size=500)
     log = FeedbackLog(np.eye(4)[y], actions, actions == y, np.full(500, 0.25))
@@ -146,7 +146,7 @@ def test_weights_that_are_too_large_are_said_aloud(method):
 
 
 def test_honest_logs_raise_no_alarm():
-    said = []
+    messages = []
     for seed in range(200):
         rng = np.random.default_rng(seed)
         n, k = rng.choice([3, 30, 300, 3000]), rng.integers(2, 8)
@@ -158,12 +158,12 @@ def test_honest_logs_raise_no_alarm():
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             off_policy_value(log, policies[seed % 4], method="ips")
-        said += [str(one.message) for one in caught]
-    assert not [sentence for sentence in said if WARNED in sentence]
+        messages += [str(one.message) for one in caught]
+    assert not [sentence for sentence in messages if WARNED in sentence]
 
 
 def thinned_log(rng, n_rounds, share_by_action=(0.9, 0.9, 0.5)):
-    """A simulated log from which most wrong answers were dropped."""
+    """A simulated log from which most rounds with negative feedback were dropped."""
     log, policy = simulated_log(rng, n_rounds)
     dropped = np.where(log.feedback, 0.0, np.array(share_by_action)[log.actions])
     kept = rng.random(n_rounds) >= dropped
@@ -210,7 +210,7 @@ def test_columns_of_a_policy_s_frame_are_found_by_their_names(library):
     assert off_policy_value(named, frame({"a": policy[:, 2], "b": policy[:, 0], "c": policy[:, 1]})) == value
     for names in ("abd", "012"):
         with pytest.raises(ValueError, match=r"the policy's columns are .* they must be the classes \['b', 'c', 'a'\]"):
-            off_policy_value(named, frame({name: policy[:, place] for place, name in enumerate(names)}))
+            off_policy_value(named, frame({name: policy[:, index] for index, name in enumerate(names)}))
 
 
 def test_columns_without_names_are_in_the_order_of_the_classes():
@@ -253,9 +253,9 @@ def test_a_policy_may_only_play_what_was_offered():
 
 
 @pytest.mark.parametrize("method", ["ips", "snips", "dr"])
-def test_answers_that_are_all_alike_leave_the_doubt_that_their_number_leaves(method):
+def test_feedback_that_is_all_the_same_has_an_interval_that_shrinks_with_its_number(method):
     held = 0
-    for seed in range(200):  # the log's own policy, right in 97 of 100 rounds: one in five logs has no wrong answer
+    for seed in range(200):  # the log's own policy, right in 97 %: a fifth of the logs have no negative feedback
         right = np.random.default_rng(seed).random(50) < 0.97
         log = FeedbackLog(np.ones((50, 1)), np.zeros(50, dtype=int), right, np.ones(50), classes=[0, 1])
         value = off_policy_value(log, np.zeros(50, dtype=int), method=method)

@@ -112,9 +112,11 @@ def test_without_exploration_the_reason_is_given():
 
 def test_the_exploration_rate_falls_after_the_first_rounds():
     tracker = RateTracker(10, exploration=0.02, first_exploration=0.1, first_rounds=1_000)
-    assert tracker.share() == 0.1
+    assert tracker.exploration_rate() == 0.1
     tracker.observe(*stream(1_000, (0.1, 0.1), np.full(1_000, 0.1), np.random.default_rng(6)))
-    assert tracker.share() == 0.02
+    assert tracker.exploration_rate() == 0.02
+    with pytest.warns(DeprecationWarning, match="RateTracker.share is now exploration_rate"):
+        assert tracker.share() == 0.02
 
 
 def test_what_cannot_track_is_refused():

@@ -1,4 +1,4 @@
-"""DSJSON: a decision, its answer and the probabilities of all actions in a line of JSON, as Personalizer logs them."""
+"""DSJSON: a decision, its feedback and the propensities of all actions in a line of JSON, as Personalizer logs them."""
 
 from __future__ import annotations
 
@@ -14,10 +14,9 @@ from noisewise.online.logs.feedback_log import FeedbackLog
 from noisewise.online.logs.logged_round import Choice, Features, LoggedRound, checked_round
 from noisewise.online.logs.text import (
     Actions,
-    Numbers,
+    Numbering,
     Source,
     Target,
-    answered,
     at,
     check_options,
     choices_of,
@@ -28,10 +27,11 @@ from noisewise.online.logs.text import (
     numbers_of,
     rounds_of,
     split_name,
+    with_feedback,
     write_lines,
 )
 
-LARGEST = float_info.max  # whole numbers in JSON may be larger
+LARGEST = float_info.max  # integers in JSON may be larger
 
 
 def is_skipped(event: dict[str, Any]) -> bool:
@@ -43,7 +43,7 @@ def is_skipped(event: dict[str, Any]) -> bool:
 
 
 def event_round(event: dict[str, Any], cost: str, actions: Actions) -> LoggedRound | None:
-    """The round of an event; None if it has no decision, or no answer to it."""
+    """The round of an event; None if it has no decision, or no feedback to it."""
     labels = {name.lower(): value for name, value in event.items() if name.startswith("_label")}
     context = event.get("c")
     if not isinstance(context, dict) or "_label_cost" not in labels:
@@ -53,17 +53,18 @@ def event_round(event: dict[str, Any], cost: str, actions: Actions) -> LoggedRou
     offered = context.get("_multi")
     if not isinstance(offered, list) or not offered or not all(isinstance(one, dict) for one in offered):
         raise ValueError("_multi, the list of actions, is missing in c")
-    order, chances = _numbers(event, "a"), _numbers(event, "p")
+    order, propensities = _numbers(event, "a"), _numbers(event, "p")
     played = _played(labels, order, len(offered))
-    probability = labels.get("_label_probability", chances[0] if chances else None)
+    probability = labels.get("_label_probability", propensities[0] if propensities else None)
     if probability is None:
         raise ValueError("_label_probability is missing: how likely was the action?")
-    known = dict(zip(order, chances)) if len(order) == len(chances) == len(offered) else {}
-    if known and (sorted(known) != list(range(1, len(offered) + 1)) or not all(0 <= one <= 1 for one in chances)):
+    known = dict(zip(order, propensities)) if len(order) == len(propensities) == len(offered) else {}
+    if known and (sorted(known) != list(range(1, len(offered) + 1)) or not all(0 <= one <= 1 for one in propensities)):
         raise ValueError("a must hold the number of each action once, from 1, and p a probability for each")
     names = actions.all([str(one.get("_tag", "")) for one in offered])
     choices = tuple(
-        Choice(name, _flat(one), known.get(place)) for place, (name, one) in enumerate(zip(names, offered), start=1)
+        Choice(name, _flat(one), known.get(position))
+        for position, (name, one) in enumerate(zip(names, offered), start=1)
     )
     shared = _flat({name: value for name, value in context.items() if name != "_multi"})
     feedback = feedback_of(_number(labels["_label_cost"], "_label_cost"), cost)
@@ -76,13 +77,13 @@ def event_round(event: dict[str, Any], cost: str, actions: Actions) -> LoggedRou
 
 def _played(labels: dict[str, Any], order: list[float], n_offered: int) -> int:
     """The number of the action, from 1; where it is given twice, it must be the same."""
-    said = {_number(labels["_labelindex"], "_labelIndex") + 1} if "_labelindex" in labels else set()
+    given_numbers = {_number(labels["_labelindex"], "_labelIndex") + 1} if "_labelindex" in labels else set()
     if "_label_action" in labels:
-        said.add(_number(labels["_label_action"], "_label_Action"))
-    said = said or set(order[:1])
-    if len(said) != 1:
+        given_numbers.add(_number(labels["_label_action"], "_label_Action"))
+    given_numbers = given_numbers or set(order[:1])
+    if len(given_numbers) != 1:
         raise ValueError("_labelIndex (from 0) and _label_Action (from 1) must say which action was played, and agree")
-    number = said.pop()
+    number = given_numbers.pop()
     if number not in range(1, n_offered + 1):
         raise ValueError(f"action {number:g} was played, of {n_offered} in _multi")
     return int(number)
@@ -119,8 +120,8 @@ def _leaves(item: dict[str, Any], namespace: str) -> Iterator[tuple[str, str, fl
         if isinstance(value, dict):
             yield from _leaves(value, inner)
         elif isinstance(value, list):
-            for place, part in enumerate(value):
-                yield from _leaves(part if isinstance(part, dict) else {str(place): part}, inner)
+            for index, part in enumerate(value):
+                yield from _leaves(part if isinstance(part, dict) else {str(index): part}, inner)
         elif isinstance(value, str):
             yield namespace, f"{name}={value}", 1.0
         else:
@@ -169,11 +170,15 @@ def iter_dsjson(
     cost : "-reward" if right costs -1 and wrong 0, as Personalizer has it; "1-reward" if right costs 0 and wrong 1
     classes : the labels in the order of their numbers; by default an action is its number, from 1. An action is called
         by its ``_tag``, if all have different ones.
-    missing : "refuse" or "skip" lines without a decision or its answer
+    missing : "refuse" or "skip" lines without a decision or its feedback
+
+    References
+    ----------
+    .. [1] Vowpal Wabbit, wiki: "DSJson format", https://github.com/VowpalWabbit/vowpal_wabbit/wiki.
     """
     check_options(cost, missing)
     found = _rounds(source, cost, Actions(classes))
-    return answered(found, missing, "there is no decision (c) with a _label_cost")
+    return with_feedback(found, missing, "there is no decision (c) with a _label_cost")
 
 
 def write_dsjson(
@@ -212,34 +217,34 @@ def _rounds(source: Source, cost: str, actions: Actions) -> Iterator[tuple[str, 
             yield where, one
 
 
-def _lines(rounds: Iterable[LoggedRound], cost: str, numbers: Numbers) -> Iterator[str]:
+def _lines(rounds: Iterable[LoggedRound], cost: str, numbering: Numbering) -> Iterator[str]:
     for number, one in enumerate(rounds, start=1):
         with at(f"round {number}"):
-            text = json.dumps(_event(one, cost, numbers), ensure_ascii=False, allow_nan=False)
+            text = json.dumps(_event(one, cost, numbering), ensure_ascii=False, allow_nan=False)
         yield text
 
 
-def _event(one: LoggedRound, cost: str, numbers: Numbers) -> dict[str, Any]:
-    choices = choices_of(one, numbers)
-    place = [choice.action for choice in choices].index(one.action)
+def _event(one: LoggedRound, cost: str, numbering: Numbering) -> dict[str, Any]:
+    choices = choices_of(one, numbering)
+    index = [choice.action for choice in choices].index(one.action)
     identity = {} if one.id is None else {"EventId": one.id}
-    order, chances = [place + 1], [one.probability]
+    order, propensities = [index + 1], [one.probability]
     if all(choice.probability is not None for choice in choices):
-        others = [number for number in range(1, len(choices) + 1) if number != place + 1]
+        others = [number for number in range(1, len(choices) + 1) if number != index + 1]
         order += sorted(others, key=lambda number: -float(choices[number - 1].probability or 0))
-        chances = [float(choices[number - 1].probability or 0) for number in order]
+        propensities = [float(choices[number - 1].probability or 0) for number in order]
     multi = [{"_tag": str(choice.action), **_nested(choice.features)} for choice in choices]
     return {
         "_label_cost": cost_of(one.feedback, cost),
         "_label_probability": float(one.probability),
-        "_label_Action": place + 1,
-        "_labelIndex": place,
+        "_label_Action": index + 1,
+        "_labelIndex": index,
         "o": [{"v": one.feedback, **identity}],
         "Version": "1",
         **identity,
         "a": order,
         "c": {**_nested(one.features), "_multi": multi},
-        "p": chances,
+        "p": propensities,
         **({"pdrop": float(one.dropped)} if one.dropped else {}),
     }
 

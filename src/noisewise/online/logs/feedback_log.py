@@ -1,4 +1,4 @@
-"""Logged right/wrong feedback: what was played, how likely that was, and what was heard."""
+"""Logged right/wrong feedback: contexts, actions, propensities and feedback."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from noisewise._typing import Codes, Floats, RandomState
 from noisewise._validation import encode_labels, find_actions, find_labels, generator, known_classes
 from noisewise.online.learners.decision import check_feedbacks, check_probabilities
 from noisewise.online.learners.rows import check_csr, feature_names, refuse_unusable
-from noisewise.online.logs.logged_round import NOTHING, Choice, LoggedRound, check_dropped
+from noisewise.online.logs.logged_round import NO_FEATURES, Choice, LoggedRound, check_dropped
 
-MOST_COLUMNS = 2**24  # learners keep numbers for each column and class: a stray large number would fill the memory
+MOST_COLUMNS = 2**24  # learners keep weights for each column and class: a stray large number would fill the memory
 
 
 class NamedRows:
@@ -25,7 +25,7 @@ class NamedRows:
     def __init__(self, features: Sequence[str] | int | None) -> None:
         self.given = features
         names = [str(column) for column in range(features)] if isinstance(features, int) else features or []
-        self.places = {name: column for column, name in enumerate(names)}
+        self.index = {name: column for column, name in enumerate(names)}
         self.columns: list[int] = []
         self.values: list[float] = []
         self.starts = [0]
@@ -33,19 +33,19 @@ class NamedRows:
     def add(self, features: Mapping[str, float]) -> None:
         """The features of the next round."""
         for name, value in features.items():
-            if self.given is not None and name not in self.places:
+            if self.given is not None and name not in self.index:
                 raise ValueError(f"round {len(self.starts)}: feature {name!r} is not among the features given")
-            self.columns.append(self.places.setdefault(name, len(self.places)))
+            self.columns.append(self.index.setdefault(name, len(self.index)))
             self.values.append(value)
         self.starts.append(len(self.columns))
 
     def matrix(self) -> tuple[Any, list[str] | None]:
         """The rows, and the names of their columns; None where these are numbers."""
-        names, columns, width = list(self.places), np.array(self.columns, dtype=np.int64), len(self.places)
+        names, columns, width = list(self.index), np.array(self.columns, dtype=np.int64), len(self.index)
         numbered = isinstance(self.given, int)
         if self.given is None and names and all(map(_is_column, names)):
-            numbered, places = True, np.array([int(name) for name in names])
-            columns, width = places[columns], int(places.max()) + 1
+            numbered, indices = True, np.array([int(name) for name in names])
+            columns, width = indices[columns], int(indices.max()) + 1
         rows = sp.csr_array((np.array(self.values), columns, self.starts), shape=(len(self.starts) - 1, width))
         return rows, None if numbered else names
 
@@ -66,10 +66,10 @@ class FeedbackLog:
     Parameters
     ----------
     X : array or sparse matrix of shape (n_rounds, n_features)
-        What was known before each action.
+        Context of each round.
     actions : labels that were played
     feedback : 1 for right and 0 for wrong, as observed
-    probabilities : with which each action was drawn when it was played, above 0
+    probabilities : propensity of each action, the probability with which it was drawn, above 0
     classes : the labels to choose from; by default those that were played, in order
     feature_names : a name for each column of X; by default those of a data frame, else "0", "1", ...
     offered : for each round every `Choice` there was, in order, or None if every label could be played
@@ -148,25 +148,25 @@ class FeedbackLog:
         each name when it first comes, or, if all names are whole numbers below 2^24, they are the columns.
         """
         gathered = NamedRows(features)
-        heard: list[LoggedRound] = []
+        rest: list[LoggedRound] = []
         for one in rounds:
             gathered.add(one.features)
-            heard.append(one._replace(features=NOTHING))
-        if not heard:
+            rest.append(one._replace(features=NO_FEATURES))
+        if not rest:
             raise ValueError("the log has no rounds")
         X, names = gathered.matrix()
-        ids = [one.id for one in heard]
-        played: list[Any] = [one.action for one in heard]
-        offered = [one.offered for one in heard]
-        dropped = np.array([one.dropped for one in heard])
+        ids = [one.id for one in rest]
+        played: list[Any] = [one.action for one in rest]
+        offered = [one.offered for one in rest]
+        dropped = np.array([one.dropped for one in rest])
         if classes is None:
             every = [choice.action for choices in offered for choice in choices]
             classes = _in_order(played + every)
         return cls(
             X,
             _labels(played),
-            np.array([one.feedback for one in heard]),
-            np.array([one.probability for one in heard]),
+            np.array([one.feedback for one in rest]),
+            np.array([one.probability for one in rest]),
             classes,
             names,
             offered if any(offered) else None,
@@ -187,9 +187,9 @@ class FeedbackLog:
     def repeated(self, random_state: RandomState = None) -> FeedbackLog:
         """A log for learners: each round comes as often as it stands for, the rounds that were dropped included.
 
-        That is 1 / (1 - dropped) times; chance decides on the fraction, so that the mean is right. Without dropped
-        rounds it is the log itself; else it comes without `extra`. It is not for intervals: the same round again is
-        no further evidence.
+        That is 1 / (1 - dropped) times; the fractional part is drawn at random, so that the mean is right. Without
+        dropped rounds it is the log itself; else it comes without `extra`. It is not for intervals: the same round
+        again is no further evidence.
 
         >>> log = FeedbackLog([[1.0], [2.0]], ["cat", "dog"], [1, 0], [0.9, 0.1], dropped=[0.0, 0.75])
         >>> log.repeated().actions.tolist()
@@ -198,15 +198,15 @@ class FeedbackLog:
         if self.dropped is None:
             return self
         times = np.floor(self.weights + generator(random_state).random(len(self))).astype(np.int64)
-        places = np.repeat(np.arange(len(self)), times).tolist()
+        indices = np.repeat(np.arange(len(self)), times).tolist()
         return replace(
             self,
-            X=self.X[places],
-            actions=self.actions[places],
-            feedback=self.feedback[places],
-            probabilities=self.probabilities[places],
-            offered=None if self.offered is None else [self.offered[place] for place in places],
-            ids=None if self.ids is None else [self.ids[place] for place in places],
+            X=self.X[indices],
+            actions=self.actions[indices],
+            feedback=self.feedback[indices],
+            probabilities=self.probabilities[indices],
+            offered=None if self.offered is None else [self.offered[index] for index in indices],
+            ids=None if self.ids is None else [self.ids[index] for index in indices],
             extra=None,
             dropped=None,
         )
@@ -218,7 +218,7 @@ class FeedbackLog:
 
     @property
     def codes(self) -> Codes:
-        """The actions as places among the classes."""
+        """The actions as indices into the classes."""
         return find_labels(self.actions, self.classes)
 
     def __len__(self) -> int:
@@ -240,8 +240,8 @@ def _played(actions: Any) -> NDArray[Any]:
         raise ValueError(f"one action for each row is needed, not {actions!r:.60}")
     played = encode_labels(actions)[0]
     if len(played) < 2:
-        said = f"the action {played.item(0)!r} alone was" if len(played) else "nothing was"
-        raise ValueError(f"{said} played; name all actions there were in classes=")
+        only = f"the action {played.item(0)!r} alone was" if len(played) else "nothing was"
+        raise ValueError(f"{only} played; name all actions there were in classes=")
     return played
 
 

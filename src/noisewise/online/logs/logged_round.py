@@ -1,4 +1,4 @@
-"""One round of a log as files have it: features by name, what was on offer, and how likely all that was."""
+"""One round of a log as files have it: features by name, the actions on offer, and their propensities."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from noisewise._typing import Floats
 from noisewise.online.learners.decision import check_probabilities
 
 Features = Mapping[str, float]
-NOTHING: Features = MappingProxyType({})
+NO_FEATURES: Features = MappingProxyType({})
 
 
 class Choice(NamedTuple):
-    """An action that was on offer in a round, its own features, and the probability it had, where that is known."""
+    """An action that was on offer in a round, its own features, and its propensity, where that is known."""
 
     action: Any
-    features: Features = NOTHING
+    features: Features = NO_FEATURES
     probability: float | None = None
 
 
@@ -48,7 +48,7 @@ def checked_round(
     name: str | None,
     dropped: float = 0.0,
 ) -> LoggedRound:
-    """A round with probabilities that it can have been played and dropped with."""
+    """A round whose propensity and probability of being dropped are possible."""
     if not 0 < probability <= 1:  # the array check says why, but is slow for one number
         check_probabilities(probability)
     if not 0 <= dropped < 1:
@@ -69,9 +69,9 @@ def check_dropped(dropped: Any) -> Floats:
 
 
 def refuse_dropped(dropped: float, where: str) -> None:
-    """Refuse rounds that stand for others where there is no place to say so."""
+    """Refuse rounds that stand for others in formats without a field for it."""
     if dropped:
         raise ValueError(
-            f"rounds like this were dropped with probability {dropped:g}, for which {where} has no place; "
+            f"rounds like this were dropped with probability {dropped:g}, for which {where} has no field; "
             "log.repeated() has each round as often as it stands for"
         )

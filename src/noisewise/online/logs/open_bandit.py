@@ -1,4 +1,4 @@
-"""Logged feedback as Open Bandit Pipeline holds it: a dict of arrays."""
+"""Logged feedback in the format of Open Bandit Pipeline: a dict of arrays."""
 
 from __future__ import annotations
 
@@ -19,8 +19,15 @@ NEEDED = ("n_actions", "context", "action", "reward", "pscore")
 def from_open_bandit(bandit_feedback: Mapping[str, Any], classes: Any = None) -> FeedbackLog:
     """A log from the dict of Open Bandit Pipeline; a reward of 1 is right, 0 is wrong, others are refused.
 
-    Keys that a log has no place for (position, action_context, expected_reward, pi_b, ...) are kept in `extra`.
+    Keys without a field in a log (position, action_context, expected_reward, pi_b, ...) are kept in `extra`.
 
+    References
+    ----------
+    .. [1] Saito, Y., Aihara, S., Matsutani, M., Narita, Y. (2021). Open Bandit Dataset and Pipeline: towards realistic
+       and reproducible off-policy evaluation. NeurIPS Datasets and Benchmarks.
+
+    Examples
+    --------
     >>> logged = {"n_rounds": 2, "n_actions": 3, "context": [[1.0], [2.0]], "action": [2, 0], "reward": [1, 0],
     ...           "pscore": [0.5, 0.2], "position": None}
     >>> log = from_open_bandit(logged)
@@ -54,7 +61,7 @@ def _is_count(n_actions: Any) -> bool:
 
 
 def to_open_bandit(log: FeedbackLog) -> dict[str, Any]:
-    """The dict that Open Bandit Pipeline takes; actions are places among the log's classes, X is made dense."""
+    """The dict that Open Bandit Pipeline takes; actions are indices into the log's classes, X is made dense."""
     if log.dropped is not None:
         refuse_dropped(float(log.dropped.max()), "the dict of Open Bandit Pipeline")
     return {

@@ -1,4 +1,4 @@
-"""What the files of logs have in common: lines, costs, names of features, and rounds without an answer."""
+"""Reading and writing of log files: lines, costs, names of features and actions, rounds without feedback."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from noisewise.online.logs.logged_round import Choice, LoggedRound
 
 Source = str | os.PathLike[str] | Iterable[str]
 Target = str | os.PathLike[str] | IO[str]
-Numbers = dict[Any, int] | None
+Numbering = dict[Any, int] | None  # of each label in a file, from 1
 COSTS = {"-reward": (0.0, -1.0), "1-reward": (1.0, 0.0)}  # cost of wrong, and of right
 MOST_ACTIONS = 1_000_000  # without classes=, all numbers up to the largest are labels
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 def numbered_lines(source: Source) -> Iterator[tuple[str, str]]:
-    """Lines without their ends, each with the words that say where it is; from a path (gz or not) or other lines."""
+    """Lines without line breaks, each with its position in words; from a path (gz or not) or an iterable of lines."""
     if not isinstance(source, str | os.PathLike):
         for number, line in enumerate(source, start=1):
             yield f"line {number}", line.rstrip("\r\n")
@@ -101,7 +101,7 @@ def feedback_of(value: Any, cost: str) -> int:
 
 
 def check_options(cost: str, missing: str = "refuse") -> None:
-    """Refuse unknown ways to read costs and rounds without an answer."""
+    """Refuse unknown conventions for costs and for rounds without feedback."""
     if cost not in COSTS:
         raise ValueError(f"cost is {cost!r}; it is '-reward' (right -1, wrong 0) or '1-reward' (right 0, wrong 1)")
     if missing not in ("refuse", "skip"):
@@ -135,7 +135,7 @@ def number_in(text: str, what: str) -> float:
 
 
 def finite(value: float, what: str) -> float:
-    """A number that is not beyond all numbers, as 1e999 is, or a sum of large ones."""
+    """Refuse what overflows, as 1e999 does, or a sum of large values."""
     if not isfinite(value):
         raise ValueError(f"the {what} is {value}, too large for a number")
     return value
@@ -164,43 +164,43 @@ class Actions:
         return self.by_name[name]
 
     def all(self, tags: list[str]) -> list[Any]:
-        """Labels of a round's actions: by their tags if all have different ones, else by their place."""
+        """Labels of a round's actions: by their tags if all have different ones, else by their position."""
         if len(set(tags)) == len(tags) and all(tags):
             return [self.named(tag) for tag in tags]
-        return [self.numbered(place) for place in range(1, len(tags) + 1)]
+        return [self.numbered(position) for position in range(1, len(tags) + 1)]
 
 
-def numbers_of(log: FeedbackLog | Iterable[LoggedRound], classes: Any) -> Numbers:
-    """The number of each label in a file: its place, from 1, among the log's classes, or those given."""
+def numbers_of(log: FeedbackLog | Iterable[LoggedRound], classes: Any) -> Numbering:
+    """The number of each label in a file: its position, from 1, among the log's classes, or those given."""
     known = log.classes if isinstance(log, FeedbackLog) else None if classes is None else known_classes(None, classes)
-    return None if known is None else {label: place for place, label in enumerate(known.tolist(), start=1)}
+    return None if known is None else {label: position for position, label in enumerate(known.tolist(), start=1)}
 
 
-def number_of(action: Any, numbers: Numbers) -> int:
+def number_of(action: Any, numbering: Numbering) -> int:
     """The number of an action in a file."""
-    if numbers is None and isinstance(action, int) and action > 0:
+    if numbering is None and isinstance(action, int) and action > 0:
         return action
-    if numbers is None or action not in numbers:
+    if numbering is None or action not in numbering:
         raise ValueError(f"the action is {action!r}; to number it, pass classes=, all labels in order")
-    return numbers[action]
+    return numbering[action]
 
 
-def choices_of(one: LoggedRound, numbers: Numbers) -> tuple[Choice, ...]:
+def choices_of(one: LoggedRound, numbering: Numbering) -> tuple[Choice, ...]:
     """The actions on offer; if all were, each with its name as its only feature."""
     if one.offered:
         return one.offered
-    if numbers is None:
+    if numbering is None:
         raise ValueError("the round does not say which actions were offered; pass classes=, all labels in order")
-    return tuple(Choice(label, {join_name("action", str(label)): 1.0}) for label in numbers)
+    return tuple(Choice(label, {join_name("action", str(label)): 1.0}) for label in numbering)
 
 
-def answered(
+def with_feedback(
     found: Iterable[tuple[str, LoggedRound | None]], missing: str, what_is_missing: str
 ) -> Iterator[LoggedRound]:
-    """The rounds with an answer; those without are refused or skipped."""
+    """The rounds with feedback; those without are refused or skipped."""
     for where, one in found:
         if one is not None:
             yield one
         elif missing == "refuse":
-            hint = 'no answer was logged; missing="skip" leaves such rounds out'
+            hint = 'no feedback was logged; missing="skip" leaves such rounds out'
             raise ValueError(f"{where}: {what_is_missing}: {hint}")

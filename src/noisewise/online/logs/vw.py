@@ -14,10 +14,9 @@ from noisewise.online.logs.logged_round import Choice, Features, LoggedRound, ch
 from noisewise.online.logs.text import (
     NUMBER,
     Actions,
-    Numbers,
+    Numbering,
     Source,
     Target,
-    answered,
     at,
     check_options,
     choices_of,
@@ -31,6 +30,7 @@ from noisewise.online.logs.text import (
     numbers_of,
     rounds_of,
     split_name,
+    with_feedback,
     write_lines,
 )
 
@@ -133,7 +133,7 @@ def _is_simple(name: str) -> bool:
     return bool(name) and not UNFIT.search(name) and ":" not in name
 
 
-NO_ANSWER = "there is no action:cost:probability"
+NO_FEEDBACK = "there is no action:cost:probability"
 
 
 def read_vw(
@@ -168,7 +168,12 @@ def iter_vw(
     cost : "-reward" if right costs -1 and wrong 0; "1-reward" if right costs 0 and wrong 1. Other costs are refused.
     classes : the labels in the order of their numbers; by default an action is its number, from 1. In the layout "adf"
         an action is called by its tag, if all have different ones.
-    missing : "refuse" or "skip" rounds without an answer
+    missing : "refuse" or "skip" rounds without feedback
+
+    References
+    ----------
+    .. [1] Vowpal Wabbit, wiki: "Contextual Bandit algorithms" and "Input format",
+       https://github.com/VowpalWabbit/vowpal_wabbit/wiki.
 
     Examples
     --------
@@ -183,7 +188,7 @@ def iter_vw(
         found = _adf_rounds(source, cost, actions)
     else:
         raise ValueError(f"layout is {layout!r}; it is 'plain' or 'adf'")
-    return answered(found, missing, NO_ANSWER)
+    return with_feedback(found, missing, NO_FEEDBACK)
 
 
 def write_vw(
@@ -223,12 +228,12 @@ def _plain_rounds(source: Source, cost: str, actions: Actions) -> Iterator[tuple
                 if not part[0].isdecimal():
                     raise ValueError(f"the action is {part[0]!r}; actions are numbered from 1")
             labels = [actions.numbered(int(part[0])) for part in parts]
-            heard = [place for place, part in enumerate(parts) if len(part) > 1]
+            with_cost = [index for index, part in enumerate(parts) if len(part) > 1]
             one = None
-            if heard:
-                feedback, probability = _answer([parts[place] for place in heard], cost)
+            if with_cost:
+                feedback, probability = _feedback_and_probability([parts[index] for index in with_cost], cost)
                 offered = tuple(Choice(label) for label in labels) if len(parts) > 1 else ()
-                played = labels[heard[0]]
+                played = labels[with_cost[0]]
                 one = checked_round(line.features, played, feedback, probability, offered, line.tag or None)
         yield where, one
 
@@ -246,7 +251,7 @@ def _adf_rounds(source: Source, cost: str, actions: Actions) -> Iterator[tuple[s
             parts = [part.split(":") for line in lines for part in line.label]
             one = None
             if parts:
-                feedback, probability = _answer(parts, cost)
+                feedback, probability = _feedback_and_probability(parts, cost)
                 played = next(label for label, line in zip(labels, lines) if line.label)
                 offered = tuple(Choice(label, line.features) for label, line in zip(labels, lines))
                 one = checked_round(shared.features, played, feedback, probability, offered, shared.tag or None)
@@ -269,7 +274,7 @@ def _blocks(source: Source) -> Iterator[tuple[str, list[Line]]]:
         yield first, block
 
 
-def _answer(parts: list[list[str]], cost: str) -> tuple[int, float]:
+def _feedback_and_probability(parts: list[list[str]], cost: str) -> tuple[int, float]:
     if len(parts) > 1:
         raise ValueError("more than one action has a cost; one action is played in a round")
     if len(parts[0]) != 3:
@@ -277,25 +282,25 @@ def _answer(parts: list[list[str]], cost: str) -> tuple[int, float]:
     return feedback_of(number_in(parts[0][1], "cost"), cost), number_in(parts[0][2], "probability")
 
 
-def _lines(rounds: Iterable[LoggedRound], as_text: Any, cost: str, numbers: Numbers) -> Iterator[str]:
+def _lines(rounds: Iterable[LoggedRound], as_text: Any, cost: str, numbering: Numbering) -> Iterator[str]:
     for number, one in enumerate(rounds, start=1):
         with at(f"round {number}"):
             refuse_dropped(one.dropped, "Vowpal Wabbit's text")
-            text = as_text(one, f"{cost_of(one.feedback, cost)!r}:{float(one.probability)!r}", numbers)
+            text = as_text(one, f"{cost_of(one.feedback, cost)!r}:{float(one.probability)!r}", numbering)
         yield text
 
 
-def _plain_text(one: LoggedRound, answer: str, numbers: Numbers) -> str:
+def _plain_text(one: LoggedRound, label_tail: str, numbering: Numbering) -> str:
     if any(choice.features for choice in one.offered):
         raise ValueError('the actions have features of their own; layout="adf" has a line for each')
     labels = [choice.action for choice in one.offered] or [one.action]
-    words = [f"{number_of(label, numbers)}" + (f":{answer}" if label == one.action else "") for label in labels]
+    words = [f"{number_of(label, numbering)}" + (f":{label_tail}" if label == one.action else "") for label in labels]
     return f"{' '.join(words)} {tag_text(one.id)}{features_text(one.features)}"
 
 
-def _adf_text(one: LoggedRound, answer: str, numbers: Numbers) -> str:
+def _adf_text(one: LoggedRound, label_tail: str, numbering: Numbering) -> str:
     lines = [f"shared {tag_text(one.id)}{features_text(one.features)}"]
-    for choice in choices_of(one, numbers):
-        label = f"0:{answer} " if choice.action == one.action else ""
+    for choice in choices_of(one, numbering):
+        label = f"0:{label_tail} " if choice.action == one.action else ""
         lines.append(f"{label}{tag_text(str(choice.action))}{features_text(choice.features)}")
     return "\n".join(lines) + "\n"

@@ -1,4 +1,4 @@
-"""What a policy would have played in the rounds of a log: labels, probabilities or a learner, as probabilities."""
+"""The target policy of off-policy evaluation: its labels, probabilities or a learner, as probabilities of actions."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from noisewise._validation import find_actions, one_column
 from noisewise.online.logs.feedback_log import FeedbackLog
 
 
-def policy_chances(log: FeedbackLog, policy: Any) -> Floats:
+def target_probabilities(log: FeedbackLog, policy: Any) -> Floats:
     """The policy's probability of every class in every round."""
     played = policy.predict(_rows(log, policy)) if hasattr(policy, "predict") else policy
     given = one_column(played) if _lists_labels(played, log.classes) else np.asarray(played)
     shape = len(log), len(log.classes)
     if given.ndim == 1 and len(given) == len(log):
-        chances = np.zeros(shape)
-        chances[np.arange(len(log)), find_actions(given, log.classes)] = 1.0
+        probabilities = np.zeros(shape)
+        probabilities[np.arange(len(log)), find_actions(given, log.classes)] = 1.0
     elif given.shape == shape and given.dtype.kind in "fiub":
-        chances = given.astype(np.float64)[:, _order(played, log.classes)]
-        sums = chances.sum(axis=1)
-        wrong = ~((chances >= 0).all(axis=1) & (np.abs(sums - 1) < 1e-6))
+        probabilities = given.astype(np.float64)[:, _order(played, log.classes)]
+        sums = probabilities.sum(axis=1)
+        wrong = ~((probabilities >= 0).all(axis=1) & (np.abs(sums - 1) < 1e-6))
         if wrong.any():
             raise ValueError(f"the policy's probabilities in round {int(np.argmax(wrong)) + 1} do not sum to 1")
     else:
@@ -33,8 +33,8 @@ def policy_chances(log: FeedbackLog, policy: Any) -> Floats:
             f"the policy has shape {given.shape}; a label for each of {shape[0]} rounds, or probabilities of shape "
             f"{shape}, are needed"
         )
-    _refuse_what_was_not_offered(log, chances)
-    return chances
+    _refuse_actions_not_offered(log, probabilities)
+    return probabilities
 
 
 def _lists_labels(played: Any, classes: NDArray[Any]) -> bool:
@@ -53,26 +53,26 @@ def _rows(log: FeedbackLog, model: Any) -> Any:
     return frame_like(dict(zip(log.feature_names, log.X.T)))
 
 
-def _refuse_what_was_not_offered(log: FeedbackLog, chances: Floats) -> None:
-    places = {label: code for code, label in enumerate(log.classes.tolist())}
+def _refuse_actions_not_offered(log: FeedbackLog, probabilities: Floats) -> None:
+    codes = {label: code for code, label in enumerate(log.classes.tolist())}
     for number, choices in enumerate(log.offered or ()):
-        offered = [places[choice.action] for choice in choices]
-        if offered and chances[number, offered].sum() < 1 - 1e-6:
+        offered = [codes[choice.action] for choice in choices]
+        if offered and probabilities[number, offered].sum() < 1 - 1e-6:
             raise ValueError(f"in round {number + 1} the policy plays actions that were not offered there")
 
 
 def _order(frame: Any, classes: NDArray[Any]) -> list[int]:
-    """For each class the place of its column: by the names of a frame's columns, else as they come."""
-    in_place = list(range(len(classes)))
+    """For each class the index of its column: by the names of a frame's columns, else as they come."""
+    in_order = list(range(len(classes)))
     columns = getattr(frame, "column_names", getattr(frame, "columns", None))  # pyarrow's columns have no names
     if columns is None:
-        return in_place
+        return in_order
     given, known = list(columns), classes.tolist()
     for names, labels in ((given, known), ([str(name) for name in given], [str(label) for label in known])):
         if set(names) == set(labels) and len(set(labels)) == len(labels):
             return [names.index(label) for label in labels]
-    if given == in_place or given == [f"column_{place}" for place in in_place]:  # the names that frames make up
-        return in_place
+    if given == in_order or given == [f"column_{index}" for index in in_order]:  # the names that frames make up
+        return in_order
     raise ValueError(
         f"the policy's columns are {given}; they must be the classes {known}, in any order, or have no names"
     )

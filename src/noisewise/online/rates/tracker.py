@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from noisewise._deprecation import renamed
 from noisewise._numerics.ridge import leave_own_out, leverage_per_action, relative_penalty
 from noisewise._typing import Codes, Floats
 from noisewise._validation import check_number
@@ -47,8 +48,8 @@ class RateTracker(PlainState):
     n_classes : int
         Number of actions.
     exploration : float, default=0.01
-        Fraction of rounds whose action should be drawn uniformly, for callers of `share`; the recipes explore by their
-        own `exploration` or `gamma`.
+        Fraction of rounds whose action should be drawn uniformly, for callers of `exploration_rate`; the recipes
+        explore by their own `exploration` or `gamma`.
     first_exploration : float, default=0.05
         The same for the first ``first_rounds`` rounds.
     n_kept : int, optional
@@ -103,8 +104,10 @@ class RateTracker(PlainState):
         self.offered = np.zeros(2, dtype=np.int64)
         self.gram: NDArray[np.float64] | None = None
 
-    def share(self) -> float:
-        """Exploration rate the tracker wants in the next round."""
+    share = renamed("share", "exploration_rate")
+
+    def exploration_rate(self) -> float:
+        """Fraction of uniform rounds the tracker wants from the next round on."""
         return self.first_exploration if self.n_rounds < self.first_rounds else self.exploration
 
     def observe(self, X: Any, actions: ArrayLike, probabilities: ArrayLike, feedback: ArrayLike) -> None:
