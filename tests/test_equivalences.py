@@ -89,9 +89,9 @@ def test_play_equals_step_by_step_bit_for_bit(name, stream):
         decision = stepped.decide(x)
         assert decision.action == history.actions[i]
         assert decision.probability == history.probabilities[i]
-        seen = NOISE.corrupt(np.array([int(decision.action == true)]), rng)[0]
-        assert seen == history.feedback[i]
-        stepped.learn(decision, seen)
+        observed = NOISE.corrupt(np.array([int(decision.action == true)]), rng)[0]
+        assert observed == history.feedback[i]
+        stepped.learn(decision, observed)
     for part in ("table_", "sigma_", "rng_state_", "sums_"):
         assert np.array_equal(getattr(streamed, part), getattr(stepped, part)), part
     assert (streamed.n_rounds_, streamed.n_updates_) == (stepped.n_rounds_, stepped.n_updates_)

@@ -19,8 +19,8 @@ def rows(n_rows=300, n_features=40, n_classes=4, seed=0):
     weights = rng.normal(size=(n_features, n_classes))
     made = []
     for number in range(n_rows):
-        reach = min(3 + number // 4, n_features)
-        names = rng.choice(reach, size=3, replace=False)
+        known = min(3 + number // 4, n_features)
+        names = rng.choice(known, size=3, replace=False)
         values = rng.normal(size=3)
         label = int(np.argmax((values @ weights[names])[: min(2 + number // 50, n_classes)]))
         made.append(({f"f{name:02d}": value for name, value in zip(names, values)}, label))
@@ -107,9 +107,9 @@ def test_growing_rows_are_learnt_as_if_all_had_been_known(model):
     assert growing._learner.mistakes_ == known.mistakes_
     assert growing._learner.n_updates_ == known.n_updates_
     for x, row in zip([x for x, _ in stream[-50:]], X[-50:]):
-        shares = growing.predict_proba_one(x)
+        probabilities = growing.predict_proba_one(x)
         scores = known.decision_function(row[None])[0]
-        assert np.log(shares[0] / shares[3]) == pytest.approx(scores[0] - scores[3], abs=1e-9)
+        assert np.log(probabilities[0] / probabilities[3]) == pytest.approx(scores[0] - scores[3], abs=1e-9)
         assert growing.predict_one(x) == known.predict(row[None])[0]
 
 

@@ -21,7 +21,7 @@ from noisewise._loops.simd import (
     zero_registers,
     zero_vectors,
 )
-from noisewise._loops.sparse_rows import number, scan_ahead
+from noisewise._loops.sparse_rows import scan_ahead, value_at
 from noisewise._loops.state import CLASSES, COVARIANCE, DIAGONAL, FULL, PASSIVE_AGGRESSIVE, RULE, SIMD_WIDTH
 
 AHEAD = 2  # times the values in a cache line: so many non-zeros ahead, rows of the table are prefetched
@@ -31,7 +31,7 @@ IN_CACHE = 1 << 19  # bytes: a smaller table stays in the cache without prefetch
 @inlined
 def add_term(table: Any, width: int, row: Any, t: Any, column: int, squared: bool, total: Any) -> Any:
     """Add x times the table's row for the t-th non-zero; if `squared`, odd vectors take x squared."""
-    x = number(row, t)
+    x = value_at(row, t)
     return muladd(x, x * x if squared else x, load(table, row.features[t] * width + column, total), total)
 
 
@@ -166,7 +166,7 @@ def is_finite(row: Any) -> bool:
     """Whether all values of a row are finite."""
     n_bad = 0
     for t in range(row.start, row.stop):
-        n_bad += not np.isfinite(number(row, t))
+        n_bad += not np.isfinite(value_at(row, t))
     return n_bad == 0
 
 
@@ -174,7 +174,7 @@ def is_finite(row: Any) -> bool:
 def has_length(row: Any, total: Any) -> bool:
     """Whether the squares of all values of a row, added to a total, are finite too."""
     for t in range(row.start, row.stop):
-        total += number(row, t) * number(row, t)
+        total += value_at(row, t) * value_at(row, t)
     return bool(np.isfinite(total))
 
 
@@ -185,8 +185,8 @@ def quadratic(sigma: Any, row: Any) -> float:
     for t in range(row.start, row.stop):
         inner = 0.0
         for u in range(row.start, t):
-            inner += sigma[row.features[t], row.features[u]] * number(row, u)
-        total += number(row, t) * (2.0 * inner + sigma[row.features[t], row.features[t]] * number(row, t))
+            inner += sigma[row.features[t], row.features[u]] * value_at(row, u)
+        total += value_at(row, t) * (2.0 * inner + sigma[row.features[t], row.features[t]] * value_at(row, t))
     return total
 
 
@@ -195,5 +195,5 @@ def squared_norm(row: Any) -> float:
     """The squared length x'x."""
     total = 0.0
     for t in range(row.start, row.stop):
-        total += np.float64(number(row, t)) * np.float64(number(row, t))
+        total += np.float64(value_at(row, t)) * np.float64(value_at(row, t))
     return total

@@ -71,7 +71,7 @@ def compact(row: Any, index: Any, value: Any) -> Any:
     return np.int64(n)
 
 
-def number(row: Any, t: Any) -> Any:
+def value_at(row: Any, t: Any) -> Any:
     """The value of the t-th non-zero."""
     return row.values[row.features[t]] if isinstance(row, DenseRow) else row.values[t]
 
@@ -103,8 +103,8 @@ def scan_ahead_to_end(row: Any, scanned: Any, n: Any) -> Any:
 # The kind of row is resolved at compile time.
 
 
-@overload(number, jit_options=JIT_OPTIONS | INLINED, strict=False)
-def _number(row: Any, t: Any) -> Any:
+@overload(value_at, jit_options=JIT_OPTIONS | INLINED, strict=False)
+def _value_at(row: Any, t: Any) -> Any:
     if row.instance_class is DenseRow:
         return lambda row, t: row.values[row.features[t]]
     return lambda row, t: row.values[t]

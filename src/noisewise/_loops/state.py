@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 # counters: configuration codes of the learner, then counts of rounds, updates and mistakes
 CLASSES, COLUMNS, SIGNAL, RULE, VARIANT, COVARIANCE, SHRINK, PROJECT, ROUNDS, UPDATES, MISTAKES = range(11)
 # parameters: UCB width, exploration rate, bound C of the step, phi, ridge, whether C scales with the signal, SOBA's
-# running sum, and from RATES on PER_ACTION numbers for each action
+# running sum, and from RATES on PER_ACTION entries for each action
 WIDTH, EXPLORATION, STEP, PHI, RIDGE, SCALED, RUNNING, RATES = range(8)
 # per action: corrected feedback h(0) and h(1), rho0, beta = 1 - rho0 - rho1, and whether its feedback is uninformative,
 # so that it is scored by what the others leave of a probability of one

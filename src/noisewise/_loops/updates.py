@@ -13,7 +13,7 @@ from noisewise._loops.compiled import inlined, inner, reference_of
 from noisewise._loops.scores import column
 from noisewise._loops.simd import start_of
 from noisewise._loops.simd_llvm import address
-from noisewise._loops.sparse_rows import number
+from noisewise._loops.sparse_rows import value_at
 from noisewise._loops.state import ALONE, CLASSES, COVARIANCE, DIAGONAL, DROP, FULL, INVERSE, RIDGE, SHRINK, SIMD_WIDTH
 
 
@@ -21,17 +21,17 @@ from noisewise._loops.state import ALONE, CLASSES, COVARIANCE, DIAGONAL, DROP, F
 def _move_both(typing: Any, table: Any, one: Any, other: Any, x: Any, a: Any, a2: Any, b: Any, b2: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array, one, other, x, a, a2, b, b2 = arguments
-        number = context.get_value_type(table.dtype)
-        two, stride = ir.VectorType(number, 2), ir.Constant(ir.IntType(64), SIMD_WIDTH)
+        scalar = context.get_value_type(table.dtype)
+        two, stride = ir.VectorType(scalar, 2), ir.Constant(ir.IntType(64), SIMD_WIDTH)
         halves = [ir.Constant(ir.IntType(32), half) for half in (0, 1)]
 
         def join(first: Any, second: Any) -> Any:
             half = builder.insert_element(ir.Constant(two, ir.Undefined), first, halves[0])
             return builder.insert_element(half, second, halves[1])
 
-        means = [address(context, builder, table, array, [index], number) for index in (one, other)]
-        variances = [builder.gep(pointer, [stride], source_etype=number) for pointer in means]
-        mean, variance = (join(*(builder.load(at, typ=number) for at in pair)) for pair in (means, variances))
+        means = [address(context, builder, table, array, [index], scalar) for index in (one, other)]
+        variances = [builder.gep(pointer, [stride], source_etype=scalar) for pointer in means]
+        mean, variance = (join(*(builder.load(at, typ=scalar) for at in pair)) for pair in (means, variances))
         gain = builder.fmul(variance, join(x, x))
         mean = builder.fadd(mean, builder.fmul(join(a, a2), gain))
         left = builder.fsub(variance, builder.fmul(join(b, b2), builder.fmul(gain, gain)))
@@ -79,13 +79,13 @@ def move(state: Any, row: Any, moves: Any, gain: Any) -> int:
         t, start = np.uint64(row.stop), np.uint64(row.start)
         while t > start:
             t -= np.uint64(1)
-            state.table[row.features[t], k] += a * number(row, t)
+            state.table[row.features[t], k] += a * value_at(row, t)
     else:
         a, a2 = state.table.dtype.type(alpha), state.table.dtype.type(alpha2)
         t, start = np.uint64(row.stop), np.uint64(row.start)
         while t > start:
             t -= np.uint64(1)
-            x = number(row, t)
+            x = value_at(row, t)
             j = row.features[t]
             state.table[j, first] += a * x
             state.table[j, second] += a2 * x
@@ -106,7 +106,7 @@ def move_diagonal(table: Any, shrink: int, r: float, row: Any, k: int, alpha: fl
             t -= np.uint64(1)
             j = row.features[t]
             variance = table[j, mean + SIMD_WIDTH]
-            gain = variance * number(row, t)
+            gain = variance * value_at(row, t)
             table[j, mean] += a * gain
             table[j, mean + SIMD_WIDTH] = max(zero, variance - b * (gain * gain))  # rounding must not make it negative
         return
@@ -114,12 +114,12 @@ def move_diagonal(table: Any, shrink: int, r: float, row: Any, k: int, alpha: fl
     while t > start:
         t -= np.uint64(1)
         j = row.features[t]
-        x = np.float64(number(row, t))
+        x = np.float64(value_at(row, t))
         variance = np.float64(table[j, mean + SIMD_WIDTH])
         gain = variance * x
         table[j, mean] += np.float64(alpha) * gain
-        kept = 1.0 / (1.0 + np.float64(beta) * gain * x)
-        table[j, mean + SIMD_WIDTH] = variance * kept if shrink == INVERSE else variance * kept * kept
+        factor = 1.0 / (1.0 + np.float64(beta) * gain * x)
+        table[j, mean + SIMD_WIDTH] = variance * factor if shrink == INVERSE else variance * factor * factor
 
 
 @inner
@@ -132,7 +132,7 @@ def move_two(table: Any, row: Any, moves: Any) -> None:
     while t > start:
         t -= np.uint64(1)
         j = row.features[t] * width
-        move_both(origin, j + mean, j + mean2, number(row, t), a, a2, b, b2)
+        move_both(origin, j + mean, j + mean2, value_at(row, t), a, a2, b, b2)
 
 
 @inner
@@ -142,7 +142,7 @@ def move_alone(table: Any, r: float, row: Any, mean: int, alpha: float, target: 
     while t > start:
         t -= np.uint64(1)
         j = row.features[t]
-        x = np.float64(number(row, t))
+        x = np.float64(value_at(row, t))
         variance = np.float64(table[j, mean + SIMD_WIDTH])
         gain = variance * x
         moved = np.float64(table[j, mean]) + np.float64(alpha) * gain
@@ -174,7 +174,7 @@ def fill_gain(sigma: Any, row: Any, gain: Any) -> None:
     for i in range(sigma.shape[0]):
         gain[i] = 0.0
     for t in range(np.uint64(row.start), np.uint64(row.stop)):
-        x = np.float64(number(row, t))
+        x = np.float64(value_at(row, t))
         for i in range(sigma.shape[0]):
             gain[i] += sigma[row.features[t], i] * x
 

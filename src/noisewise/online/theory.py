@@ -215,6 +215,6 @@ def _check_gamma(gamma: float, most: float) -> None:
     check_number("gamma", gamma, lambda rate: 0 < rate <= most, wanted)
 
 
-def _check_positive(**numbers: float) -> None:
-    for name, value in numbers.items():
+def _check_positive(**values: float) -> None:
+    for name, value in values.items():
         check_number(name, value, lambda number: 0 < number < np.inf, "it must be positive and finite")

@@ -125,7 +125,7 @@ class BanditClassifier(FeedbackLearner):
         """Learn whether a decision was right; late or out of order does not matter, twice is refused.
 
         So is a decision of another learner, as far as both are in memory: one made before its learner was saved or
-        copied is identified by its number alone, because all copies have made it.
+        copied is identified by its id alone, because all copies have made it.
 
         `feedback` of None, NaN or NA is missing. `person` is the annotator who gave it: linucb then estimates the
         flip rates of each annotator, and weights feedback by its information.
@@ -217,7 +217,7 @@ class BanditClassifier(FeedbackLearner):
         return self
 
     def _start(self, n_features: int, dtype: Any) -> None:
-        """Arrays for the first row; nothing is kept if a parameter is wrong."""
+        """Arrays for the first row; nothing is stored if a parameter is wrong."""
         with self._all_or_nothing():
             classes = known_classes(self.n_classes, self.classes)
             rule = Confidence(0.75, C=0.125) if self.rule is None else self.rule

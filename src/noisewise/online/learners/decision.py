@@ -25,7 +25,7 @@ class Decision(NamedTuple):
     action : the label played
     probability : its propensity, the probability with which it was played
     id : the index of the decision among the learner's
-    features : a copy of the row; for a sparse row its column numbers and values
+    features : a copy of the row; for a sparse row its column indices and values
     code, best : the action and the greedy action, as indices into the classes
     version : how many rounds the learner had learnt from when it decided
     maker : a random number that identifies the learner in memory; it has no influence on decisions

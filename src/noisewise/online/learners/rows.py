@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
 NOT_FINITE = "Input X contains NaN or infinity in row {row}; fill it in or drop the row"
-TOO_LARGE = "Input X contains numbers in row {row} whose squares are too large to be added up; scale the features down"
+TOO_LARGE = "Input X contains values in row {row} whose sum of squares overflows; scale the features down"
 
 
 def check_rows(model: Any, X: Any, reset: bool, dtype: Any = None) -> Any:
@@ -55,14 +55,14 @@ def refuse_endless(X: Any) -> None:
 
 def adds_up(X: Any) -> bool:
     """Whether the sum of squares of X is finite: then every value and every squared norm is."""
-    numbers = X.data if sp.issparse(X) else X
-    return bool(np.isfinite(np.vdot(numbers, numbers)))
+    values = X.data if sp.issparse(X) else X
+    return bool(np.isfinite(np.vdot(values, values)))
 
 
 def unusable_row(row: Any) -> ValueError:
     """What is wrong with the row of a decision that the loops refused."""
-    numbers = row[1] if isinstance(row, tuple) else row
-    return ValueError((TOO_LARGE if np.isfinite(numbers).all() else NOT_FINITE).format(row=0))
+    values = row[1] if isinstance(row, tuple) else row
+    return ValueError((TOO_LARGE if np.isfinite(values).all() else NOT_FINITE).format(row=0))
 
 
 def check_csr(X: Any) -> Any:
@@ -127,7 +127,7 @@ def one_row(x: Any, n_features: int | None, dtype: Any) -> Any:
     try:
         dense = np.array(given, dtype=dtype)
     except (TypeError, ValueError):
-        sentence = f"one row of numbers is needed, not {given!r:.60}; text has to be turned into numbers first"
+        sentence = f"one row of numbers is needed, not {given!r:.60}; encode text first"
         raise ValueError(sentence) from None
     if dense.ndim == 2 and len(dense) == 1:
         dense = dense[0]
@@ -153,7 +153,7 @@ def refuse_other_names(x: Any, known: Any) -> None:
         raise ValueError(f"the row's features are {given}; they were {list(known)} before, in this order")
 
 
-def kept_row(row: Any, n_features: int, dtype: Any) -> Any:
+def stored_row(row: Any, n_features: int, dtype: Any) -> Any:
     """The row of a decision as `one_row` returned it, after any storage; refused if it was damaged there."""
     if isinstance(row, list) and len(row) == 2 and all(isinstance(part, list) for part in row):
         row = tuple(row)  # JSON has no tuples

@@ -19,18 +19,18 @@ from noisewise.online.learners.rows import (
     adds_up,
     check_rows,
     feature_names,
-    kept_row,
     one_row,
     refuse_other_names,
+    stored_row,
     unusable_row,
 )
 
 
 class FeedbackLearner(RoundLearner):
-    """A learner that starts with its first row, and numbers and signs the decisions it makes.
+    """A learner that starts with its first row, and gives an index and a signature to the decisions it makes.
 
     The signature is random, so it is not part of what is saved, copied or replayed; decisions made before that are
-    identified by their numbers only.
+    identified by their index only.
     """
 
     _not_saved_ = (*RoundLearner._not_saved_, "_maker", "_signed_from")
@@ -43,7 +43,7 @@ class FeedbackLearner(RoundLearner):
 
     @abstractmethod
     def _start(self, n_features: int, dtype: Any) -> None:
-        """Arrays for the first row; nothing is kept if a parameter is wrong."""
+        """Arrays for the first row; nothing is stored if a parameter is wrong."""
 
     def _one_row(self, x: Any) -> Any:
         if "table_" in self.__dict__:
@@ -57,18 +57,18 @@ class FeedbackLearner(RoundLearner):
             raise unusable_row(row)
         with self._all_or_nothing():
             self._start(width, dtype)
-            row = kept_row(row, width, self.table_.dtype)
+            row = stored_row(row, width, self.table_.dtype)
             self._refuse_endless(row)
         if (names := feature_names(x)) is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
         return row
 
     def _refuse_endless(self, row: Any) -> None:
-        """Refuse a first row whose squares are too large, as the loops would, but before anything is kept."""
-        numbers = row[1] if isinstance(row, tuple) else row
+        """Refuse a first row whose sum of squares overflows, as the loops would, but before anything is stored."""
+        values = row[1] if isinstance(row, tuple) else row
         if self.counters_[codes.COVARIANCE] == codes.IDENTITY:
-            numbers = numbers.astype(np.float64)  # as the loops sum squares then
-        if self.counters_[codes.RULE] != codes.ADDITIVE and not adds_up(numbers):
+            values = values.astype(np.float64)  # as the loops sum squares then
+        if self.counters_[codes.RULE] != codes.ADDITIVE and not adds_up(values):
             raise unusable_row(row)
 
     def _rows(self, X: Any) -> Any:
@@ -98,14 +98,14 @@ class FeedbackLearner(RoundLearner):
         return allowed
 
     def _sign(self) -> int:
-        """A number for the decisions from now on, which no other learner has."""
+        """A random signature for the decisions from now on."""
         self._maker, self._signed_from = 1 + randbits(52), self.n_decisions_  # as JSON and float64 keep it
         return self._maker
 
     def _check_decision(self, decision: Decision) -> tuple[Any, tuple[int, int]]:
         """Refuse a decision that is not this learner's, has been damaged in storage, or has been learnt.
 
-        Those that carry no maker, or were made before the learner was saved or copied, are identified by number alone.
+        Those that carry no maker, or were made before the learner was saved or copied, are identified by id alone.
         Returned are its row and what will mark it as learnt: an index into the bytes of `learnt_`, and the byte with
         its bit set.
         """
@@ -121,15 +121,15 @@ class FeedbackLearner(RoundLearner):
             raise ValueError(f"decision {number} was made by another learner, or by another copy of this one")
         if not 0 <= code < len(self.classes_) or self.classes_.item(code) != action:
             find_actions([action], self.classes_)
-            raise ValueError(f"the action {action!r} is not class number {code}; keep decisions as they are")
+            raise ValueError(f"the action {action!r} is not class {code}; keep decisions as they are")
         if not 0 <= best < len(self.classes_):  # the loops would write where it points
             raise ValueError(f"the best action {best!r} is not the index of a class; keep decisions as they are")
         if not isinstance(probability, NUMBER_TYPES) or not 0 < probability <= 1:
             raise ValueError(f"a probability is {probability!r}; what was played had one above 0 and at most 1")
-        return kept_row(row, self.n_features_in_, self.table_.dtype), self._check_unlearnt(number)
+        return stored_row(row, self.n_features_in_, self.table_.dtype), self._check_unlearnt(number)
 
     def _check_unlearnt(self, number: int) -> tuple[int, int]:
-        """Refuse the number of a decision that has been learnt; what will mark it, as of `_check_decision`."""
+        """Refuse the id of a decision that has been learnt; what will mark it, as of `_check_decision`."""
         index, bit, learnt = number >> 3, 1 << (number & 7), self.learnt_
         byte = learnt.item(index) if index < len(learnt) else 0
         if byte & bit:

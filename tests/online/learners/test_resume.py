@@ -53,12 +53,12 @@ def test_a_feedback_learner_goes_on_after_a_break(name, kind, stream, tmp_path):
     made = [getattr(recipes, name)(K, random_state=5, **FEEDBACK[name]) for _ in range(2)]
     whole, broken = made
     expected = whole.play(X, y, noise=NOISE, rng=3)
-    chance = np.random.default_rng(3)  # the noise goes on too
-    broken.play(X[:HALF], y[:HALF], noise=NOISE, rng=chance)
+    rng = np.random.default_rng(3)  # the noise goes on too
+    broken.play(X[:HALF], y[:HALF], noise=NOISE, rng=rng)
     save(broken, tmp_path / "learner.noisewise")
     again = load(tmp_path / "learner.noisewise")
     assert same(again, broken)
-    rest = again.play(X[HALF:], y[HALF:], noise=NOISE, rng=chance)
+    rest = again.play(X[HALF:], y[HALF:], noise=NOISE, rng=rng)
     assert rest.actions.tolist() == expected.actions[HALF:].tolist()
     assert same(again, whole)
 
@@ -73,32 +73,34 @@ def test_a_label_learner_goes_on_after_a_break(name, stream, tmp_path):
     assert again.mistakes_ == whole.mistakes_
 
 
-@pytest.mark.parametrize("options", [{"missing": "auto"}, {"rates": "action"}, {}], ids=["auto", "action", "people"])
+@pytest.mark.parametrize(
+    "options", [{"missing": "auto"}, {"rates": "action"}, {}], ids=["auto", "action", "annotators"]
+)
 def test_decisions_made_before_a_break_are_learnt_after_it(options, stream, tmp_path):
     X, y = stream
-    people = None if options else ["ann", "bob", "cy"]
+    annotators = None if options else ["ann", "bob", "cy"]
 
-    def answer(learner, i, decision):
+    def give_feedback(learner, i, decision):
         right = int(decision.action == y[i])
-        said = None if options.get("missing") and i % 5 == 0 else right
-        learner.learn(decision, said, **({"person": people[i % 3]} if people else {}))
+        observed = None if options.get("missing") and i % 5 == 0 else right
+        learner.learn(decision, observed, **({"person": annotators[i % 3]} if annotators else {}))
 
     whole = recipes.linucb(K, random_state=1, **options)
     broken = recipes.linucb(K, random_state=1, **options)
     for learner in (whole, broken):
         for i in range(600):
-            answer(learner, i, learner.decide(X[i]))
+            give_feedback(learner, i, learner.decide(X[i]))
     late = [(i, whole.decide(X[i])) for i in range(600, 620)]
     pending = [(i, broken.decide(X[i])) for i in range(600, 620)]
     save({"learner": broken, "pending": pending}, tmp_path / "learner.noisewise")
     kept = load(tmp_path / "learner.noisewise")
     again, pending = kept["learner"], kept["pending"]
     for (i, decision), (j, other) in zip(reversed(late), reversed(pending)):
-        answer(whole, i, decision)
-        answer(again, j, other)
+        give_feedback(whole, i, decision)
+        give_feedback(again, j, other)
     for i in range(620, 1100):
-        answer(whole, i, whole.decide(X[i]))
-        answer(again, i, again.decide(X[i]))
+        give_feedback(whole, i, whole.decide(X[i]))
+        give_feedback(again, i, again.decide(X[i]))
     assert same(again, whole)
     with pytest.raises(ValueError, match="already"):
         again.learn(pending[0][1], 1)

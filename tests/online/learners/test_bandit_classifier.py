@@ -85,9 +85,9 @@ def test_probabilities_are_the_shares_played(stream):
     decisions = [learner.decide(stream[0][0]) for _ in range(4000)]
     best = decisions[0].best
     for action in range(K):
-        share = np.mean([d.action == action for d in decisions])
+        fraction = np.mean([d.action == action for d in decisions])
         p = 0.7 * (action == best) + 0.3 / K
-        assert abs(share - p) < 5 * np.sqrt(p * (1 - p) / 4000)
+        assert abs(fraction - p) < 5 * np.sqrt(p * (1 - p) / 4000)
 
 
 def test_late_feedback_out_of_order_is_learnt_with_the_probability_of_its_decision(stream):
@@ -175,8 +175,8 @@ def test_wrong_input_is_refused_and_changes_nothing(stream):
         (lambda: learner.learn(3, 1), "the Decision that decide returned, not 3"),
         (lambda: learner.learn(decision._replace(probability=0.0), 1), "a probability is 0.0"),
         (lambda: learner.learn(decision._replace(probability=1.5), 1), "a probability is 1.5"),
-        (lambda: learner.learn(decision._replace(code=9), 1), "not class number 9"),
-        (lambda: learner.learn(decision._replace(action=(decision.action + 1) % K), 1), "is not class number"),
+        (lambda: learner.learn(decision._replace(code=9), 1), "not class 9"),
+        (lambda: learner.learn(decision._replace(action=(decision.action + 1) % K), 1), "is not class"),
         (lambda: learner.learn(decision._replace(action=9), 1), "the action 9 is not among the classes"),
         (lambda: learner.learn(decision._replace(id=99), 1), "decision 99 was not made by this learner"),
         (lambda: learner.learn(decision._replace(features=X[0][:3]), 1), "3 features"),
@@ -280,8 +280,8 @@ def test_feedback_noise_flips_at_its_rates_and_per_action(stream):
     for k in range(K):
         wrong = history.feedback[(history.actions == k) & history.mistakes]
         right = 1 - history.feedback[(history.actions == k) & ~history.mistakes]
-        for seen, rate in ((wrong, 0.1 * k), (right, 0.1 * (3 - k))):
-            assert abs(seen.mean() - rate) <= 5 * np.sqrt(rate * (1 - rate) / len(seen))
+        for flips, rate in ((wrong, 0.1 * k), (right, 0.1 * (3 - k))):
+            assert abs(flips.mean() - rate) <= 5 * np.sqrt(rate * (1 - rate) / len(flips))
 
 
 def test_linucb_rates_may_change_at_any_time(stream):
@@ -301,11 +301,11 @@ class KnownRates:
     """A tracker that knows."""
 
     def __init__(self, noise):
-        self.noise, self.seen = noise, []
+        self.noise, self.blocks = noise, []
 
     def observe(self, X, actions, probabilities, feedback):
         X = X.toarray() if sp.issparse(X) else X
-        self.seen.append((np.array(X), np.array(actions), np.array(probabilities), np.array(feedback)))
+        self.blocks.append((np.array(X), np.array(actions), np.array(probabilities), np.array(feedback)))
 
     def estimate(self):
         return self.noise
@@ -324,13 +324,13 @@ def test_blocks_reach_the_tracker_whole_and_in_order(as_rows, stream):
         histories.append(None)
         assert (learner.noise_ == noise) == (i >= 399)
     learner.play(as_rows(X[402:]), y[402:], noise, rng=4)
-    seen = learner.tracker_.seen
-    assert [len(block[1]) for block in seen] == [400, 400, 400]
-    assert np.array_equal(np.concatenate([block[0] for block in seen]), X[:1200])
-    assert np.array_equal(seen[0][1][:250], histories[0].actions)
-    assert np.array_equal(seen[0][2][250:399], histories[1].probabilities)
-    assert np.array_equal(seen[0][3][:250], histories[0].feedback)
-    assert learner.tracker.seen == []  # the parameter stays as given
+    blocks = learner.tracker_.blocks
+    assert [len(block[1]) for block in blocks] == [400, 400, 400]
+    assert np.array_equal(np.concatenate([block[0] for block in blocks]), X[:1200])
+    assert np.array_equal(blocks[0][1][:250], histories[0].actions)
+    assert np.array_equal(blocks[0][2][250:399], histories[1].probabilities)
+    assert np.array_equal(blocks[0][3][:250], histories[0].feedback)
+    assert learner.tracker.blocks == []  # the parameter stays as given
 
 
 @pytest.mark.parametrize("rounds_before", [0, 30, 700])
@@ -375,7 +375,7 @@ def test_an_action_whose_feedback_says_nothing_is_judged_by_the_others(stream):
         UpperConfidence(0.0), LeastSquares(), "value", K, covariance="full", tracker=FirstActionSaysNothing(None)
     )
     history = learner.play(X, y)
-    assert len(learner.tracker_.seen[0][1]) == 50 == learner.n_tracked_
+    assert len(learner.tracker_.blocks[0][1]) == 50 == learner.n_tracked_
     scores = learner.decision_function(X)
     np.testing.assert_allclose(scores[:, 0], 1 - np.maximum(scores[:, 1:], 0).sum(axis=1))
     assert history.mistakes[-500:].mean() < 0.25

@@ -61,7 +61,7 @@ def test_noise_by_name_is_saved_changed_and_corrects_a_log(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("noise", "said"),
+    ("noise", "message"),
     [
         ({"cat": NOISES[0]}, r"noise is given for \['cat'\]; one for each of the classes \['cat', \('dog', 2\), 7\]"),
         ({**BY_NAME, "eel": NOISES[0]}, "noise is given for .*'eel'"),
@@ -71,8 +71,8 @@ def test_noise_by_name_is_saved_changed_and_corrects_a_log(tmp_path):
         (FlipMatrix.none(3), "FlipMatrix of two classes.*; this is one of 3 classes"),
     ],
 )
-def test_noise_that_leaves_an_action_out_is_refused(noise, said):
-    with pytest.raises(ValueError, match=said):
+def test_noise_that_leaves_an_action_out_is_refused(noise, message):
+    with pytest.raises(ValueError, match=message):
         recipes.ucwl(classes=NAMES, noise=noise)
 
 
@@ -101,13 +101,13 @@ def test_an_action_that_does_not_exist_is_refused_as_an_action(strange):
     learner.play(X, y)
     given = np.empty(3, dtype=object)
     given[:] = ["cat", 7, strange]
-    said = "the action .* is not among the classes \\['cat', \\('dog', 2\\), 7\\]"
-    assert_refused(learner, lambda: learner.decide(X[0], actions=given), said)
-    assert_refused(learner, lambda: learner.decide(X[0], actions=[strange]), said)
-    assert_refused(learner, lambda: learner.learn_logged(X, given, [1, 0, 1], 0.5), said)
-    assert_refused(learner, lambda: learner.play(X, given), said.replace("action", "label"))
+    message = "the action .* is not among the classes \\['cat', \\('dog', 2\\), 7\\]"
+    assert_refused(learner, lambda: learner.decide(X[0], actions=given), message)
+    assert_refused(learner, lambda: learner.decide(X[0], actions=[strange]), message)
+    assert_refused(learner, lambda: learner.learn_logged(X, given, [1, 0, 1], 0.5), message)
+    assert_refused(learner, lambda: learner.play(X, given), message.replace("action", "label"))
     log = FeedbackLog(X, ["cat", 7, "cat"], [1, 0, 1], [0.5, 0.5, 0.5], classes=NAMES)
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(ValueError, match=message):
         off_policy_value(log, given)
 
 

@@ -61,10 +61,10 @@ def test_ucwl_makes_the_same_updates_on_usps_in_its_own_order():
 @pytest.mark.parametrize("name", ["usps", "mnist"])
 def test_one_pass_makes_the_mistakes_of_an_independent_implementation(name):
     X, y = ONE_PASS.pixels(name)
-    for place, noise in enumerate(ONE_PASS.SHARES):
+    for index, noise in enumerate(ONE_PASS.SHARES):
         means = {method: float(np.mean(rates)) for method, rates in ONE_PASS.mistake_rates(name, X, y, noise).items()}
         for method, mean in means.items():
-            expected, within = RATES[name, method][place], WITHIN[name, method][place]
+            expected, within = RATES[name, method][index], WITHIN[name, method][index]
             if (name, method, noise) in APART:
                 expected, deviation = APART[name, method, noise]
                 within = 5 * deviation / np.sqrt(ONE_PASS.ORDERS[name])

@@ -1,4 +1,4 @@
-"""Numbers that can't be right are refused with a sentence by functions and parameters too."""
+"""Invalid values of functions and parameters are refused with a sentence."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ LOG = FeedbackLog(np.eye(2), [0, 1], [1, 0], [0.5, 0.5])
 
 
 @pytest.mark.parametrize(
-    ("call", "said"),
+    ("call", "message"),
     [
         (lambda: corrected_feedback(2), "feedback is 2; it must be 1 or True"),
         (lambda: corrected_feedback(0.5, NOISE), "feedback is 0.5; it must be"),
@@ -45,8 +45,8 @@ LOG = FeedbackLog(np.eye(2), [0, 1], [1, 0], [0.5, 0.5])
         (lambda: rival_signal([1.0, 2.0], 7), "a class is 7; the 2 classes"),
     ],
 )
-def test_of_signals(call, said):
-    with pytest.raises(ValueError, match=said):
+def test_of_signals(call, message):
+    with pytest.raises(ValueError, match=message):
         call()
 
 
@@ -68,7 +68,7 @@ def test_any_other_ridge_gives_scores_that_are_numbers(ridge):
 
 
 @pytest.mark.parametrize(
-    ("call", "said"),
+    ("call", "message"),
     [
         (lambda: recipes.arow(np.inf), "regularisation is inf; it must be positive and finite"),
         (lambda: recipes.corrected_ucwl(3, exploration="x"), "exploration is 'x'; it is a fraction"),
@@ -85,8 +85,8 @@ def test_any_other_ridge_gives_scores_that_are_numbers(ridge):
         (lambda: rates_from_moments(np.eye(2), [0, 1], [1, 0], [1, 1], 2, ridge=np.inf), "ridge is inf; it must be"),
     ],
 )
-def test_of_parameters(call, said):
-    with pytest.raises(ValueError, match=said):
+def test_of_parameters(call, message):
+    with pytest.raises(ValueError, match=message):
         call()
 
 

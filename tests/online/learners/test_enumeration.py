@@ -19,10 +19,10 @@ PLAYED = np.full(K, GAMMA / K) + (1 - GAMMA) * (np.arange(K) == GREEDY)
 
 def rounds(true, rates):
     """(action, feedback, probability) of everything that can happen."""
-    for action, seen in itertools.product(range(K), (0, 1)):
+    for action, observed in itertools.product(range(K), (0, 1)):
         rho0, rho1 = rates[action]
         right = action == true
-        yield action, seen, PLAYED[action] * ((rho1, 1 - rho1)[seen] if right else (1 - rho0, rho0)[seen])
+        yield action, observed, PLAYED[action] * ((rho1, 1 - rho1)[observed] if right else (1 - rho0, rho0)[observed])
 
 
 def learner(noise, **options):
@@ -33,11 +33,11 @@ def learner(noise, **options):
     return model
 
 
-def moves(noise, action, seen):
+def moves(noise, action, observed):
     """What the compiled learner adds to its weights."""
     model = learner(noise)
     decision = model.decide(X)._replace(action=action, code=action, best=GREEDY, probability=PLAYED[action])
-    model.learn(decision, seen)
+    model.learn(decision, observed)
     return model.table_[:, :K].T - WEIGHTS
 
 
@@ -69,9 +69,9 @@ def test_rates_that_differ_by_action_are_corrected_too(true):
 
 def test_the_signal_function_is_what_the_learner_uses():
     noise = FlipMatrix.binary(0.2, 0.4)
-    for action, seen in itertools.product(range(K), (0, 1)):
-        signal = importance_signal(K, action, GREEDY, PLAYED[action], seen, noise)
-        np.testing.assert_allclose(moves(noise, action, seen), np.outer(signal, X), atol=1e-12)
+    for action, observed in itertools.product(range(K), (0, 1)):
+        signal = importance_signal(K, action, GREEDY, PLAYED[action], observed, noise)
+        np.testing.assert_allclose(moves(noise, action, observed), np.outer(signal, X), atol=1e-12)
 
 
 def printed_h(f, rates):
@@ -121,20 +121,20 @@ def test_margin_learners_move_on_average_as_without_noise(make, rates):
     """The mean of the played class moves, on average over the noise, as clean feedback would have moved it."""
     scaled = make is recipes.corrected_ucwl
 
-    def after(noise, right, seen):
+    def after(noise, right, observed):
         options = {"scale_step": False} if scaled else {}
         model = make(K, noise=noise, random_state=0, **options)
         model.play(np.vstack([X, -X, X[::-1]] * 3), [0, 1, 2] * 3)
         decision = model.decide(X, actions=[1])
-        model.learn(decision, seen)
+        model.learn(decision, observed)
         return model._weights().copy()
 
     noise = FlipMatrix.binary(*rates)
     for right in (0, 1):
-        chances = noise.matrix[right]
+        probabilities = noise.matrix[right]
         base = make(K, noise=noise, random_state=0, **({"scale_step": False} if scaled else {}))
         base.play(np.vstack([X, -X, X[::-1]] * 3), [0, 1, 2] * 3)
-        mean = sum(chances[seen] * after(noise, right, seen) for seen in (0, 1))
+        mean = sum(probabilities[observed] * after(noise, right, observed) for observed in (0, 1))
         clean = base.decide(X, actions=[1])
         base.use_noise(FlipMatrix.none(2)).learn(clean, right)
         np.testing.assert_allclose(mean, base._weights(), atol=1e-12)
@@ -157,11 +157,11 @@ def test_rates_that_differ_by_action_are_corrected_by_every_margin_learner(name)
     warm = MARGIN_LEARNERS[name](K, noise=FlipMatrix.none(2), random_state=0)
     warm.play(np.vstack([X, -X, X[::-1]] * 3), [0, 1, 2] * 3)
 
-    def after(noise, action, seen):
+    def after(noise, action, observed):
         model = copy.deepcopy(warm).use_noise(noise)
-        return model.learn(model.decide(X, actions=[action]), seen)._weights().copy()
+        return model.learn(model.decide(X, actions=[action]), observed)._weights().copy()
 
     for action, right in itertools.product(range(K), (0, 1)):
-        chances = noises[action].matrix[right]
-        mean = sum(chances[seen] * after(noises, action, seen) for seen in (0, 1))
+        probabilities = noises[action].matrix[right]
+        mean = sum(probabilities[observed] * after(noises, action, observed) for observed in (0, 1))
         np.testing.assert_allclose(mean, after(FlipMatrix.none(2), action, right), atol=1e-12)

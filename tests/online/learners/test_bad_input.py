@@ -1,4 +1,4 @@
-"""What can't be right is refused with a sentence by every way in, and the learner is as it was before."""
+"""What can't be right is refused with a sentence by every layout in, and the learner is as it was before."""
 
 import numpy as np
 import pandas as pd
@@ -20,10 +20,10 @@ LEARNERS = {
     "corrected_ucwl": lambda: recipes.corrected_ucwl(K, random_state=0),
     "linucb": lambda: recipes.linucb(K, random_state=0),
     "linucb by action": lambda: recipes.linucb(K, rates="action", random_state=0),
-    "linucb by silence": lambda: recipes.linucb(K, missing="auto", random_state=0),
-    "linucb by person": lambda: recipes.linucb(K, random_state=0),
+    "linucb with missing feedback": lambda: recipes.linucb(K, missing="auto", random_state=0),
+    "linucb by annotator": lambda: recipes.linucb(K, random_state=0),
 }
-WAYS = {"dense": np.asarray, "sparse": lambda rows: sp.csr_array(np.atleast_2d(rows))}
+LAYOUTS = {"dense": np.asarray, "sparse": lambda rows: sp.csr_array(np.atleast_2d(rows))}
 
 
 def rounds(n=60):
@@ -33,7 +33,7 @@ def rounds(n=60):
 
 
 def calls(learner, decision, person, shape):
-    """Every way in, with what it must refuse."""
+    """Every layout in, with what it must refuse."""
     X, y = rounds(8)
     ones, hole, endless = np.ones(8), X.copy(), X.copy()
     hole[5, 2], endless[5, 1] = np.nan, np.inf
@@ -102,10 +102,10 @@ def calls(learner, decision, person, shape):
         yield lambda p=probabilities: learner.learn_logged(shape(X), y, ones, p), "probabilities has shape"
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("name", LEARNERS)
-def test_in_mid_stream(name, way):
-    learner, shape, person = LEARNERS[name](), WAYS[way], "ann" if "person" in name else None
+def test_in_mid_stream(name, layout):
+    learner, shape, person = LEARNERS[name](), LAYOUTS[layout], "ann" if "annotator" in name else None
     X, y = rounds()
     for x, label in zip(X, y):
         decision = learner.decide(shape(x))
@@ -119,10 +119,10 @@ def test_in_mid_stream(name, way):
     learner.learn(decision, True, person=person)
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("name", LEARNERS)
-def test_before_anything_is_learnt(name, way):
-    shape, (X, y) = WAYS[way], rounds(8)
+def test_before_anything_is_learnt(name, layout):
+    shape, (X, y) = LAYOUTS[layout], rounds(8)
     hole, ones = X.copy(), np.ones(8)
     hole[5, 2] = np.nan
     learner = LEARNERS[name]()
@@ -143,10 +143,10 @@ def test_before_anything_is_learnt(name, way):
     assert not [attribute for attribute in vars(learner) if attribute.endswith("_")]
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("name", ["perceptron", "arow", "mscw"])
-def test_labels_and_rows_of_partial_fit(name, way):
-    shape, (X, y) = WAYS[way], rounds()
+def test_labels_and_rows_of_partial_fit(name, layout):
+    shape, (X, y) = LAYOUTS[layout], rounds()
     model = getattr(recipes, name)().partial_fit(shape(X), y, classes=range(K))
     hole = X.copy()
     hole[5, 2] = np.nan
@@ -219,7 +219,7 @@ def test_classes_that_are_no_labels_are_refused(classes):
 
 def test_decisions_kept_as_lists_are_learnt_from_as_they_were_made():
     X, y = rounds()
-    for shape in WAYS.values():
+    for shape in LAYOUTS.values():
         one, other = recipes.ucwl(K, random_state=0), recipes.ucwl(K, random_state=0)
         for x, label in zip(X, y):
             decision, kept = one.decide(shape(x)), other.decide(shape(x))
@@ -234,10 +234,10 @@ def test_decisions_kept_as_lists_are_learnt_from_as_they_were_made():
 def test_a_covariance_that_no_memory_holds_is_refused_with_what_would_do(width, takes):
     row = sp.csr_array(([1.0], ([0], [3])), shape=(1, width))
     learner = recipes.linucb(3)
-    said = f"{takes} of memory, more than there is; a diagonal one would do"
-    assert_refused(learner, lambda: learner.decide(row), said)
-    assert_refused(learner, lambda: learner.play(row, [0]), said)
-    with pytest.raises(ValueError, match=said):
+    message = f"{takes} of memory, more than there is; a diagonal one would do"
+    assert_refused(learner, lambda: learner.decide(row), message)
+    assert_refused(learner, lambda: learner.play(row, [0]), message)
+    with pytest.raises(ValueError, match=message):
         recipes.arow(covariance="full").partial_fit(row, [0], classes=[0, 1, 2])
 
 
@@ -271,8 +271,8 @@ def test_rows_of_frames_with_other_names_or_another_order_are_refused():
     frame = pd.DataFrame(X, columns=list("abcdef"))
     learner = recipes.ucwl(K, random_state=0)
     learner.play(frame, y)
-    turned, renamed = frame[list("bacdef")], frame.rename(columns={"a": "z"})
-    for other in (turned, renamed):
+    reordered, renamed = frame[list("bacdef")], frame.rename(columns={"a": "z"})
+    for other in (reordered, renamed):
         for row in (other.iloc[0], other.iloc[[0]], pl.DataFrame(other.to_dict("list"))[0]):
             assert_refused(learner, lambda row=row: learner.decide(row), "in this order")
     for row in (frame.iloc[0], frame.iloc[[0]], pl.DataFrame(frame.to_dict("list"))[0], X[0], X[0].tolist()):
@@ -290,7 +290,7 @@ def test_a_learner_that_begins_with_a_row_of_a_frame_knows_its_names(first):
 
 
 @pytest.mark.parametrize(
-    ("make", "said"),
+    ("make", "message"),
     [
         (lambda: recipes.banditron(3, gamma="a"), "gamma is 'a'; it is a fraction of the rounds"),
         (lambda: recipes.soba(3, gamma=None), "gamma is None; it is a fraction of the rounds"),
@@ -302,6 +302,6 @@ def test_a_learner_that_begins_with_a_row_of_a_frame_knows_its_names(first):
         (lambda: recipes.ucwl(3, random_state=-1).decide([1.0, 2.0]), "random_state is -1; a seed is a whole number"),
     ],
 )
-def test_parameters_that_are_no_numbers_are_refused_with_a_sentence(make, said):
-    with pytest.raises(ValueError, match=said):
+def test_parameters_that_are_no_numbers_are_refused_with_a_sentence(make, message):
+    with pytest.raises(ValueError, match=message):
         make()

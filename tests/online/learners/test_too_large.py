@@ -1,4 +1,4 @@
-"""Rows whose squares are too large for a number would leave no variance to learn with: they are refused."""
+"""Rows whose sum of squares overflows would leave no variance to learn with: they are refused."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ RECIPES = {
     "corrected_ucwl": lambda: recipes.corrected_ucwl(K, random_state=0),
     "soba": lambda: recipes.soba(K, random_state=0),
     "linucb": lambda: recipes.linucb(K, random_state=0),
-    "linucb by silence": lambda: recipes.linucb(K, missing="auto", random_state=0),
+    "linucb with missing feedback": lambda: recipes.linucb(K, missing="auto", random_state=0),
     "bandit_pa": lambda: recipes.bandit_pa(K, random_state=0),
 }
 LABEL_RECIPES = ["mpa", "mcw", "mscw", "arow", "nherd"]
@@ -25,7 +25,7 @@ SHAPES = {"dense": np.asarray, "sparse": lambda rows: sp.csr_array(np.atleast_2d
 
 
 def too_large(row):
-    return f"in row {row} whose squares are too large"
+    return f"in row {row} whose sum of squares overflows"
 
 
 def rounds(n=30, dtype=np.float64):
@@ -63,7 +63,7 @@ def test_of_learners_from_labels(name, shape):
     assert_refused(model, lambda: model.partial_fit(make(long[10:11]), y[10:11]), too_large(0))
 
 
-def test_what_is_too_large_depends_on_the_type_of_the_numbers():
+def test_what_is_too_large_depends_on_the_dtype():
     X, y = rounds(dtype=np.float32)
     X[10, 2] = 1e25
     learner = recipes.confidit(K)
