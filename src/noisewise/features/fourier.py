@@ -7,16 +7,23 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from noisewise._numerics.blocks import blocks
 from noisewise._typing import Codes, Floats, RandomState
 from noisewise._validation import generator
 from noisewise.features.checks import check_noise
-from noisewise.features.noise_argument import FeatureNoise, characteristic_of_mean, correction_of_mean, gather_copies
+from noisewise.features.noise_argument import (
+    FeatureNoise,
+    characteristic_of_mean,
+    correction_of_mean,
+    gather_copies,
+    noise_or_estimate,
+)
 from noisewise.features.solvers.cross_validation import fold_products
 from noisewise.features.solvers.deconvolution import excess_products, pair_damping, solve_deconvolved
 from noisewise.features.solvers.least_squares import Fitted
 from noisewise.features.targets import LabelTargets, NumberTargets, Scored
 from noisewise.kernels import Gaussian, Radial, draw_frequencies, median_width
-from noisewise.noise import GaussianNoise, MaskingNoise
+from noisewise.noise import MaskingNoise
 
 RELATIVE_WIDTHS = (1.0, 0.5, 0.25, 2.0)  # candidates, in units of the median distance
 BLOCK_ROWS = 8192  # rows whose features are held in memory at once
@@ -58,8 +65,8 @@ class _DeconvolvedFourier(Scored):
             raise ValueError(f"this piece has {m} copies of each row, the first had {self.n_copies_}; all need as many")
         if self.noise is None and m > 1:
             self._noise_sum += m * correction_of_mean(every).sums(n, 1, 0)[0]
-        for start in range(0, n, BLOCK_ROWS):
-            self._add(rows[start : start + BLOCK_ROWS], Y[start : start + BLOCK_ROWS] - self._shift)
+        for part in blocks(n, BLOCK_ROWS):
+            self._add(rows[part], Y[part] - self._shift)
         self._solve(Y.shape[1])
         return self
 
@@ -98,8 +105,7 @@ class _DeconvolvedFourier(Scored):
         self.n_samples_seen_ += len(rows)
 
     def _solve(self, q: int) -> None:
-        average = self._noise_sum / self.n_samples_seen_
-        self.noise_ = GaussianNoise((average + average.T) / 2) if self.noise is None else self.noise
+        self.noise_ = noise_or_estimate(self.noise, self._noise_sum, self.n_samples_seen_)
         damping = characteristic_of_mean(self.noise_, self.frequencies_, self.n_copies_)
         squares = characteristic_of_mean(self.noise_, 2 * self.frequencies_, self.n_copies_)
         kept = np.flatnonzero(np.minimum(np.abs(squares), damping**2) * self.max_inflation**2 >= 1)
@@ -116,10 +122,7 @@ class _DeconvolvedFourier(Scored):
         self.coef_[:, kept] = fitted.coefficients[1:].T * damping[kept]
         self.intercept_ = fitted.coefficients[0] + self._shift
         self.correction_, self.strength_, self.n_kept_ = fitted.noise_fraction, fitted.strength, len(kept)
-        self.validation_loss_, self.validation_error_ = np.nan, np.nan
-        if fitted.choice is not None:
-            self.validation_loss_ = float(fitted.choice.means[fitted.choice.best])
-            self.validation_error_ = float(fitted.choice.errors[fitted.choice.best])
+        self.validation_loss_, self.validation_error_ = fitted.validation
 
     def _fitted(self, kept: Codes, damping: Floats, q: int) -> Fitted:
         columns = np.concatenate([[0], 1 + kept, np.arange(-q, 0)])
@@ -135,8 +138,7 @@ class _DeconvolvedFourier(Scored):
 
     def _scores(self, X: Floats) -> Floats:
         scores = [
-            np.cos(X[start : start + BLOCK_ROWS] @ self.frequencies_.T + self.phases_) @ self.coef_.T
-            for start in range(0, len(X), BLOCK_ROWS)
+            np.cos(X[part] @ self.frequencies_.T + self.phases_) @ self.coef_.T for part in blocks(len(X), BLOCK_ROWS)
         ]
         return np.asarray(np.concatenate(scores) + self.intercept_)
 

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from noisewise._numerics.blocks import blocks
 from noisewise._typing import Floats, RandomState
 from noisewise._validation import generator
 from noisewise.features.checks import check_noise
@@ -17,11 +18,12 @@ from noisewise.features.solvers.cross_validation import standard_error_rule
 from noisewise.features.solvers.kernel_ridge import LANDMARKS, KernelRidge, fit_kernel_ridge
 from noisewise.features.solvers.surrogate_descent import Replicates, Stream, descend, two_replicates
 from noisewise.features.theory import surrogate_descent_guarantee
-from noisewise.kernels import Gaussian, Radial, Surrogate, largest_variance, median_width, surrogate
+from noisewise.kernels import ADVISED_RATE, Gaussian, Radial, Surrogate, largest_variance, median_width, surrogate
 from noisewise.noise import GaussianNoise
 
 WIDTHS = (0.35, 0.7, 1.4)  # candidates, in median distances between clean rows
 STEPS = (1.0, 0.3, 0.1, 0.03, 0.01)  # candidates, as fractions of the step that fits a single row exactly
+PREDICTED_ROWS = 1024  # rows at once: the Gram matrix of all may not fit in memory
 
 Pair = tuple[Surrogate, Surrogate]
 
@@ -138,8 +140,7 @@ class NoisyKernelRegressor(RegressorMixin, BaseEstimator):
         n_kept = self.support_rows_.shape[0]
         kernel = self._surrogate(noise_matrix(self.noise_, rows.shape[1])) if noisy else self._clean()
         values = np.empty(len(rows))
-        for start in range(0, len(rows), 1024):  # a Gram matrix of all rows may not fit
-            part = slice(start, start + 1024)
+        for part in blocks(len(rows), PREDICTED_ROWS):
             values[part] = kernel.gram(rows[part], self.support_rows_) @ self.dual_coef_ if n_kept else 0.0
         return values + self.intercept_
 
@@ -217,7 +218,7 @@ class NoisyKernelRegressor(RegressorMixin, BaseEstimator):
     def _rate(self, kernel: Radial, pair: Replicates, covariance: Floats) -> float | None:
         """One limit of rates for both replicates, so that their surrogates are those of the same kernel."""
         largest = max(1.0, pair.noise_stored, pair.noise_other) * largest_variance(GaussianNoise(covariance))
-        return None if isinstance(kernel, Gaussian) or largest == 0 else 0.25 / largest
+        return None if isinstance(kernel, Gaussian) or largest == 0 else ADVISED_RATE / largest
 
     def _surrogate(self, covariance: Floats) -> Any:
         return surrogate(self.kernel_, GaussianNoise(covariance), self.highest_rate_)

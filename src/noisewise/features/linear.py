@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from noisewise._typing import Floats
 from noisewise.features.checks import check_noise
-from noisewise.features.noise_argument import FeatureNoise, correction_of_mean, gather_copies
+from noisewise.features.noise_argument import FeatureNoise, correction_of_mean, gather_copies, noise_or_estimate
 from noisewise.features.solvers.cross_validation import centre, fold_products
 from noisewise.features.solvers.least_squares import (
     STRENGTHS,
@@ -20,7 +20,6 @@ from noisewise.features.solvers.least_squares import (
     total_least_squares_scale,
 )
 from noisewise.features.targets import LabelTargets, NumberTargets, Scored
-from noisewise.noise import GaussianNoise
 
 
 class _NoisyLinear(Scored):
@@ -72,12 +71,8 @@ class _NoisyLinear(Scored):
         weights = fitted.coefficients[1:]
         self._keep(weights.T, fitted.coefficients[0] + self._shift[d:] - self._shift[:d] @ weights)
         self.correction_, self.strength_ = fitted.noise_fraction, fitted.strength
-        self.validation_loss_, self.validation_error_ = np.nan, np.nan
-        if fitted.choice is not None:
-            self.validation_loss_ = float(fitted.choice.means[fitted.choice.best])
-            self.validation_error_ = float(fitted.choice.errors[fitted.choice.best])
-        average = self._noise_sum / self.n_samples_seen_
-        self.noise_ = GaussianNoise((average + average.T) / 2) if self.noise is None else self.noise
+        self.validation_loss_, self.validation_error_ = fitted.validation
+        self.noise_ = noise_or_estimate(self.noise, self._noise_sum, self.n_samples_seen_)
         self._keep_attenuation(weights, q)
 
     def _fitted(self, q: int) -> Fitted:
@@ -181,6 +176,7 @@ class NoisyFeatureRegressor(NumberTargets, _NoisyLinear):
 
     Examples
     --------
+    >>> from noisewise import GaussianNoise
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(40_000, 1))
     >>> noise = GaussianNoise(1.0)
@@ -253,6 +249,7 @@ class NoisyFeatureClassifier(LabelTargets, _NoisyLinear):
 
     Examples
     --------
+    >>> from noisewise import GaussianNoise
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(2000, 2))
     >>> labels = np.where(X[:, 0] > 0, "right", "left")

@@ -113,6 +113,12 @@ def noise_matrix(noise: Any, n_features: int) -> Floats:
     return np.asarray(noise.matrix(n_features), dtype=np.float64)
 
 
+def noise_or_estimate(noise: FeatureNoise, covariances: Floats, n_rows: int) -> Any:
+    """The given noise, or Gaussian noise with the mean of the rows' covariances, given their sum."""
+    average = covariances / n_rows
+    return GaussianNoise((average + average.T) / 2) if noise is None else noise
+
+
 def characteristic_of_mean(noise: Any, frequencies: Floats, n_copies: int) -> Floats:
     """Characteristic function of the noise in the mean of `n_copies` replicates, at frequencies in the last axis [chi].
 

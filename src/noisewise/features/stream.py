@@ -9,10 +9,15 @@ from numpy.typing import ArrayLike
 
 from noisewise._typing import Floats
 from noisewise.features.checks import check_noise
-from noisewise.features.noise_argument import Correction, FeatureNoise, correction_of_mean, gather_copies
+from noisewise.features.noise_argument import (
+    Correction,
+    FeatureNoise,
+    correction_of_mean,
+    gather_copies,
+    noise_or_estimate,
+)
 from noisewise.features.targets import NumberTargets
 from noisewise.features.theory import known_covariance_guarantee, two_copies_guarantee
-from noisewise.noise import GaussianNoise
 
 STEP_RULES = ("theory", "constant", "root", "adagrad")
 RATES = {"root": 1.0, "adagrad": 0.2}  # defaults
@@ -67,6 +72,7 @@ class OnlineNoisyRegressor(NumberTargets):
 
     Examples
     --------
+    >>> from noisewise import GaussianNoise
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(20_000, 2))
     >>> copies = GaussianNoise(0.5).copies(X, 2, rng)
@@ -169,8 +175,7 @@ class OnlineNoisyRegressor(NumberTargets):
         self.n_samples_seen_ = int(state.rounds[0])
         self.coef_ = state.weights.copy() if self.averaging == "last" else state.older / state.rounds[1]
         self.intercept_ = float(state.means[d] - state.means[:d] @ self.coef_) if self.fit_intercept else 0.0
-        average = self._noise_sum / self.n_samples_seen_
-        self.noise_ = GaussianNoise((average + average.T) / 2) if self.noise is None else self.noise
+        self.noise_ = noise_or_estimate(self.noise, self._noise_sum, self.n_samples_seen_)
 
     def _choose_rate(self, every: Floats, targets: Floats, correction: Correction) -> float:
         if self.rate is not None:

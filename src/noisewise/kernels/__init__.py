@@ -11,6 +11,7 @@ from noisewise.kernels.base import ConicSum, Grouped, Kernel
 from noisewise.kernels.dot_product import Binomial, DotProduct, Exponential, Linear, Polynomial
 from noisewise.kernels.pairwise import squared_distances
 from noisewise.kernels.radial import Gaussian, Laplacian, Radial, RationalQuadratic, median_width
+from noisewise.kernels.surrogates import ADVISED_RATE as ADVISED_RATE
 from noisewise.kernels.surrogates import Blurred, Surrogate, blurred, surrogate
 from noisewise.kernels.surrogates import largest_variance as largest_variance
 
@@ -39,4 +40,4 @@ __all__ = [
     "squared_distances",
     "surrogate",
 ]
-__shared__ = ["largest_variance"]
+__shared__ = ["ADVISED_RATE", "largest_variance"]

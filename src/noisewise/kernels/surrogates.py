@@ -58,7 +58,7 @@ def mix(heights: Floats, rates: Floats, squared: Floats) -> Floats:
     return total
 
 
-ADVISED = 0.25  # rates up to 1 / (4 |Sigma|), widths from 2 sqrt(|Sigma|): beyond, the variance dominates
+ADVISED_RATE = 0.25  # times 1 / |Sigma|, widths from 2 sqrt(|Sigma|): beyond, the variance of a surrogate dominates
 
 
 class Noise(Protocol):
@@ -212,7 +212,7 @@ class Surrogate(_UnderNoise):
     def _limit(self) -> float:
         if self.highest_rate is not None:
             return float(self.highest_rate)
-        return ADVISED / largest_variance(self.noise)
+        return ADVISED_RATE / largest_variance(self.noise)
 
 
 @dataclass(frozen=True)

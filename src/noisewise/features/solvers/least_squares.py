@@ -36,6 +36,13 @@ class Fitted(NamedTuple):
     strength: float
     choice: Choice | None
 
+    @property
+    def validation(self) -> tuple[float, float]:
+        """Held-out loss of the chosen candidate and its standard error; NaN if nothing was held out."""
+        if self.choice is None:
+            return np.nan, np.nan
+        return float(self.choice.means[self.choice.best]), float(self.choice.errors[self.choice.best])
+
 
 def solve(
     sums: Floats,

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from noisewise._numerics.blocks import blocks
 from noisewise._typing import Codes, Floats, RandomState
 from noisewise._validation import generator
 from noisewise.kernels import Kernel
@@ -84,8 +85,7 @@ def descend(
     runs = loop.Runs(scale, norm, total, weight, shrunk, moved, np.asarray(steps, float), np.asarray(balls, float))
     rows, coefs, marks = replicates.stored[:0], np.zeros((n_runs, 0)), np.zeros((n_runs, 0))
     losses = np.empty((n_runs, n))
-    for first in range(0, n, BLOCK_ROUNDS):
-        part = slice(first, min(first + BLOCK_ROUNDS, n))
+    for part in blocks(n, BLOCK_ROUNDS):
         stored, other = replicates.stored[part], replicates.other[part]
         before = np.zeros((4, n_runs, len(stored)))
         if len(rows):
@@ -95,7 +95,7 @@ def descend(
         own = np.stack([kernels[0].gram(stored), kernels[1].gram(other, stored)])
         new = np.zeros((2, n_runs, len(stored)))
         loss = np.empty((n_runs, len(stored)))
-        loop.descend(runs, before, own, y[part], first, 0.0 if power is None else power, new[0], new[1], loss)
+        loop.descend(runs, before, own, y[part], part.start, 0.0 if power is None else power, new[0], new[1], loss)
         losses[:, part] = loss
         marks -= moved[:, None] * coefs
         coefs *= shrunk[:, None]
