@@ -138,8 +138,8 @@ def rates_from_moments(
     References
     ----------
     .. [1] Dudík, M., Langford, J., Li, L. (2011). Doubly robust policy evaluation and learning. ICML 28, 1097-1104.
-    .. [2] Agarwal, M., Manwani, N. (2021). Learning multiclass classifier under noisy bandit feedback. PAKDD. The noise
-       model, Section 3.
+    .. [2] Agarwal, M., Manwani, N. (2021). Learning multiclass classifier under noisy bandit feedback. PAKDD 25.
+       Section 3, the noise model.
 
     Examples
     --------

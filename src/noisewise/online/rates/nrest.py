@@ -59,7 +59,7 @@ class NREst(PlainState):
 
     References
     ----------
-    .. [1] Agarwal, M., Manwani, N. (2021). Learning multiclass classifier under noisy bandit feedback. PAKDD.
+    .. [1] Agarwal, M., Manwani, N. (2021). Learning multiclass classifier under noisy bandit feedback. PAKDD 25.
        Algorithm 3, Eq. 6.
     .. [2] Patrini, G., Rozza, A., Menon, A. K., Nock, R., Qu, L. (2017). Making deep neural networks robust to label
        noise: a loss correction approach. CVPR, 1944-1952.

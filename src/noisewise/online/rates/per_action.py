@@ -86,8 +86,8 @@ class ActionRateTracker(Refitter):
 
     References
     ----------
-    .. [1] Agarwal, M., Manwani, N. (2021). Learning multiclass classifier under noisy bandit feedback. PAKDD. The noise
-       model, here with rates for each action.
+    .. [1] Agarwal, M., Manwani, N. (2021). Learning multiclass classifier under noisy bandit feedback. PAKDD 25.
+       Section 3, the noise model, here with rates for each action.
 
     Examples
     --------

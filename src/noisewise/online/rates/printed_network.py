@@ -18,7 +18,7 @@ class PrintedNetwork:
 
     References
     ----------
-    .. [1] Agarwal, M., Manwani, N. (2021). Learning multiclass classifier under noisy bandit feedback. PAKDD.
+    .. [1] Agarwal, M., Manwani, N. (2021). Learning multiclass classifier under noisy bandit feedback. PAKDD 25.
        Section 4, the network of NREst.
     """
 
