@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtri
 
 from noisewise._typing import Floats
 from noisewise.online import PlainState, RateTracker
@@ -13,7 +14,7 @@ RECENT = 1000  # rounds with feedback that the current accuracy rests on
 MAX_POINTS = 256  # of the learning curve
 BLOCK = 250  # rounds between two updates of the rate estimate
 MAX_TRACKED_FEATURES = 256  # for wider rows the rate tracker would cost more than the learner
-Z = 1.959963984540054  # normal quantile of a 95 % interval
+Z = float(ndtri(0.975))  # half-width of a 95 % interval in standard errors
 # columns of the learning curve; a point's accuracy is CORRECTED / INFORMATION
 DECISIONS, FEEDBACK, RIGHT, CORRECTED, INFORMATION, TIME, FALSE_POSITIVE, FALSE_NEGATIVE = range(8)
 OBSERVED, RHO0, BETA, ACTION = range(4)  # columns of the recent rounds
