@@ -40,32 +40,20 @@ NoiseArgument = (
 
 @overload
 def resolve_noise(
-    noise: Any,
-    X: Any,
-    codes: Codes,
-    n_classes: int,
-    weights: Floats | None = None,
-    *,
-    default: str,
-    standardized: Any = None,
-    pairwise: bool = False,
+    noise: Any, X: Any, codes: Codes, n_classes: int, weights: Floats | None = ..., *, default: str
 ) -> FlipMatrix: ...
-
-
 @overload
 def resolve_noise(
     noise: Any,
     X: Any,
     codes: Codes,
     n_classes: int,
-    weights: Floats | None = None,
+    weights: Floats | None = ...,
     *,
-    default: str | None = None,
-    standardized: Any = None,
-    pairwise: bool = False,
+    default: str | None = ...,
+    standardized: Any = ...,
+    pairwise: bool = ...,
 ) -> FlipMatrix | None: ...
-
-
 def resolve_noise(
     noise: Any,
     X: Any,
