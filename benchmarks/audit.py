@@ -90,16 +90,22 @@ def cells(sets, seeds, kinds=KINDS):
                     yield name, kind, X[rows], observed, observed != truth
 
 
-def measures(method, wrong, chance, picked, n_wrong, interval, seconds):
+def measures(method, wrong, probability_wrong, picked, n_wrong, interval, seconds):
     n, found = len(wrong), wrong[picked].sum()
     row = {"method": method, "picked": len(picked) / n, "count error": abs(n_wrong - wrong.sum()) / n, "CPU s": seconds}
     if interval is not None:
         row["covers"], row["lower end 0"] = interval[0] <= wrong.sum() <= interval[1], interval[0] == 0
         row["above"], row["width"] = wrong.sum() > interval[1], (interval[1] - interval[0]) / n
         row["shown"] = row["picked"] * (interval[0] > 0)  # the audit picks no rows where noise is not proven
-        row["stated"], row["stated wrong"] = (chance >= 0.8).sum(), (wrong & (chance >= 0.8)).sum()
+        row["stated"], row["stated wrong"] = (
+            (probability_wrong >= 0.8).sum(),
+            (wrong & (probability_wrong >= 0.8)).sum(),
+        )
     if wrong.any():
-        row["AUROC"], row["AP"] = roc_auc_score(wrong, chance), average_precision_score(wrong, chance)
+        row["AUROC"], row["AP"] = (
+            roc_auc_score(wrong, probability_wrong),
+            average_precision_score(wrong, probability_wrong),
+        )
         row["F1"] = 2 * found / (len(picked) + wrong.sum())
     return row
 
@@ -107,10 +113,10 @@ def measures(method, wrong, chance, picked, n_wrong, interval, seconds):
 def ours(X, observed, wrong):
     start = time.process_time()
     model = RobustRidgeClassifier().fit(X, observed)
-    chance = 1 - model.label_quality_
+    probability_wrong = 1 - model.label_quality_
     seconds = time.process_time() - start
-    picked = likely_wrong(chance)
-    return measures("noisewise", wrong, chance, picked, model.n_wrong_, model.n_wrong_interval_, seconds)
+    picked = likely_wrong(probability_wrong)
+    return measures("noisewise", wrong, probability_wrong, picked, model.n_wrong_, model.n_wrong_interval_, seconds)
 
 
 def cleanlab(X, observed, wrong, peer):
@@ -121,8 +127,8 @@ def cleanlab(X, observed, wrong, peer):
     issues = find_label_issues(observed, p, return_indices_ranked_by="self_confidence", n_jobs=1)
     seconds = time.process_time() - start
     for score in ("self_confidence", "normalized_margin"):
-        chance = 1 - get_label_quality_scores(observed, p, method=score)
-        yield measures(f"cleanlab {peer}, {score}", wrong, chance, issues, len(issues), None, seconds)
+        probability_wrong = 1 - get_label_quality_scores(observed, p, method=score)
+        yield measures(f"cleanlab {peer}, {score}", wrong, probability_wrong, issues, len(issues), None, seconds)
 
 
 def mean_of(rows, key):
@@ -186,9 +192,9 @@ def coverage():
     )
     print_table("by set, noisy runs", rows, keys)
     print(f"{len(rows)} noisy runs: the interval holds the truth in {mean_of(rows, 'covers'):.1%}")
-    share = sum(row["stated wrong"] for row in rows) / sum(row["stated"] for row in rows)
+    fraction = sum(row["stated wrong"] for row in rows) / sum(row["stated"] for row in rows)
     each = [row["stated wrong"] / row["stated"] >= 0.7 for row in rows if row["stated"] >= 5]
-    print(f"rows stated wrong with .8 or more: {share:.1%} are; 70 % or more in {np.mean(each):.0%} of the runs")
+    print(f"rows stated wrong with .8 or more: {fraction:.1%} are; 70 % or more in {np.mean(each):.0%} of the runs")
 
 
 def main():

@@ -64,10 +64,10 @@ def counts(truth, rng):
     """Texts of 20 to 300 words out of 10,000, some much commoner than others; each class has words it likes."""
     usual = rng.permutation(np.arange(1, WORDS + 1) ** -1.0)
     likes = np.where(rng.random((truth.max() + 1, WORDS)) < 0.02, 4.0, 1.0)
-    chances = usual * likes
-    chances /= chances.sum(axis=1, keepdims=True)
+    probabilities = usual * likes
+    probabilities /= probabilities.sum(axis=1, keepdims=True)
     lengths = np.clip(rng.lognormal(4.0, 0.7, len(truth)), 20, 300).astype(int)
-    columns = np.concatenate([rng.choice(WORDS, length, p=chances[c]) for length, c in zip(lengths, truth)])
+    columns = np.concatenate([rng.choice(WORDS, length, p=probabilities[c]) for length, c in zip(lengths, truth)])
     rows = np.repeat(np.arange(len(truth)), lengths)
     return sp.csr_array((np.ones(len(rows)), (rows, columns)), shape=(len(truth), WORDS))
 
@@ -101,9 +101,13 @@ def tables(kinds, seeds, rows=None):
                     yield f"{kind}, {n} x {X.shape[1]:,}, {n_classes} classes", noise, X, observed, observed != truth
 
 
-def measures(wrong, chance, picked, seconds, interval=None):
+def measures(wrong, probability_wrong, picked, seconds, interval=None):
     found = wrong[picked].sum()
-    row = {"AUROC": roc_auc_score(wrong, chance), "AP": average_precision_score(wrong, chance), "CPU s": seconds}
+    row = {
+        "AUROC": roc_auc_score(wrong, probability_wrong),
+        "AP": average_precision_score(wrong, probability_wrong),
+        "CPU s": seconds,
+    }
     row["F1"] = 2 * found / (len(picked) + wrong.sum())
     row["covers"] = np.nan if interval is None else float(interval[0] <= wrong.sum() <= interval[1])
     return row
@@ -113,8 +117,8 @@ def ours(X, observed, wrong):
     start = time.process_time()
     model = RobustRidgeClassifier().fit(X, observed)
     seconds = time.process_time() - start
-    chance = 1 - model.label_quality_
-    return measures(wrong, chance, likely_wrong(chance), seconds, model.n_wrong_interval_)
+    probability_wrong = 1 - model.label_quality_
+    return measures(wrong, probability_wrong, likely_wrong(probability_wrong), seconds, model.n_wrong_interval_)
 
 
 def cleanlab(X, observed, wrong, standardised):

@@ -1,8 +1,8 @@
-"""True labels from few or many annotators: accuracy on textual entailment, 800 items labelled by 164 people.
+"""True labels from few or many annotators: accuracy on textual entailment, 800 items labelled by 164 annotators.
 
     NOISEWISE_DATA=folder python benchmarks/crowd.py [--draws 100]
 
-For each number of annotators, drawn at random, the share of items they labelled that get their true label.
+For each number of annotators, drawn at random, the fraction of items they labelled that get their true label.
 """
 
 import argparse
@@ -16,7 +16,7 @@ COUNTS = (5, 10, 20, 41, 82, 123, 164)
 METHODS = {
     "majority vote": majority_vote,
     "one flip matrix": shared_flips,
-    "Dawid-Skene": lambda *answers: dawid_skene(*answers, pooled=False),
+    "Dawid-Skene": lambda *annotations: dawid_skene(*annotations, pooled=False),
     "Dawid-Skene, pooled prior": dawid_skene,
 }
 
@@ -24,8 +24,8 @@ METHODS = {
 def accuracy(crowd, n_people, rng):
     """Accuracy of every method with so many annotators."""
     kept = np.isin(crowd.annotators, rng.choice(np.unique(crowd.annotators), n_people, replace=False))
-    answers = crowd.items[kept], crowd.annotators[kept], crowd.labels[kept]
-    results = [method(*answers) for method in METHODS.values()]
+    annotations = crowd.items[kept], crowd.annotators[kept], crowd.labels[kept]
+    results = [method(*annotations) for method in METHODS.values()]
     return [np.mean(result.labels == crowd.gold[result.items]) for result in results]
 
 

@@ -43,9 +43,10 @@ def scaling(rows, doublings):
     for n in rows * 2 ** np.arange(doublings + 1):
         X, y = make_friedman_small(n, 0)
         copies = noise.copies(X, 2, np.random.default_rng(1))
-        waves = DeconvolvedFourierRegressor(noise, random_state=0)
+        fourier = DeconvolvedFourierRegressor(noise, random_state=0)
         times = [
-            seconds(learner.fit, copies[:, 0], y, copies=copies)[0] for learner in (waves, NoisyFeatureRegressor(noise))
+            seconds(learner.fit, copies[:, 0], y, copies=copies)[0]
+            for learner in (fourier, NoisyFeatureRegressor(noise))
         ]
         ratios = ["", ""] if before is None else [f"{now / then:.2f}" for now, then in zip(times, before)]
         worst = worst if before is None else max(worst, times[0] / before[0])

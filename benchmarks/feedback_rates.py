@@ -9,7 +9,7 @@ deviation in theory, the least an estimate of rho0 can have (Cramer-Rao).
 --moments, --synsep: `rates_from_moments` on logs of 50,000 rounds of a player who is right in six of ten.
 --network: `NREst` with the paper's network of 70 epochs (extra torch), on the same logs of digits.
 --coverage: how often the stated 95 % intervals hold the true rates, how wide they are, and the deviation of the
-estimates as a share of what the intervals allow for (1: as wide as needed).
+estimates as a fraction of what the intervals allow for (1: as wide as needed).
 Each number says over how many seeds; 0 leaves a part out, and --only all parts but one.
 """
 
@@ -43,17 +43,17 @@ def online(seeds):
             found = learner.noise_.matrix
             errors.append([found[0, 1] - rates[0], found[1, 0] - rates[1], known - rates[0]])
             least.append(np.sqrt(rates[0] * (1 - rates[0]) / history.mistakes.sum()))
-        means, spreads, most = np.mean(errors, axis=0), np.std(errors, axis=0), np.abs(errors).max(axis=0)
-        cells = [f"{mean:+.3f} {spread:.4f} {worst:.4f}" for mean, spread, worst in zip(means, spreads, most)]
+        means, stds, most = np.mean(errors, axis=0), np.std(errors, axis=0), np.abs(errors).max(axis=0)
+        cells = [f"{mean:+.3f} {std:.4f} {worst:.4f}" for mean, std, worst in zip(means, stds, most)]
         print(f"{rates!s:14}{cells[0]:>24}{cells[1]:>24}{cells[2]:>26}{np.mean(least):>11.4f}", flush=True)
 
 
-def logged(X, y, n_classes, rates, rng, n_rounds=50_000, share=0.1, skill=0.6):
+def logged(X, y, n_classes, rates, rng, n_rounds=50_000, exploration=0.1, skill=0.6):
     """A log of a player who guesses right with some skill and explores uniformly."""
     rows = rng.integers(len(X), size=n_rounds)
     guess = np.where(rng.random(n_rounds) < skill, y[rows], rng.integers(n_classes, size=n_rounds))
-    actions = np.where(rng.random(n_rounds) < share, rng.integers(n_classes, size=n_rounds), guess)
-    probabilities = share / n_classes + (1 - share) * (actions == guess)
+    actions = np.where(rng.random(n_rounds) < exploration, rng.integers(n_classes, size=n_rounds), guess)
+    probabilities = exploration / n_classes + (1 - exploration) * (actions == guess)
     feedback = FlipMatrix.binary(*rates).corrupt((actions == y[rows]).astype(int), rng)
     return X[rows], actions, feedback, probabilities
 
@@ -87,9 +87,11 @@ def by_network(X, actions, feedback, probabilities, n_classes):
 
 
 def coverage(seeds):
-    """Share of intervals that hold the truth: of logs, and of learners that find the rates themselves."""
+    """Fraction of intervals that hold the truth: of logs, and of learners that find the rates themselves."""
     logs = range(seeds.start, seeds.stop + len(seeds) // 2)
-    print("rho0, rho1: share of intervals that hold the truth, mean width, deviation / what it allows, largest error")
+    print(
+        "rho0, rho1: fraction of intervals that hold the truth, mean width, deviation / what it allows, largest error"
+    )
     for name, find, chosen in [
         ("moments, 50,000 logged rounds", logged_estimate, logs),
         ("corrected_ucwl, 100,000 rounds", lambda *run: played_estimate(corrected_ucwl, *run), seeds),
@@ -102,9 +104,9 @@ def coverage(seeds):
             cells = [_interval_cell([one[i] for one in found], rates[i]) for i in (0, 1)]
             held += [cell[0] for cell in cells]
             far += sum(max(abs(one[i][0] - rates[i]) for i in (0, 1)) > 0.02 for one in found)
-            print(f"  {rates!s:14}" + "".join(f"{share:>9.3f} {rest}" for share, rest in cells), flush=True)
-        share = f"{np.mean(held):>9.3f}, least {min(held):.3f}"
-        print(f"  {'all':14}{share}; off by more than .02: {far} of {len(chosen) * len(COVERED)}", flush=True)
+            print(f"  {rates!s:14}" + "".join(f"{fraction:>9.3f} {rest}" for fraction, rest in cells), flush=True)
+        fraction = f"{np.mean(held):>9.3f}, least {min(held):.3f}"
+        print(f"  {'all':14}{fraction}; off by more than .02: {far} of {len(chosen) * len(COVERED)}", flush=True)
 
 
 def logged_estimate(rates, seed):

@@ -76,11 +76,11 @@ def index(n_rows: int, n_wanted: int) -> None:
         near = RobustKNeighborsClassifier(20, 40, index="approximate", random_state=0)
         exact = RobustKNeighborsClassifier(20, 40, index="exact", random_state=0)
         guesses, *fast = fit_and_predict(near, X, observed, X[:n_wanted])
-        answers, *slow = fit_and_predict(exact, X, observed, X[:n_wanted])
+        expected, *slow = fit_and_predict(exact, X, observed, X[:n_wanted])
         print(
             f"  {name:15s} exact {sum(slow):6.1f} s  approximate {sum(fast):6.1f} s "
             f"({sum(slow) / sum(fast):4.1f} x faster)  recall {near.recall_:.3f}  "
-            f"same predictions {np.mean(guesses == answers):.2%}",
+            f"same predictions {np.mean(guesses == expected):.2%}",
             flush=True,
         )
 

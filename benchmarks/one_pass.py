@@ -3,7 +3,7 @@
     NOISEWISE_DATA=folder python benchmarks/one_pass.py [--data usps] [--orders 30]
 
 Mistakes against the true labels over random orders of the rows: mean, deviation, least, most. Parameters are chosen for
-each share of moved labels on an order of their own (seed 0; of MNIST its first 6,000 rows).
+each fraction of moved labels on an order of their own (seed 0; of MNIST its first 6,000 rows).
 """
 
 import argparse
@@ -14,7 +14,7 @@ import numpy as np
 from noisewise.datasets import load
 from noisewise.experiments.papers.ngo import tasks as passes
 
-SHARES = (0.0, 0.1, 0.2, 0.3)
+NOISE_RATES = (0.0, 0.1, 0.2, 0.3)
 METHODS = ("ucwl", "confidit-projected", "mscw-I", "mcw", "marow")
 TUNING_ROWS = {"usps": None, "mnist": 6000}
 ORDERS = {"usps": 30, "mnist": 2}
@@ -27,11 +27,11 @@ def pixels(name):
     return (data.X - low) / (high - low), np.asarray(data.y).astype(int)
 
 
-def candidates(method, share):
+def candidates(method, rate):
     """The grid of the independent implementation; of UCWL and AROW the values that it names as good."""
     confidences = [0.55, 0.65, 0.75, 0.85, 0.95]
     grid = {
-        "ucwl": {"k": [1.6, 2.4], "eta": [0.95], "C": [0.125 if share else 0.5]},
+        "ucwl": {"k": [1.6, 2.4], "eta": [0.95], "C": [0.125 if rate else 0.5]},
         "confidit-projected": {"k": [0.2, 0.6, 1.0, 1.6, 2.4]},
         "mscw-I": {"eta": confidences, "C": [2.0**power for power in range(-5, 6, 2)]},
         "mcw": {"eta": confidences},
@@ -40,16 +40,16 @@ def candidates(method, share):
     return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
 
 
-def mistake_rates(name, X, y, share, methods=METHODS, orders=None):
+def mistake_rates(name, X, y, rate, methods=METHODS, orders=None):
     """Those of each learner over orders from seed 1 on, tuned on one run in the order of seed 0."""
-    tuning = passes.shuffled(X, y, share, 0, TUNING_ROWS[name])
+    tuning = passes.shuffled(X, y, rate, 0, TUNING_ROWS[name])
     chosen = {
-        method: min(candidates(method, share), key=lambda one: passes.play(method, one, *tuning)[0])
+        method: min(candidates(method, rate), key=lambda one: passes.play(method, one, *tuning)[0])
         for method in methods
     }
     found = {method: [] for method in methods}
     for seed in range(1, (orders or ORDERS[name]) + 1):
-        stream = passes.shuffled(X, y, share, seed)
+        stream = passes.shuffled(X, y, rate, seed)
         for method, one in chosen.items():
             found[method].append(passes.play(method, one, *stream)[0])
     return found
@@ -63,11 +63,11 @@ def main():
     asked = parser.parse_args()
     X, y = pixels(asked.data)
     print(f"{asked.data}, {len(y):,} rows, {asked.orders or ORDERS[asked.data]} orders: mean, deviation, least to most")
-    for share in SHARES:
-        print(f"\n{share:.0%} of the labels moved")
-        for method, rates in mistake_rates(asked.data, X, y, share, asked.learners, asked.orders).items():
-            spread = f"{np.std(rates):.3f}   {np.min(rates):.3f} to {np.max(rates):.3f}"
-            print(f"{method:20} {np.mean(rates):.4f}   {spread}", flush=True)
+    for rate in NOISE_RATES:
+        print(f"\n{rate:.0%} of the labels moved")
+        for method, rates in mistake_rates(asked.data, X, y, rate, asked.learners, asked.orders).items():
+            quantiles = f"{np.std(rates):.3f}   {np.min(rates):.3f} to {np.max(rates):.3f}"
+            print(f"{method:20} {np.mean(rates):.4f}   {quantiles}", flush=True)
 
 
 if __name__ == "__main__":

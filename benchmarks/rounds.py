@@ -1,10 +1,10 @@
 """Speed of the rounds as ratios to peers, one thread, CPU time, all from one run, with mistake rates beside them.
 
-    python benchmarks/rounds.py [share of 60,000 dense and 100,000 sparse rows, 1 by default]
+    python benchmarks/rounds.py [fraction of 60,000 dense and 100,000 sparse rows, 1 by default]
 
 Peers: a matrix product of the same shape, one pass of scikit-learn's Perceptron (shuffling the rows, its default, and
-in row order, as ours), and Vowpal Wabbit reading its cache, with a table large enough (-b) that no two weights share a
-place: in a smaller one it is up to twice as fast and learns much less. Every round times all of them in turn; a ratio
+in row order, as ours), and Vowpal Wabbit reading its cache, with a table large enough (-b) that no two weights have one
+index: in a smaller one it is up to twice as fast and learns much less. Every round times all of them in turn; a ratio
 is that of the shortest times, because other work on the machine only ever adds to a time.
 """
 
@@ -39,8 +39,8 @@ def dense_rows(n: int) -> tuple[np.ndarray, np.ndarray]:
     X = np.empty((n, 784))
     for start in range(0, n, 5000):
         part = slice(start, start + 5000)
-        chances = np.clip(shapes[y[part]] * 0.19 / shapes.mean(), 0, 1)
-        X[part] = rng.random(chances.shape) * (rng.random(chances.shape) < chances)
+        densities = np.clip(shapes[y[part]] * 0.19 / shapes.mean(), 0, 1)
+        X[part] = rng.random(densities.shape) * (rng.random(densities.shape) < densities)
     return X, y
 
 
@@ -192,11 +192,11 @@ print(f"{time.process_time() - start:.2f}")
 
 
 if __name__ == "__main__":
-    share = float(sys.argv[1]) if len(sys.argv) > 1 else 1.0
+    fraction = float(sys.argv[1]) if len(sys.argv) > 1 else 1.0
     with tempfile.TemporaryDirectory() as folder:
-        X, y = dense_rows(int(60_000 * share))
+        X, y = dense_rows(int(60_000 * fraction))
         table("Dense, 784 x 10, 19 % non-zero", X, y, 10, folder)
         one_row_at_a_time(X, y)
     first_call()
     with tempfile.TemporaryDirectory() as folder:
-        table("Sparse, 50,000 x 20, 75 non-zeros", *sparse_rows(int(100_000 * share)), 20, folder)
+        table("Sparse, 50,000 x 20, 75 non-zeros", *sparse_rows(int(100_000 * fraction)), 20, folder)

@@ -1,9 +1,9 @@
-"""Throughput and latency of decisions and answers that are on disk, as ratios to an endpoint that does nothing.
+"""Throughput and latency of decisions and feedback that are on disk, as ratios to an endpoint that does nothing.
 
 Two processes of one worker each listen on this machine: the service on SQLite, and a FastAPI application with one empty
 endpoint, both under uvicorn with the same settings. A third one asks them in turn, in short slices, over connections
 that stay open; the best slice of each counts, because a machine is never alone. Afterwards every acknowledged decision
-and answer must be in the log once.
+and feedback must be in the log once.
 """
 
 import argparse
@@ -46,7 +46,7 @@ class Connection(asyncio.Protocol):
         self.transport, self.buffer, self.waiting = transport, b"", None
 
     def data_received(self, data):
-        """Gather an answer."""
+        """Read a response."""
         self.buffer += data
         head, mark, rest = self.buffer.partition(b"\r\n\r\n")
         if not mark:
@@ -67,8 +67,8 @@ class Connection(asyncio.Protocol):
 
 
 async def slice_of_load(connections, path, bodies, seconds):
-    """Ask for some seconds; requests a second, latencies, and the answers."""
-    until, latencies, answers = time.perf_counter() + seconds, [], []
+    """Ask for some seconds; requests a second, latencies, and the responses."""
+    until, latencies, responses = time.perf_counter() + seconds, [], []
 
     async def client(connection):
         while time.perf_counter() < until:
@@ -76,15 +76,15 @@ async def slice_of_load(connections, path, bodies, seconds):
             if body is None:
                 return
             began = time.perf_counter()
-            status, answer = await connection.ask(path, body)
+            status, response = await connection.ask(path, body)
             latencies.append(time.perf_counter() - began)
             if status != 200:
-                raise RuntimeError(f"{path} answered {status}: {answer!r}")
-            answers.append(answer)
+                raise RuntimeError(f"{path} returned {status}: {response!r}")
+            responses.append(response)
 
     began = time.perf_counter()
     await asyncio.gather(*(client(connection) for connection in connections))
-    return len(latencies) / (time.perf_counter() - began), latencies, answers
+    return len(latencies) / (time.perf_counter() - began), latencies, responses
 
 
 def situations(rng):
@@ -119,14 +119,14 @@ async def measure(ports, pids, slices, seconds):
     rates = {"noop": [], "decide": [], "feedback": []}
     tails = {"noop": [], "decide": [], "feedback": []}
     spent = {"noop": [], "decide": [], "feedback": []}
-    decided, answered = [], []
+    decided, acknowledged = [], []
     for number in range(slices + 1):  # the first one warms up
         parts, clock = {}, [cpu_seconds(pids[0])]
         parts["noop"] = await slice_of_load(noop, "/noop", situations(rng), seconds)
         clock += [cpu_seconds(pids[0]), cpu_seconds(pids[1])]
         parts["decide"] = await slice_of_load(service, "/models/load/decide", situations(rng), seconds)
         clock.append(cpu_seconds(pids[1]))
-        new = [json.loads(answer) for answer in parts["decide"][2]]
+        new = [json.loads(response) for response in parts["decide"][2]]
         right = rng.random(len(new)) < 0.5
         bodies = (
             json.dumps({"decision_id": one["decision_id"], "right": bool(yes)}).encode() for one, yes in zip(new, right)
@@ -135,7 +135,7 @@ async def measure(ports, pids, slices, seconds):
         clock.append(cpu_seconds(pids[1]))
         used = {"noop": clock[1] - clock[0], "decide": clock[3] - clock[2], "feedback": clock[4] - clock[3]}
         decided += [one["decision_id"] for one in new]
-        answered += [json.loads(answer)["decision_id"] for answer in parts["feedback"][2]]
+        acknowledged += [json.loads(response)["decision_id"] for response in parts["feedback"][2]]
         if number:
             for name, (rate, latencies, _) in parts.items():
                 rates[name].append(rate)
@@ -143,18 +143,18 @@ async def measure(ports, pids, slices, seconds):
                 spent[name].append((used[name], len(latencies)))
     for connection in noop + service:
         connection.transport.close()
-    return rates, tails, spent, decided, answered
+    return rates, tails, spent, decided, acknowledged
 
 
-def lost(url, decided, answered):
-    """Acknowledged decisions and answers that are not in the log exactly once."""
+def lost(url, decided, acknowledged):
+    """Acknowledged decisions and feedback that are not in the log exactly once."""
     store, position, found = Store(url), 0, [[], []]
     while rows := store.read(position, 5000):
         for row in rows:
             found[row.kind].append(row.decision_id)
         position = rows[-1].position
     store.close()
-    return sum(sorted(had) != sorted(said) for had, said in zip(found, (decided, answered)))
+    return sum(sorted(had) != sorted(said) for had, said in zip(found, (decided, acknowledged)))
 
 
 def free_port():
@@ -192,12 +192,12 @@ def main():
                 wait_for(port)
             pids = [server.pid for server in servers]
             found = asyncio.run(measure(ports, pids, options.slices, options.seconds))
-            rates, tails, spent, decided, answered = found
+            rates, tails, spent, decided, acknowledged = found
         finally:
             for server in servers:
                 server.send_signal(signal.SIGTERM)
                 server.wait(30)
-        wrong = lost(url, decided, answered)
+        wrong = lost(url, decided, acknowledged)
     best, tail = {name: max(r) for name, r in rates.items()}, {name: min(t) for name, t in tails.items()}
     cpu = {name: 1e6 * sum(used for used, _ in parts) / sum(n for _, n in parts) for name, parts in spent.items()}
     print(f"{CONNECTIONS} connections, {FEATURES} features, {ACTIONS} actions; best of {options.slices} slices")
@@ -207,7 +207,9 @@ def main():
             f"p99 {1e3 * tail[name]:6.1f} ms ({tail[name] / tail['noop']:.2f} of no-op)   "
             f"{cpu[name]:5.0f} us of processor ({cpu[name] / cpu['noop']:.2f})"
         )
-    print(f"{len(decided):,} decisions and {len(answered):,} answers acknowledged; lost or doubled: {wrong}")
+    print(
+        f"{len(decided):,} decisions and {len(acknowledged):,} feedback events acknowledged; lost or doubled: {wrong}"
+    )
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ def coin(cell):
 
 def show(rows, printed):
     entries = [
-        Entry((side,), ours=rows.where(side=side).mean("mean"), printed=printed["table-1"][side], spread=30.0)
+        Entry((side,), ours=rows.where(side=side).mean("mean"), printed=printed["table-1"][side], std=30.0)
         for side in ("heads", "tails")
     ]
     return [Comparison("Means", ["side"], entries)]

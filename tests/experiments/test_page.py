@@ -26,11 +26,11 @@ from noisewise.experiments.harness.charts import Curve, bars, critical_differenc
 @pytest.mark.parametrize(
     ("entry", "verdict"),
     [
-        (Entry((), ours=0.80, printed=0.85, spread=0.05), "within the paper's std"),
-        (Entry((), ours=0.79, printed=0.85, spread=0.05, reason="few splits"), "differs: few splits"),
-        (Entry((), ours=0.79, printed=0.85, spread=0.05, verified=0.80, tolerance=0.01), "as verified"),
+        (Entry((), ours=0.80, printed=0.85, std=0.05), "within the paper's std"),
+        (Entry((), ours=0.79, printed=0.85, std=0.05, reason="few splits"), "differs: few splits"),
+        (Entry((), ours=0.79, printed=0.85, std=0.05, verified=0.80, tolerance=0.01), "as verified"),
         (Entry((), ours=0.84, printed=0.85, printed_tolerance=0.02), "within tolerance"),
-        (Entry((), ours=0.84, printed=0.85, spread=0.02, verified=0.8, side="least"), None),
+        (Entry((), ours=0.84, printed=0.85, std=0.02, verified=0.8, side="least"), None),
         (Entry((), ours=0.5, verified=0.4, tolerance=0.05, side="most"), "differs"),
         (Entry((), ours=0.3, verified=0.4, side="most"), "as verified"),
         (Entry((), ours=0.3, verified=0.4, side="least"), "differs"),
@@ -118,7 +118,7 @@ def test_drawings_are_the_same_every_time_and_small():
     scores = {"a": [0.9, 0.8, 0.95, 0.9, 0.85], "b": [0.8, 0.7, 0.9, 0.8, 0.8], "c": [0.5, 0.6, 0.4, 0.5, 0.5]}
     for draw in (
         lambda: panels({"p": {"one": Curve([1, 10], [0.5, 0.1]), "two": Curve([1, 10], [0.4, 0.2], "--")}}, "x", "y"),
-        lambda: bars({"set": {"one": 1.0, "two": 2.0}}, "share"),
+        lambda: bars({"set": {"one": 1.0, "two": 2.0}}, "fraction"),
         lambda: critical_difference(scores),
     ):
         assert draw() == draw()

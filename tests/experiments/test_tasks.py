@@ -1,4 +1,4 @@
-"""Cells do what their tables say: the same rows for every method, noise on training labels only, honest selection."""
+"""Cells do what their tables say: the same rows for every method, noise on training labels only, held-out selection."""
 
 import numpy as np
 import pytest
@@ -33,19 +33,19 @@ def test_training_labels_are_flipped_at_the_given_rates_and_test_labels_are_not(
     true, observed = (np.concatenate([getattr(part, name) for part in parts]) for name in ("true", "observed"))
     for side, rate in ((1, 0.3), (0, 0.1)):
         chosen = true == side
-        share = np.mean(observed[chosen] != side)
-        assert abs(share - rate) < 5 * np.sqrt(rate * (1 - rate) / chosen.sum())
-    assert sorted(np.concatenate([part.answers for part in parts[:4]]).tolist()) == [0] * 212 + [1] * 357
+        fraction = np.mean(observed[chosen] != side)
+        assert abs(fraction - rate) < 5 * np.sqrt(rate * (1 - rate) / chosen.sum())
+    assert sorted(np.concatenate([part.targets for part in parts[:4]]).tolist()) == [0] * 212 + [1] * 357
 
 
-def test_vote_shares_are_those_counted_one_by_one(rng):
+def test_vote_fractions_are_those_counted_one_by_one(rng):
     train, rows, observed = rng.random((40, 2)), rng.random((5, 2)), rng.integers(0, 2, 40)
     order = np.argsort(((rows[:, None] - train) ** 2).sum(axis=2), axis=1)
     expected = [[observed[near[:k]].mean() for near in order] for k in (1, 7)]
-    np.testing.assert_allclose(neighbors.vote_shares(train, observed, rows, [1, 7]), expected)
+    np.testing.assert_allclose(neighbors.vote_fractions(train, observed, rows, [1, 7]), expected)
     own = np.argsort(((train[:, None] - train) ** 2).sum(axis=2), axis=1)
     mine = [observed[near[:8]].mean() for near in own]  # the row itself comes first
-    np.testing.assert_allclose(neighbors.vote_shares(train, observed, train, [7], observed)[0], mine)
+    np.testing.assert_allclose(neighbors.vote_fractions(train, observed, train, [7], observed)[0], mine)
 
 
 def test_the_oracle_is_never_worse_than_honest_selection():
@@ -132,7 +132,7 @@ def test_machines_are_chosen_by_clean_labels_after_noisy_training():
     data = neighbors.split(neighbor_cell(noise=[0.4, 0.4]))
     plain = methods.best_machine(data, np.ones(len(data.train)))
     clean = methods.best_machine(data._replace(observed=data.true), np.ones(len(data.train)))
-    scores = [machine.fit(data.train, data.observed).score(data.test, data.answers) for machine in (plain, clean)]
+    scores = [machine.fit(data.train, data.observed).score(data.test, data.targets) for machine in (plain, clean)]
     assert plain.C <= clean.C
     assert scores[0] >= scores[1]
 
@@ -142,8 +142,8 @@ def test_rates_by_voters_are_those_of_the_classifier():
     data, found = neighbors.split(cell), neighbors.rates_by_voters(cell)
     for voters in (20, 50):
         matrix = RobustKNeighborsClassifier(5, voters).fit(data.train, data.observed).noise_.matrix
-        place = methods.VOTERS.index(voters)
-        assert (found["tau_plus"][place], found["tau_minus"][place]) == pytest.approx((matrix[1, 0], matrix[0, 1]))
+        index = methods.VOTERS.index(voters)
+        assert (found["tau_plus"][index], found["tau_minus"][index]) == pytest.approx((matrix[1, 0], matrix[0, 1]))
 
 
 def test_lemmas_hold_exactly_and_their_printed_forms_do_not():

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 RULES = """\
 **within the paper's std**: ours is no further from the printed mean than the printed standard deviation.
 **as verified**: ours is within the stated tolerance of a number that was checked by an independent implementation,
-or on the right side of a stated limit. **within tolerance**: the paper prints no spread, and ours is within the stated
-tolerance. **differs**: none of these, with the reason. **not run**: with the reason. A dash: nothing to compare."""
+or on the right side of a stated limit. **within tolerance**: the paper prints no standard deviation, and ours
+is within the stated tolerance. **differs**: none of these, with the reason. **not run**: with the reason.
+A dash: nothing to compare."""
 
 
 @dataclass(frozen=True)
@@ -20,14 +21,14 @@ class Entry:
     ----------
     labels : what the number is
     ours, error : our mean and its standard error
-    printed, spread : the paper's mean and its standard deviation
+    printed, std : the paper's mean and its standard deviation
     verified, tolerance : a checked number; `side` tells whether it is met "near", at "most" or at "least"
     printed_tolerance : how near to print counts as near where the paper gives no standard deviation
     reason : why ours differs, or why there is none
 
     Examples
     --------
-    >>> Entry(("heart",), ours=0.83, printed=0.85, spread=0.04).verdict
+    >>> Entry(("heart",), ours=0.83, printed=0.85, std=0.04).verdict
     "within the paper's std"
     >>> Entry(("heart",), ours=0.70, verified=0.82, tolerance=0.02, side="least", reason="two splits only").verdict
     'differs: two splits only'
@@ -37,7 +38,7 @@ class Entry:
     ours: float | None = None
     error: float | None = None
     printed: float | None = None
-    spread: float | None = None
+    std: float | None = None
     verified: float | None = None
     tolerance: float = 0.0
     side: str = "near"
@@ -55,10 +56,10 @@ class Entry:
 
     @property
     def is_as_printed(self) -> bool | None:
-        """Whether ours is as near to the printed number as the paper's own spread, or the tolerance, asks."""
+        """Whether ours is within the paper's own standard deviation of the printed number, or within the tolerance."""
         if self.ours is None or self.printed is None:
             return None
-        allowed = self.spread if self.spread is not None else self.printed_tolerance
+        allowed = self.std if self.std is not None else self.printed_tolerance
         return abs(self.ours - self.printed) <= allowed + 1e-12 if allowed else None
 
     @property
@@ -68,7 +69,7 @@ class Entry:
             return f"not run: {self.reason or 'not in this run'}"
         agreed = []
         if self.is_as_printed:
-            agreed.append("within the paper's std" if self.spread is not None else "within tolerance")
+            agreed.append("within the paper's std" if self.std is not None else "within tolerance")
         if self.is_verified:
             agreed.append("as verified")
         if agreed:
@@ -111,7 +112,7 @@ class Comparison:
         return Table(self.title, header, [self._line(entry, columns) for entry in self.entries])
 
     def _line(self, entry: Entry, columns: Sequence[str]) -> list[str]:
-        known = {"printed": self._number(entry.printed, entry.spread), "verified": self._verified(entry)}
+        known = {"printed": self._number(entry.printed, entry.std), "verified": self._verified(entry)}
         beside = entry.printed if entry.printed is not None else entry.verified
         apart = None if entry.ours is None or beside is None else entry.ours - beside
         return [
@@ -128,10 +129,10 @@ class Comparison:
         sign = {"near": "", "most": "≤ ", "least": "≥ "}[entry.side]
         return sign + self._number(entry.verified, entry.tolerance or None)
 
-    def _number(self, value: float | None, spread: float | None) -> str:
+    def _number(self, value: float | None, std: float | None) -> str:
         if value is None:
             return ""
-        return self._plain(value) + ("" if spread is None else f" ± {self._plain(spread)}")
+        return self._plain(value) + ("" if std is None else f" ± {self._plain(std)}")
 
     def _plain(self, value: float, sign: str = "") -> str:
         """What the digits would show as nothing is written with its power of ten."""
@@ -153,7 +154,7 @@ Block = Text | Table | Comparison | Figure
 def tally(blocks: Sequence[Block]) -> dict[str, int]:
     """How many compared cells ran, how many are as verified or as printed, and how many can be judged.
 
-    >>> tally([Comparison("", ["set"], [Entry(("heart",), ours=0.83, printed=0.85, spread=0.04), Entry(("w8a",))])])
+    >>> tally([Comparison("", ["set"], [Entry(("heart",), ours=0.83, printed=0.85, std=0.04), Entry(("w8a",))])])
     {'cells': 2, 'ran': 1, 'verified': 0, 'of verified': 0, 'printed': 1, 'of printed': 1}
     """
     entries = [entry for block in blocks if isinstance(block, Comparison) for entry in block.entries]

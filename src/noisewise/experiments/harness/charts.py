@@ -33,7 +33,7 @@ def panels(
     figure = _figure(max(shape[1], 1.8), max(shape[0], 1.3))  # one panel alone is drawn larger
     axes = figure.subplots(*shape, squeeze=False, sharey=scale == "log").ravel()
     names = list(dict.fromkeys(name for panel in curves.values() for name in panel))
-    colours = {name: COLOURS[place % len(COLOURS)] for place, name in enumerate(names)}
+    colours = {name: COLOURS[index % len(COLOURS)] for index, name in enumerate(names)}
     for axis, (title, panel) in zip(axes, curves.items()):
         for name, curve in panel.items():
             axis.plot(curve.x, curve.y, curve.style, color=colours[name], label=name, linewidth=1.3)
@@ -57,10 +57,10 @@ def bars(groups: Mapping[str, Mapping[str, float]], y_label: str, *, scale: str 
     figure = _figure(2.2, 1.1)
     axis = figure.subplots()
     names = list(dict.fromkeys(name for group in groups.values() for name in group))
-    colours = {name: COLOURS[place % len(COLOURS)] for place, name in enumerate(names)}
+    colours = {name: COLOURS[index % len(COLOURS)] for index, name in enumerate(names)}
     width = 0.8 / max(len(names), 1)
-    for place, name in enumerate(names):
-        at = [number + (place - (len(names) - 1) / 2) * width for number in range(len(groups))]
+    for index, name in enumerate(names):
+        at = [number + (index - (len(names) - 1) / 2) * width for number in range(len(groups))]
         axis.bar(at, [group.get(name, float("nan")) for group in groups.values()], width, color=colours[name])
     axis.set_xticks(range(len(groups)), list(groups), fontsize=7, rotation=20 if len(groups) > 6 else 0)
     axis.set_yscale(scale)

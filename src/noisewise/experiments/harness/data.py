@@ -10,7 +10,7 @@ from noisewise._typing import Codes, Floats
 
 
 def is_here(name: str | None) -> bool:
-    """Whether a set can be loaded from scikit-learn, the folder NOISEWISE_DATA or the cache; laws always can.
+    """Whether a set can be loaded from scikit-learn, the folder NOISEWISE_DATA or the cache; generators always can.
 
     >>> is_here("iris"), is_here("make_synsep"), is_here("acoustic")
     (True, True, False)
@@ -25,7 +25,7 @@ def is_here(name: str | None) -> bool:
 
 @lru_cache(maxsize=1)
 def load_once(name: str) -> tuple[Floats, Codes]:
-    """Features and labels of a named set; the cells of one process often share theirs."""
+    """Features and labels of a named set; the cells of one process often have theirs in common."""
     from noisewise.datasets import load
 
     X, y = load(name)

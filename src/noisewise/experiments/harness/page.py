@@ -41,8 +41,8 @@ def summary(parts: Sequence[Part]) -> str:
     if counts["of verified"]:
         said += f"; {counts['verified']} of {counts['of verified']} are as verified"
     if counts["of printed"]:
-        said += f"; {counts['printed']} of {counts['of printed']} are as near to print as the paper's spread or the "
-        said += "tolerance asks"
+        said += f"; {counts['printed']} of {counts['of printed']} are within the paper's standard deviation "
+        said += "or the tolerance"
     return said + "."
 
 

@@ -90,10 +90,10 @@ class Rows:
         return float(values.mean()) if len(values) else None
 
     def mean_curve(self, name: str) -> Floats:
-        """The mean of a list of numbers, place by place."""
+        """The mean of a list of numbers, element by element."""
         return np.asarray(np.mean([row[name] for row in self.records], axis=0))
 
-    def spread(self, name: str) -> float | None:
+    def std(self, name: str) -> float | None:
         """Standard error of the mean, or None with fewer than two rows."""
         values = self.values(name)
         return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else None

@@ -83,7 +83,7 @@ def run(
 def measure(job: Job, deadline: float | None = None) -> tuple[str, Row]:
     """The row of one cell; sums in it do not depend on how many processors there are.
 
-    A cell that fails has an error in the place of its result; one that comes after the deadline has neither.
+    A cell that fails has an error instead of its result; one that comes after the deadline has neither.
     """
     threads: Any = import_module("threadpoolctl")  # brought by scikit-learn; has no types
     key, task, cell = job
@@ -130,6 +130,6 @@ def versions() -> dict[str, str]:
 
 
 def _turn(job: Job) -> tuple[int, str, str]:
-    """First repeats first; a set is loaded once for all its cells, which otherwise come by chance."""
+    """First repeats first; a set is loaded once for all its cells, which otherwise come in random order."""
     settings = job[2].settings
     return settings.get("repeat", 0), str(settings.get("dataset", "")), job[2].id

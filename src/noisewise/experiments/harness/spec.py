@@ -42,7 +42,7 @@ def task_name(task: Task) -> str:
 
 @dataclass(frozen=True)
 class Cell:
-    """One run, by its description: the name of a task and its settings. All chance comes from their hash.
+    """One run, by its description: the name of a task and its settings. All random numbers come from their hash.
 
     The hash of the whole description is its `id`, the name under which its row is kept.
 
@@ -88,7 +88,7 @@ class Experiment:
         Returns numbers and lists of numbers; what begins with "seconds" is a time and may differ between runs.
     axes : mapping of a setting to its values
         The paper's protocol; a cell for each combination. The axis "dataset" is checked for sets that are not here; a
-        set whose name begins with ``make_`` is drawn from its law.
+        set whose name begins with ``make_`` is drawn from its distribution.
     show : function of rows and printed numbers that returns blocks for the page
     quick : mapping of a setting to fewer or smaller values
     keep : function of settings, optional
@@ -116,7 +116,7 @@ class Experiment:
         return sum(1 for _ in self._combinations(quick))
 
     def cells(self, quick: bool = False) -> list[Cell]:
-        """The cells whose data are here, in the order of running: repeats in turn, otherwise by chance."""
+        """The cells whose data are here, in the order of running: first repeats first, otherwise in random order."""
         absent = set(self.absent(quick))
         return [cell for cell in self.plan(quick) if cell.settings.get("dataset") not in absent]
 

@@ -53,7 +53,7 @@ PAPER = Paper(
         ),
         Experiment(
             "figure-3",
-            "Figure 3: RCINE against the share of uniform rounds",
+            "Figure 3: RCINE against the exploration rate",
             curve,
             {
                 "dataset": ["digits"],
@@ -106,9 +106,9 @@ PAPER = Paper(
     ],
     notes="""The paper draws 10,000,000 rounds with replacement and shows the mean mistake rate of the *played* label,
 ten runs; the rounds and runs of this page are stated at each part. Its "MNIST" has 64 features: most likely the 8x8
-digits, which are used here. The share of uniform rounds is tuned for every method but BPA (0.005) on a stream of its
-own. Fashion-MNIST is brought to 100 principal components in the place of the paper's 100 outputs of a trained
+digits, which are used here. The exploration rate is tuned for every method but BPA (0.005) on a stream of its
+own. Fashion-MNIST is brought to 100 principal components instead of the paper's 100 outputs of a trained
 convolutional network. bpa-capped (BPA with its step capped at 0.02) is not in the paper. Tolerances set here, because
 the check gives none: RCNBF and BPA without noise, and 0.05 for rates beside print. Banditron's floor is its formula at
-the share 0.1 of uniform rounds.""",
+an exploration rate of 0.1.""",
 )

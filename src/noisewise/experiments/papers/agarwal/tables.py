@@ -38,7 +38,7 @@ def checked(rows: Rows, printed: Printed, datasets: list[str], rounds: int) -> C
                 Entry(
                     (check["dataset"], check["method"], str(tuple(check["noise"])), f"{check['rounds']:,}"),
                     ours=chosen.mean(check["measure"]),
-                    error=chosen.spread(check["measure"]),
+                    error=chosen.std(check["measure"]),
                     verified=check["value"],
                     tolerance=check["tolerance"],
                     side=check["side"],
@@ -49,8 +49,8 @@ def checked(rows: Rows, printed: Printed, datasets: list[str], rounds: int) -> C
 
 
 def _streams(rows: Rows) -> str:
-    shares = ", ".join(f"{share:g}" for share in rows.unique("gamma_used"))
-    return f"{len(rows)} streams, share of uniform rounds tuned to {shares}"
+    rates = ", ".join(f"{rate:g}" for rate in rows.unique("gamma_used"))
+    return f"{len(rows)} streams, exploration rate tuned to {rates}"
 
 
 def curves(rows: Rows, name: str, dataset: str) -> Figure:
@@ -133,17 +133,15 @@ def _spoken(gaps: list[float]) -> str:
 
 def figure_3(rows: Rows, printed: Printed) -> list[Block]:
     """Error of RCINE against gamma."""
-    shares = sorted(rows.unique("gamma"))
-    if not shares:
+    rates = sorted(rows.unique("gamma"))
+    if not rates:
         return [Text("Not run.")]
     lines = {
-        str(noise): charts.Curve(
-            shares, [rows.where(noise=noise, gamma=share).mean("error") or np.nan for share in shares]
-        )
+        str(noise): charts.Curve(rates, [rows.where(noise=noise, gamma=rate).mean("error") or np.nan for rate in rates])
         for noise in NOISES
     }
     drawing = charts.panels({"RCINE, digits": lines}, "gamma", "mean mistake rate", scale="log")
-    return [Figure("figure-3", "Mean mistake rate of RCINE against the share of uniform rounds", drawing)]
+    return [Figure("figure-3", "Mean mistake rate of RCINE against the exploration rate", drawing)]
 
 
 def tables_1_and_2(rows: Rows, printed: Printed) -> list[Block]:
@@ -153,16 +151,16 @@ def tables_1_and_2(rows: Rows, printed: Printed) -> list[Block]:
         entries = []
         for line in [*printed["table-1"]["rows"], *printed["table-2"]["rows"]]:
             chosen = rows.where(dataset=NAMES[line["dataset"]], noise=line["noise"], estimator=estimator)
-            if estimator == "network" and not len(chosen):  # the paper's own way; a quarter of a minute each
+            if estimator == "network" and not len(chosen):  # the paper's own method; a quarter of a minute each
                 continue
-            for place, rate in enumerate(("rho0", "rho1")):
+            for index, rate in enumerate(("rho0", "rho1")):
                 entries.append(
                     Entry(
                         (line["dataset"], str(tuple(line["noise"])), rate),
                         ours=chosen.mean(rate),
-                        error=chosen.spread(rate),
+                        error=chosen.std(rate),
                         printed=line[rate],
-                        verified=line["noise"][place],
+                        verified=line["noise"][index],
                         tolerance=printed["verified"]["rates"][estimator],
                         printed_tolerance=0.05,
                         reason="" if len(chosen) else "not in this run, or the set is not here",
@@ -195,7 +193,7 @@ def floor(rows: Rows, printed: Printed) -> list[Block]:
         Entry(
             (str(noise),),
             ours=chosen.mean("last"),
-            error=chosen.spread("last"),
+            error=chosen.std("last"),
             verified=((1 - gamma) * sum(noise) + gamma) * (K - 1) / K,
             tolerance=printed["verified"]["floor"]["tolerance"],
         )

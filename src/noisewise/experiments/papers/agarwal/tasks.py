@@ -117,7 +117,7 @@ def feedback_noise(rates: Any, n_classes: int) -> Any:
 
 @lru_cache(maxsize=64)
 def best_gamma(name: str, method: str, rates: tuple[float, float], rounds: int) -> float | None:
-    """The share of uniform rounds with fewest mistakes on a stream of its own, half a million rounds at most."""
+    """The exploration rate with fewest mistakes on a stream of its own, half a million rounds at most."""
     if method in WITHOUT_GAMMA:
         return None
     if method in ("bpa", "bpa-capped"):  # always the lower edge; a shared gamma makes them look bad

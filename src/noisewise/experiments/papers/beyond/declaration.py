@@ -24,14 +24,14 @@ def feedback(rows: Rows, printed: Printed) -> list[Block]:
     """Means over all rounds, or over the last tenth where that was checked."""
     entries = []
     for check in printed["verified"]["feedback"]:
-        for place, noise in enumerate(NOISES):
+        for index, noise in enumerate(NOISES):
             chosen = rows.where(dataset=check["dataset"], method=check["method"], noise=noise)
             entries.append(
                 Entry(
                     (check["dataset"], check["method"], str(noise), check["measure"]),
                     ours=chosen.mean(check["measure"]),
-                    error=chosen.spread(check["measure"]),
-                    verified=check["values"][place],
+                    error=chosen.std(check["measure"]),
+                    verified=check["values"][index],
                     tolerance=check["tolerance"] if noise != (0.4, 0.4) else max(0.02, check["tolerance"]),
                     side=check["side"],
                     reason=f"{len(chosen)} streams of our own" if len(chosen) else "not in this run",
@@ -43,19 +43,19 @@ def feedback(rows: Rows, printed: Printed) -> list[Block]:
 
 
 def actions(rows: Rows, printed: Printed) -> list[Block]:
-    """Where correction decides: some labels are praised too often, others too seldom."""
+    """Where correction decides: some labels are given positive feedback too often, others too seldom."""
     checks = {("linucb", 0): 0.50, ("linucb, rates known", 0): 0.04}
     checks |= {("linucb", 1): 0.038, ("linucb, rates known", 1): 0.028}
     entries = []
-    for place, noise in enumerate(HALVES):
+    for index, noise in enumerate(HALVES):
         for method in ("linucb", "linucb, rates known", "linucb, rates found"):
             chosen = rows.where(noise=noise, method=method)
-            verified = checks.get((method, place))
+            verified = checks.get((method, index))
             entries.append(
                 Entry(
                     (str(noise), method),
                     ours=chosen.mean("last"),
-                    error=chosen.spread("last"),
+                    error=chosen.std("last"),
                     verified=verified,
                     tolerance=max(0.015, 0.2 * verified) if verified is not None else 0.0,
                     side="near" if method == "linucb" else "most",
@@ -82,9 +82,9 @@ def robust_classifiers(rows: Rows, printed: Printed) -> list[Block]:
                 Entry(
                     (line["dataset"], f"{line['noise']:.0%}", title),
                     ours=chosen.mean("error"),
-                    error=chosen.spread("error"),
+                    error=chosen.std("error"),
                     printed=line["rMKLR"][0],
-                    spread=line["rMKLR"][1],
+                    std=line["rMKLR"][1],
                     verified=None if check is None else check["error"],
                     tolerance=0.0 if check is None else check["tolerance"],
                     side="most",
@@ -117,7 +117,7 @@ def deconvolved(rows: Rows, printed: Printed) -> list[Block]:
 def _borrowed(
     paper: Paper, name: str, own: str, title: str, shown: Any, methods: list[str] | None = None
 ) -> Experiment:
-    """Another paper's cells, shown our way."""
+    """Another paper's cells, shown our method."""
     (source,) = paper.find(name)
     axes, quick = dict(source.axes), dict(source.quick)
     if methods is not None:

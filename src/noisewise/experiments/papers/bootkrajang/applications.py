@@ -1,4 +1,4 @@
-"""Cells of the robust kernel paper's applications: a crowd of annotators, and images seen in three ways."""
+"""Cells of the robust kernel paper's applications: a crowd of annotators, and images in three representations."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SEARCH_NOISE = (100 / 515, 83 / 515)  # not bike shown as bike, bike shown as no
 
 @named("_view_tasks.crowd")
 def crowd(cell: Cell) -> dict[str, Any]:
-    """Share of items whose label is found from the votes of a few annotators drawn by chance; without votes, a coin."""
+    """Fraction of items whose label is found from the votes of a few random annotators; without votes, a coin."""
     from noisewise import labels
     from noisewise.datasets import load_crowd
 
@@ -27,13 +27,13 @@ def crowd(cell: Cell) -> dict[str, Any]:
     rng = np.random.default_rng(cell.seed("dataset", "annotators", "repeat"))
     chosen = rng.choice(np.unique(annotators), cell["annotators"], replace=False)
     kept = np.isin(annotators, chosen)
-    ways: dict[str, Callable[..., Any]] = {
+    methods: dict[str, Callable[..., Any]] = {
         "majority": labels.majority_vote,
         "per annotator": partial(labels.dawid_skene, pooled=False),
         "per annotator, pooled": labels.dawid_skene,
         "one matrix": labels.shared_flips,
     }
-    result = ways[cell["method"]](items[kept], annotators[kept], votes[kept])
+    result = methods[cell["method"]](items[kept], annotators[kept], votes[kept])
     seen = np.unique(items[kept])
     right = float(np.sum(result.labels == gold[seen])) + (len(gold) - len(seen)) / 2
     return {"accuracy": right / len(gold), "items": len(seen)}
@@ -52,19 +52,19 @@ def three_views(cell: Cell) -> dict[str, Any]:
     observed = FlipMatrix.binary(*SEARCH_NOISE).corrupt(y[train], rng)
     ends = np.cumsum([view.shape[1] for view in views])
     columns = [range(end - view.shape[1], end) for view, end in zip(views, ends, strict=True)]
-    ways: dict[str, tuple[str, dict[str, Any]]] = {
+    methods: dict[str, tuple[str, dict[str, Any]]] = {
         "rLR": ("RobustLogisticRegression", {}),
         "KLR": ("RobustKernelLogisticRegression", {"noise": FlipMatrix.none(2)}),
         "rMKLR": ("RobustMultiKernelLogisticRegression", {"kernels": grouped(columns, cell["widths"])}),
         "robust GP": ("RobustGaussianProcessClassifier", {}),
     }
-    name, options = ways[cell["method"]]
+    name, options = methods[cell["method"]]
     model = getattr(labels, name)(**options).fit(X[train], observed)
     return {"error": float(100 * np.mean(model.predict(X[test]) != y[test]))}
 
 
 def digit_views(rng: np.random.Generator) -> tuple[list[Floats], Codes]:
-    """As many 8x8 digits as the paper has images; pixels, sums of lines and columns, and sizes of waves; standardised.
+    """As many 8x8 digits as the paper has images: standardised pixels, sums of lines and columns, Fourier magnitudes.
 
     A stand-in for SIFT, LBP and PHOG features of photographs: three kinds of features of the same images.
     """
@@ -74,8 +74,8 @@ def digit_views(rng: np.random.Generator) -> tuple[list[Floats], Codes]:
     y = (digit % 2 == 0).astype(np.intp)
     kept = np.concatenate([rng.permutation(np.flatnonzero(y == side))[:IMAGES_A_CLASS] for side in (0, 1)])
     images = X[kept].reshape(-1, 8, 8)
-    waves = np.abs(np.fft.rfft2(images)).reshape(len(kept), -1)
-    views = [X[kept], np.column_stack([images.sum(axis=1), images.sum(axis=2)]), waves]
+    fourier = np.abs(np.fft.rfft2(images)).reshape(len(kept), -1)
+    views = [X[kept], np.column_stack([images.sum(axis=1), images.sum(axis=2)]), fourier]
     return [(view - view.mean(axis=0)) / np.maximum(view.std(axis=0), 1e-9) for view in views], y[kept]
 
 

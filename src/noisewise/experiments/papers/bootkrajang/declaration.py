@@ -50,7 +50,7 @@ PAPER = Paper(
         _declare("table-3", "Table 3: clean labels", ["rklr", "rmklr", "rgp"], [0.0], show.table_3),
         _declare(
             "figure-3",
-            "Figures 3 and 4: ways to choose the width, and the widths chosen",
+            "Figures 3 and 4: methods of choosing the width, and the widths chosen",
             ["rklr-trusted", "rklr-noisy", "rmklr"],
             [0.0, 0.3],
             figures.figure_3,
@@ -134,7 +134,7 @@ PAPER = Paper(
             {
                 "dataset": ["crowd_rte"],
                 "annotators": [10, 20, 41, 82, 123, 164],
-                "method": figures.WAYS,
+                "method": figures.CROWD_METHODS,
                 "repeat": HUNDRED,
             },
             figures.figure_7,
@@ -143,7 +143,7 @@ PAPER = Paper(
         ),
         _declare(
             "generated",
-            "Three of the sets drawn anew from their laws",
+            "Three of the sets drawn anew from their distributions",
             ["rkfd", "svm", "rmklr", "rgp"],
             [0.1, 0.3],
             extra.generated,

@@ -12,7 +12,7 @@ from noisewise.experiments.harness.blocks import Block, Comparison, Entry, Figur
 from noisewise.experiments.harness.rows import Rows
 from noisewise.experiments.papers.bootkrajang.tables import NAMES
 
-WAYS = ["majority", "per annotator", "per annotator, pooled", "one matrix"]
+CROWD_METHODS = ["majority", "per annotator", "per annotator, pooled", "one matrix"]
 Printed = Mapping[str, Any]
 
 
@@ -64,19 +64,19 @@ def figure_7(rows: Rows, printed: Printed) -> list[Block]:
         method: charts.Curve(
             counts, [rows.where(method=method, annotators=n).mean("accuracy") or np.nan for n in counts]
         )
-        for method in WAYS
+        for method in CROWD_METHODS
     }
     lines = [[name, *(f"{value:.3f}" for value in curve.y)] for name, curve in curves.items()]
     few = [n for n in counts if n <= 20]
     entries = [
         Entry(
             (f"{n} annotators",),
-            ours=curves["one matrix"].y[place] - curves["per annotator"].y[place],
+            ours=curves["one matrix"].y[index] - curves["per annotator"].y[index],
             verified=0.0,
             tolerance=0.005,
             side="least",
         )
-        for place, n in enumerate(few)
+        for index, n in enumerate(few)
     ]
     said = "Verified: one matrix for all beats one for each annotator when these are few, but not the majority vote."
     return [
@@ -88,12 +88,12 @@ def figure_7(rows: Rows, printed: Printed) -> list[Block]:
 
 
 def figure_3(rows: Rows, printed: Printed) -> list[Block]:
-    """Errors at 30 % by way of choosing, and the median width by kind of noise."""
-    ways = ("rklr-trusted", "rklr-noisy", "rmklr")
+    """Errors at 30 % by method of choosing, and the median width by kind of noise."""
+    methods = ("rklr-trusted", "rklr-noisy", "rmklr")
     groups = {
         name: {method: mean for method, mean in means.items() if mean is not None}
         for name, own in NAMES.items()
-        for means in [{method: rows.where(dataset=own, noise=0.3, method=method).mean("error") for method in ways}]
+        for means in [{method: rows.where(dataset=own, noise=0.3, method=method).mean("error") for method in methods}]
     }
     groups = {name: group for name, group in groups.items() if group}
     if not groups:
@@ -104,12 +104,12 @@ def figure_3(rows: Rows, printed: Printed) -> list[Block]:
         kinds = (chosen.where(noise=0.0), *(chosen.where(noise=0.3, kind=kind) for kind in ("symmetric", "asymmetric")))
         found = [one.values("log2_gamma") for one in kinds]
         lines.append([name, *(f"{np.median(values):.0f}" if len(values) else "" for values in found)])
-    errors = {way: [group[way] for group in groups.values() if way in group] for way in ways}
-    said = ", ".join(f"{way} {np.mean(found):.2f}" for way, found in errors.items() if found)
+    errors = {method: [group[method] for group in groups.values() if method in group] for method in methods}
+    said = ", ".join(f"{method} {np.mean(found):.2f}" for method, found in errors.items() if found)
     header = ["set", "clean", "30 % symmetric", "30 % asymmetric"]
     return [
         Text(f"Mean error in per cent at 30 % over the sets shown: {said}."),
-        Figure("figure-3", "Error in per cent at 30 % noise, by way of choosing", charts.bars(groups, "error, %")),
+        Figure("figure-3", "Error in per cent at 30 % noise, by method of choosing", charts.bars(groups, "error, %")),
         Table("Figure 4: median of log2 of the width chosen by noisy cross-validation", header, lines),
     ]
 

@@ -19,11 +19,11 @@ def table_8(rows: Rows, printed: Printed) -> list[Block]:
     """The images can't be had."""
     reason = "the images of the search engine, and their SIFT, LBP and PHOG features, can't be had"
     entries = [
-        Entry((line["classifier"],), printed=line["error"][0], spread=line["error"][1], reason=reason)
+        Entry((line["classifier"],), printed=line["error"][0], std=line["error"][1], reason=reason)
         for line in printed["table-8"]["rows"]
     ]
     ours = [
-        Entry((method,), ours=chosen.mean("error"), error=chosen.spread("error"))
+        Entry((method,), ours=chosen.mean("error"), error=chosen.std("error"))
         for method in ("rLR", "KLR", "rMKLR", "robust GP")
         for chosen in [rows.where(method=method)]
     ]
@@ -47,7 +47,7 @@ def algorithm_2(rows: Rows, printed: Printed) -> list[Block]:
                     Entry(
                         (name, f"{noise:.0%}", method),
                         ours=chosen.mean("error"),
-                        error=chosen.spread("error"),
+                        error=chosen.std("error"),
                         verified=None if check is None else check[0],
                         tolerance=0.0 if check is None else check[1],
                         reason="a split that ends in one class weighs much" if len(chosen) else "not in this run",
@@ -74,21 +74,21 @@ def mislabelled(rows: Rows, printed: Printed) -> list[Block]:
         Entry((name,), ours=found[name], verified=check, side="least", reason=AREAS if ours else "needs all nine sets")
         for name, check in checks.items()
     ]
-    places = [(noise, kind) for noise in (0.1, 0.3) for kind in ("symmetric", "asymmetric")]
+    columns = [(noise, kind) for noise in (0.1, 0.3) for kind in ("symmetric", "asymmetric")]
     lines = [
         [method, *("" if area is None else f"{area:.3f}" for area in areas)]
         for method in ("rgp", "voting", "rmklr", "rkfd", "svm")
-        for areas in [[mean(method, noise=noise, kind=kind) for noise, kind in places]]
+        for areas in [[mean(method, noise=noise, kind=kind) for noise, kind in columns]]
     ]
     return [
         Comparison("The robust Gaussian process, mean over nine sets", ["noise"], entries),
-        Table("Area under the ROC curve", ["method", *(f"{noise:.0%} {kind}" for noise, kind in places)], lines),
+        Table("Area under the ROC curve", ["method", *(f"{noise:.0%} {kind}" for noise, kind in columns)], lines),
         Text("svm: how sure support vector machines fitted to the other folds are of a label, as cleanlab scores it."),
     ]
 
 
 def generated(rows: Rows, printed: Printed) -> list[Block]:
-    """Rows drawn from the laws of three of the sets, for want of the files: beside print, as other rows."""
+    """Rows drawn from the distributions of three of the sets, for want of the files: beside print, as other rows."""
     lines = {(line["dataset"], line["noise"]): line for line in printed["table-5"]["rows"]}
     entries = []
     for name in ("Ringnorm", "Twonorm", "Waveform"):
@@ -102,13 +102,13 @@ def generated(rows: Rows, printed: Printed) -> list[Block]:
                     Entry(
                         (name, f"{noise:.0%}", title),
                         ours=chosen.mean("error"),
-                        error=chosen.spread("error"),
+                        error=chosen.std("error"),
                         printed=beside[0],
-                        spread=beside[1],
+                        std=beside[1],
                         verified=None if check is None else check["error"],
                         tolerance=0.0 if check is None else check["tolerance"],
                         side="most",
                         reason="few draws" if len(chosen) else "not in this run",
                     )
                 )
-    return [Comparison("Test error in per cent", ["law", "noise", "method"], entries, 2)]
+    return [Comparison("Test error in per cent", ["distribution", "noise", "method"], entries, 2)]

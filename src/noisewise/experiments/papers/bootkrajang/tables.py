@@ -46,9 +46,9 @@ def compared(rows: Rows, lines: list[dict[str, Any]], methods: list[str], checks
                 Entry(
                     (line["dataset"], f"{noise:.0%}", title),
                     ours=chosen.mean("error"),
-                    error=chosen.spread("error"),
+                    error=chosen.std("error"),
                     printed=line[title][0],
-                    spread=line[title][1],
+                    std=line[title][1],
                     verified=None if check is None else check["error"],
                     tolerance=0.0 if check is None else check["tolerance"],
                     side="most",
@@ -60,12 +60,12 @@ def compared(rows: Rows, lines: list[dict[str, Any]], methods: list[str], checks
 
 def _reason(name: str, n_rows: int) -> str:
     if n_rows:
-        return "few splits; another way to choose width and penalty"
+        return "few splits; another method to choose width and penalty"
     return "not in this run" if name in NINE else "nine of the thirteen sets in this run"
 
 
 def targets(printed: Printed) -> dict[Any, Any]:
-    """Errors that a robust classifier should reach."""
+    """Errors that a robust classifier should attain."""
     lines = printed["verified"]["robust classifier, reach this or better"]
     return {(line["dataset"], line["noise"]): line for line in lines}
 
@@ -135,7 +135,7 @@ def table_5(rows: Rows, printed: Printed) -> list[Block]:
         Entry(
             (name, f"{noise:.0%}", title),
             ours=chosen.mean("error"),
-            error=chosen.spread("error"),
+            error=chosen.std("error"),
             verified=check["error"],
             tolerance=check["tolerance"],
             side="most",
@@ -163,7 +163,7 @@ def table_5(rows: Rows, printed: Printed) -> list[Block]:
     labels = ["set", "noise", "method"]
     return [
         Comparison("Test error in per cent", labels, entries, 2),
-        Comparison("Classifiers of this library beside what a robust one should reach", labels, ours, 2),
+        Comparison("Classifiers of this library beside what a robust one should attain", labels, ours, 2),
         Comparison("Mean over nine sets", ["method", "noise"], means, 2),
         _claims(rows),
     ]
@@ -201,7 +201,7 @@ def table_6(rows: Rows, printed: Printed) -> list[Block]:
         Entry(
             (line["dataset"], f"{line['noise']:.0%}", "RP-KernelPerceptron"),
             printed=line["rp-KernelP"][0],
-            spread=line["rp-KernelP"][1],
+            std=line["rp-KernelP"][1],
             reason="quoted in print from its authors; not implemented here",
         )
         for line in lines

@@ -40,7 +40,7 @@ class Split(NamedTuple):
     observed: Codes
     true: Codes
     test: Floats
-    answers: Codes
+    targets: Codes
 
 
 def split(cell: Cell) -> Split:
@@ -61,7 +61,7 @@ def split(cell: Cell) -> Split:
 
 
 def rows_of(name: str, rng: np.random.Generator) -> tuple[Floats, Codes]:
-    """A set by name, or rows drawn from its law."""
+    """A set by name, or rows drawn from its distribution."""
     from noisewise import datasets
 
     if not name.startswith("make_"):
@@ -90,7 +90,7 @@ def error_on_clean(cell: Cell) -> dict[str, Any]:
     else:
         model = classifier(cell["method"], cell.settings.get("kernels")).fit(data.train, data.observed)
     spent = time.process_time() - start
-    found = {"error": float(100 * np.mean(model.predict(data.test) != data.answers)), "seconds_fit": spent}
+    found = {"error": float(100 * np.mean(model.predict(data.test) != data.targets)), "seconds_fit": spent}
     width = getattr(getattr(model, "kernel_", None), "width", None)
     if width is not None:
         found["log2_gamma"] = float(2 * np.log2(width))

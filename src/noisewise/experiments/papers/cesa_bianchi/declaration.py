@@ -104,7 +104,7 @@ PAPER = Paper(
         ),
     ],
     notes="""The paper prints no tables. Its two figures are drawn from its formulas, and its algorithms are run by six
-protocols (P1 to P6) with numbers that were checked by an independent implementation. Rows are drawn from the laws of
+protocols (P1 to P6) with numbers that were checked by an independent implementation. Rows come from generators of
 `noisewise.datasets` or come with scikit-learn: no data folder is needed. The limits of the two batch learners in P2 are
 set here.""",
 )

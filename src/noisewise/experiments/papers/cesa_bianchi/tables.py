@@ -12,7 +12,7 @@ from noisewise.experiments.harness.blocks import Block, Comparison, Entry, Figur
 from noisewise.experiments.harness.rows import Rows
 
 Printed = Mapping[str, Any]
-P2 = {  # excess risk times 1000, share of it allowed, side
+P2 = {  # excess risk times 1000, fraction of it allowed, side
     "naive": (17.8, 0.05, "near"),
     "mean of 2": (8.9, 0.05, "near"),
     "two copies": (0.2225, 0.0895 / 0.2225, "near"),  # 0.19 to 0.24, give or take 30 %
@@ -106,7 +106,7 @@ def gradients(rows: Rows, printed: Printed) -> list[Block]:
 
 
 def p1(rows: Rows, printed: Printed) -> list[Block]:
-    """Slopes of the regret over the rounds, its size at the end, and its bound."""
+    """Exponents of the regret over the rounds, its size at the end, and its bound."""
     rounds = sorted(rows.unique("rounds"))
     if not rounds:
         return []
@@ -140,12 +140,12 @@ def p2(rows: Rows, printed: Printed) -> list[Block]:
         Entry(
             (method,),
             ours=chosen.mean("excess"),
-            error=chosen.spread("excess"),
+            error=chosen.std("excess"),
             verified=limit,
-            tolerance=share * limit,
+            tolerance=fraction * limit,
             side=side,
         )
-        for method, (limit, share, side) in P2.items()
+        for method, (limit, fraction, side) in P2.items()
         for chosen in [rows.where(method=method)]
     ]
     return [Comparison("Excess risk on clean rows, times 1000", ["learner"], entries, digits=2)]
@@ -162,10 +162,10 @@ def p3(rows: Rows, printed: Printed) -> list[Block]:
                 Entry(
                     (name, "1.0", method),
                     ours=chosen.mean("r2"),
-                    error=chosen.spread("r2"),
+                    error=chosen.std("r2"),
                     verified=value,
                     tolerance=tolerance,
-                    reason="other splits or rows of the same law",
+                    reason="other splits or rows of the same distribution",
                 )
             )
         for noise in (0.3, 0.6, 1.0):
@@ -190,7 +190,7 @@ def p4(rows: Rows, printed: Printed) -> list[Block]:
                 check = {"verified": 0.003, "side": "most"}
             elif name == "make_noisy_moons" and method == "kernel ridge, noisy":
                 check = {"verified": 0.015, "side": "least"}
-            ours, error = chosen.mean("error"), chosen.spread("error")
+            ours, error = chosen.mean("error"), chosen.std("error")
             entries.append(Entry((name, method), ours=ours, error=error, reason="another grid and seeds", **check))
     return [Comparison("Error on clean rows", ["problem", "learner"], entries, digits=4)]
 
@@ -202,10 +202,10 @@ def p5(rows: Rows, printed: Printed) -> list[Block]:
             (method,),
             ours=float(rows.where(method=method).mean_curve("risks").min()) if len(rows.where(method=method)) else None,
             verified=limit,
-            tolerance=share * limit,
+            tolerance=fraction * limit,
             reason="another grid of steps",
         )
-        for method, (limit, share) in P5.items()
+        for method, (limit, fraction) in P5.items()
     ]
     return [Comparison("Excess risk on clean rows after 20,000 rows", ["learner"], entries, digits=4)]
 

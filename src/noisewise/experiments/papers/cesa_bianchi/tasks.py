@@ -102,7 +102,7 @@ def clean_score(cell: Cell) -> dict[str, Any]:
 
     from noisewise.features import NoisyFeatureRegressor
 
-    X, y, test, answers = real_rows(cell["dataset"], cell.seed("dataset", "repeat"))
+    X, y, test, targets = real_rows(cell["dataset"], cell.seed("dataset", "repeat"))
     noise = blur(cell["noise"] ** 2)
     copies = noise.copies(X, 2, np.random.default_rng(cell.seed("dataset", "noise", "repeat")))
     fits: dict[str, Callable[[], Any]] = {
@@ -112,7 +112,7 @@ def clean_score(cell: Cell) -> dict[str, Any]:
         "one copy": lambda: NoisyFeatureRegressor(noise).fit(copies[:, 0], y),
         "two copies": lambda: NoisyFeatureRegressor().fit(copies[:, 0], y, copies=copies),
     }
-    return {"r2": float(fits[cell["method"]]().score(test, answers))}
+    return {"r2": float(fits[cell["method"]]().score(test, targets))}
 
 
 def real_rows(name: str, seed: int) -> tuple[Floats, Floats, Floats, Floats]:
@@ -125,8 +125,8 @@ def real_rows(name: str, seed: int) -> tuple[Floats, Floats, Floats, Floats]:
         X, y = make_california_like(10_000, random_state=seed)
         return X[:5000], y[:5000], X[5000:], y[5000:]
     X, y = load(name)
-    X, test, y, answers = train_test_split(X / X.std(axis=0), y, test_size=0.25, random_state=seed)
-    return X, y, test, answers
+    X, test, y, targets = train_test_split(X / X.std(axis=0), y, test_size=0.25, random_state=seed)
+    return X, y, test, targets
 
 
 @named("_feature_tasks.smooth")
@@ -138,9 +138,9 @@ def smooth(cell: Cell) -> dict[str, Any]:
     copies = noise.copies(X, 2, np.random.default_rng([1, seed]))
     labels = cell["dataset"] == "make_noisy_moons"
 
-    def error(model: Any, rows: Floats, answers: Floats) -> float:
+    def error(model: Any, rows: Floats, targets: Floats) -> float:
         predicted = model.predict(rows)
-        return float(np.mean(np.sign(predicted) != answers) if labels else np.mean((predicted - answers) ** 2))
+        return float(np.mean(np.sign(predicted) != targets) if labels else np.mean((predicted - targets) ** 2))
 
     fits = candidates(cell["method"], X, y, copies, noise)
     best = min(fits, key=lambda model: error(model, *validation))

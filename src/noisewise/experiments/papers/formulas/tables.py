@@ -37,7 +37,7 @@ FORMULAS: dict[str, tuple[float, float, str]] = {  # limit, tolerance, side
 
 
 def lemmas(rows: Rows, printed: Printed) -> list[Block]:
-    """Lemmas 1 to 3 over all noises and shares of uniform rounds, five labels."""
+    """Lemmas 1 to 3 over all noises and exploration rates, five labels."""
     entries = [
         Entry(
             (what,),

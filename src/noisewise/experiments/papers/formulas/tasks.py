@@ -33,11 +33,11 @@ def feedback_lemmas(cell: Cell) -> dict[str, Any]:
         P = np.full(K, gamma / K) + (1 - gamma) * (np.arange(K) == 0)
         mean, wrong_label, square = np.zeros(K), np.zeros(K), 0.0
         for action in range(K):
-            for f, share in enumerate(noise.matrix[int(action == true)]):
+            for f, probability in enumerate(noise.matrix[int(action == true)]):
                 signal = importance_signal(K, action, 0, P[action], f, noise)
-                mean += P[action] * share * signal
-                square += P[action] * share * signal @ signal
-                wrong_label += P[action] * share * (h[f] / P[0] - 1) * (np.arange(K) == 0)
+                mean += P[action] * probability * signal
+                square += P[action] * probability * signal @ signal
+                wrong_label += P[action] * probability * (h[f] / P[0] - 1) * (np.arange(K) == 0)
         step = label_signal(K, true, 0)
         biases.append(np.abs(mean - step).max())
         printed.append(np.abs(wrong_label - step).max())
@@ -71,7 +71,7 @@ def _surrogate(rng: np.random.Generator) -> float:
 
 
 def _equation_8(rng: np.random.Generator, printed: bool = False) -> float:
-    """The kernel 1 / (1 + r^2 / d), d = 5, cut at c = 4; print has the deviation in the place of the variance."""
+    """The kernel 1 / (1 + r^2 / d), d = 5, cut at c = 4; print has the deviation instead of the variance."""
     from noisewise.kernels import RationalQuadratic, surrogate
 
     variance = np.array(0.3)

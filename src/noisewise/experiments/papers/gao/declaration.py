@@ -82,9 +82,9 @@ PAPER = Paper(
             quick={"repeat": [0]},
         ),
     ],
-    notes=f"""Means over folds of four, ten trials in the full protocol; columns in [-1, 1]; IR, LD and UE are given the
+    notes=f"""Means over folds of four, ten repetitions in the full protocol; columns in [-1, 1]; IR, LD and UE get the
 true noise rates and the kernel machines a width and C from clean labels, as in the paper. At most {ROWS:,} training and
-test rows of a set are used (the paper: all). Selection of k and k' is honest (held-out observed labels) in the column
+test rows of a set are used (the paper: all). k and k' are selected on held-out observed labels in the column
 RNN; the oracle picks them on the clean test labels. Tolerances set here: 0.03 for means over ten sets, 0.06 for rates
 beside print.""",
 )

@@ -12,7 +12,7 @@ from noisewise.experiments.harness.blocks import Block, Comparison, Entry, Figur
 from noisewise.experiments.harness.rows import Rows
 from noisewise.experiments.papers.gao.folds import noise_of
 from noisewise.experiments.papers.gao.tables import NOISES, TITLES
-from noisewise.experiments.papers.gao.tasks import CHESSBOARD_VOTERS, INFLUENCE, SHARES
+from noisewise.experiments.papers.gao.tasks import CHESSBOARD_VOTERS, FRACTIONS, INFLUENCE
 
 ASYMMETRIC = [(0.2, 0.1), (0.3, 0.1), (0.4, 0.1)]
 SYMMETRIC = [(0.1, 0.1), (0.2, 0.2), (0.3, 0.3)]
@@ -29,8 +29,8 @@ def figure_1(rows: Rows, printed: Printed) -> list[Block]:
     posterior = sine_2d_posterior(np.stack(np.meshgrid(grid, grid), axis=-1).reshape(-1, 2))
     entries = []
     for check in printed["verified"]["figure-1"]:
-        place = CHESSBOARD_VOTERS.index(check["k"])
-        found = [row[check["method"]][place] for row in rows.where(noise=check["noise"])]
+        index = CHESSBOARD_VOTERS.index(check["k"])
+        found = [row[check["method"]][index] for row in rows.where(noise=check["noise"])]
         entries.append(
             Entry(
                 (str(tuple(check["noise"])), check["method"], str(check["k"])),
@@ -92,7 +92,7 @@ def figure_2(rows: Rows, printed: Printed) -> list[Block]:
     if len(problems) < 5:
         return [Text("Too few sets ran for the test.")]
     blocks: list[Block] = []
-    for column, said in (("rnn", "honest selection"), ("rnn-oracle", "selection on the test labels")):
+    for column, said in (("rnn", "held-out selection"), ("rnn-oracle", "selection on the test labels")):
         scores: dict[str, list[float]] = {}
         for method in [column, *list(TITLES)[1:]]:
             means = [rows.where(dataset=name, noise=noise, method=method).mean("accuracy") for name, noise in problems]
@@ -105,15 +105,15 @@ def figure_2(rows: Rows, printed: Printed) -> list[Block]:
 def figures_3_to_5(rows: Rows, printed: Printed) -> list[Block]:
     """Three rows of panels, one for each parameter."""
     blocks: list[Block] = []
-    ways: dict[str, tuple[str, list[Any]]] = {
+    methods: dict[str, tuple[str, list[Any]]] = {
         "by_k": ("k", INFLUENCE),
         "by_anchors": ("k'", INFLUENCE),
-        "by_rows": ("the share of training rows", SHARES),
+        "by_rows": ("the fraction of training rows", FRACTIONS),
     }
-    for number, (name, (x_label, places)) in enumerate(ways.items(), 3):
+    for number, (name, (x_label, values)) in enumerate(methods.items(), 3):
         curves = {
             dataset: {
-                str(noise): charts.Curve(places, list(rows.where(dataset=dataset, noise=noise).mean_curve(name)))
+                str(noise): charts.Curve(values, list(rows.where(dataset=dataset, noise=noise).mean_curve(name)))
                 for noise in NOISES
                 if len(rows.where(dataset=dataset, noise=noise))
             }

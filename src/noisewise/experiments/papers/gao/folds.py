@@ -21,34 +21,34 @@ class Split(NamedTuple):
     observed: Codes
     true: Codes
     test: Floats
-    answers: Codes
+    targets: Codes
     noise: FlipMatrix
 
 
 def split(cell: Cell) -> Split:
-    """One fold of four, columns in [-1, 1]; classes of a larger set in two groups by chance; noise on training labels.
+    """One fold of four, columns in [-1, 1]; classes of a larger set in two groups at random; noise on training labels.
 
-    Repeats 0 to 3 are the folds of the first trial, 4 to 7 those of the second; methods see the same rows and flips.
+    Repeats 0 to 3 are the folds of the first repetition, 4 to 7 those of the second; all methods see the same flips.
     """
     from sklearn.model_selection import StratifiedKFold
     from sklearn.preprocessing import MinMaxScaler
 
     X, labels = load_once(cell["dataset"])
-    trial, fold = divmod(cell["repeat"], FOLDS)
-    rng = np.random.default_rng([trial, *cell["dataset"].encode()])
+    repetition, fold = divmod(cell["repeat"], FOLDS)
+    rng = np.random.default_rng([repetition, *cell["dataset"].encode()])
     y = in_two(labels, rng)
     X = MinMaxScaler((-1, 1)).fit_transform(X)
     folds = StratifiedKFold(FOLDS, shuffle=True, random_state=int(rng.integers(2**31)))
     train, test = list(folds.split(X, y))[fold]
-    chance = np.random.default_rng(cell.seed("dataset", "noise", "repeat"))
-    train = chance.permutation(train)[: cell["rows"]]
-    test = chance.permutation(test)[: cell["rows"]]
+    draws = np.random.default_rng(cell.seed("dataset", "noise", "repeat"))
+    train = draws.permutation(train)[: cell["rows"]]
+    test = draws.permutation(test)[: cell["rows"]]
     noise = noise_of(cell["noise"])
-    return Split(X[train], noise.corrupt(y[train], chance), y[train], X[test], y[test], noise)
+    return Split(X[train], noise.corrupt(y[train], draws), y[train], X[test], y[test], noise)
 
 
 def in_two(labels: Codes, rng: np.random.Generator) -> Codes:
-    """Classes 0 and 1; more than two are put into two groups of equally many classes by chance."""
+    """Classes 0 and 1; more than two are put into two groups of equally many classes at random."""
     codes = np.unique(labels, return_inverse=True)[1]
     n_classes = int(codes.max()) + 1
     if n_classes == 2:

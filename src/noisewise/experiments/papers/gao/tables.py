@@ -22,7 +22,7 @@ KNOWN_GAPS = {
     "acoustic": "the set can't be had",
     "optdigits": "all 5,620 rows of 64 columns here; the paper has 1,143 of 42",
     "housing": "the paper does not say where it cuts the prices; the median here",
-    "vehicle": "four classes in two groups by chance; the paper does not say in which",
+    "vehicle": "four classes in two groups at random; the paper does not say in which",
 }
 Printed = Mapping[str, Any]
 
@@ -53,9 +53,9 @@ def table_2(rows: Rows, printed: Printed) -> list[Block]:
             Entry(
                 (name, str(tuple(line["noise"])), line["method"]),
                 ours=chosen.mean("accuracy"),
-                error=chosen.spread("accuracy"),
+                error=chosen.std("accuracy"),
                 printed=line["mean"],
-                spread=line["std"],
+                std=line["std"],
                 verified=None if check is None else check["accuracy"],
                 tolerance=0.0 if check is None else check["tolerance"],
                 side="least",
@@ -74,16 +74,16 @@ def _reason(name: str, method: str, n_rows: int) -> str:
     if name in BIG:
         return "at most 3,000 training rows here"
     if method == "rnn":
-        return "honest selection here; print agrees with selection on test labels"
+        return "held-out selection here; print agrees with selection on test labels"
     return "another implementation and grid of parameters"
 
 
 def _means(rows: Rows, printed: Printed) -> Comparison:
-    """Means over the ten smaller sets: verified for honest selection; the oracle has no printed mean of its own."""
+    """Means over the ten smaller sets: verified for held-out selection; the oracle has no printed mean of its own."""
     checks = printed["verified"]["table-2 means over ten sets"]
     entries = []
     for method in [*TITLES, "knn", "rnn-ours", "rnn-oracle"]:
-        for place, noise in enumerate(NOISES):
+        for index, noise in enumerate(NOISES):
             means = [rows.where(dataset=name, noise=noise, method=method).mean("accuracy") for name in SMALL]
             beside = [
                 line["mean"]
@@ -98,7 +98,7 @@ def _means(rows: Rows, printed: Printed) -> Comparison:
                     (method, str(noise)),
                     ours=float(np.mean(complete)) if len(complete) == len(SMALL) else None,
                     printed=float(np.mean(beside)) if beside else None,
-                    verified=checks[method][place] if method in checks else None,
+                    verified=checks[method][index] if method in checks else None,
                     tolerance=checks["tolerance"],
                     printed_tolerance=0.03,
                     reason="needs all ten sets"
@@ -135,7 +135,7 @@ def _claims(rows: Rows, printed: Printed) -> Table:
         [
             f"Table 2's RNN column (mean {np.mean(beside):.3f} over all)",
             "no: selection as by an oracle",
-            f"honest less oracle: {said(gap)}",
+            f"held-out less oracle: {said(gap)}",
         ],
     ]
     return Table("Claims", ["claim", "verified", "here"], lines)
@@ -159,14 +159,14 @@ def _wins(rows: Rows, printed: Printed) -> Table:
                         count[0 if sure and apart.mean() > 0 else 2 if sure else 1] += 1
         said = ["/".join(map(str, count)) for count in counts.values()]
         lines.append([TITLES[method], printed["table-2"]["win/tie/loss of RNN"][TITLES[method]], *said])
-    header = ["against", "printed (60 cells, 40 runs each)", "RNN, honest", "RNN, oracle"]
+    header = ["against", "printed (60 cells, 40 runs each)", "RNN, held-out", "RNN, oracle"]
     return Table("Win/tie/loss of RNN (paired t-tests at 0.05 over the repeats, where there are two)", header, lines)
 
 
 def bundled(rows: Rows, printed: Printed) -> list[Block]:
     """Nothing printed to compare with."""
     entries = [
-        Entry((name, str(noise), method), ours=chosen.mean("accuracy"), error=chosen.spread("accuracy"))
+        Entry((name, str(noise), method), ours=chosen.mean("accuracy"), error=chosen.std("accuracy"))
         for name in rows.unique("dataset")
         for noise in NOISES
         for method in [*TITLES, "knn", "rnn-ours", "rnn-oracle"]
@@ -191,7 +191,7 @@ def table_3(rows: Rows, printed: Printed) -> list[Block]:
                 Entry(
                     (name, str(tuple(line["noise"])), rate),
                     ours=chosen.mean(rate),
-                    error=chosen.spread(rate),
+                    error=chosen.std(rate),
                     printed=line[rate],
                     verified=None if check is None else float(np.mean(check[rate])),
                     tolerance=0.0 if check is None else float(np.ptp(check[rate])) / 2,
@@ -215,12 +215,12 @@ def _signs(rows: Rows) -> Text:
     right = [(row["tau_plus"] > row["tau_minus"]) for row in rows.where(noise=(0.3, 0.1))]
     if not right:
         return Text("")
-    share = np.mean(right)
-    return Text(f"At (0.3, 0.1) the sign of tau_plus - tau_minus is right in {share:.0%} of {len(right)} runs.")
+    fraction = np.mean(right)
+    return Text(f"At (0.3, 0.1) the sign of tau_plus - tau_minus is right in {fraction:.0%} of {len(right)} runs.")
 
 
 def table_3_by_voters(rows: Rows, printed: Printed) -> list[Block]:
-    """The rates on heart against k', the checked ranges at k' = 30, and the share of right signs at k' = 50."""
+    """The rates on heart against k', the checked ranges at k' = 30, and the fraction of right signs at k' = 50."""
     lines, entries = [], []
     for check in printed["verified"]["table-3"]:
         chosen = rows.where(dataset="heart", noise=check["noise"])
@@ -246,5 +246,7 @@ def table_3_by_voters(rows: Rows, printed: Printed) -> list[Block]:
     return [
         Table("Rates found on heart, mean over the repeats", header, lines),
         Comparison("Heart at k' = 30", ["noise", "rate"], entries),
-        Comparison("Share of runs at (0.3, 0.1) with tau_plus > tau_minus, k' = 50, all sets that ran", ["of"], [sign]),
+        Comparison(
+            "Fraction of runs at (0.3, 0.1) with tau_plus > tau_minus, k' = 50, all sets that ran", ["of"], [sign]
+        ),
     ]

@@ -19,7 +19,7 @@ def accuracy(cell: Cell) -> dict[str, Any]:
     if cell["method"] == "rnn-oracle":
         return oracle(data)
     model = METHODS[cell["method"]](data).fit(data.train, data.observed)
-    found: dict[str, Any] = {"accuracy": float(model.score(data.test, data.answers))}
+    found: dict[str, Any] = {"accuracy": float(model.score(data.test, data.targets))}
     if cell["method"] == "rnn":
         matrix = model.noise_.matrix
         found |= {"tau_plus": float(matrix[1, 0]), "tau_minus": float(matrix[0, 1])}
@@ -30,22 +30,22 @@ def accuracy(cell: Cell) -> dict[str, Any]:
 def rates_by_voters(cell: Cell) -> dict[str, Any]:
     """The noise that eq. 6, put right, finds with each number of voters (k')."""
     data = split(cell)
-    around = vote_shares(data.train, data.observed, data.train, VOTERS, data.observed)
+    around = vote_fractions(data.train, data.observed, data.train, VOTERS, data.observed)
     found = {"tau_plus": (1 - around).min(axis=1), "tau_minus": around.min(axis=1)}
     return {name: [float(rate) for rate in rates] for name, rates in found.items()}
 
 
 def oracle(data: Split) -> dict[str, Any]:
     """The best accuracy over all k and k' *on the clean test labels*: what nobody has, and what print seems to show."""
-    shares = vote_shares(data.train, data.observed, data.test, VOTERS)
-    around = vote_shares(data.train, data.observed, data.train, VOTERS, data.observed)
+    fractions = vote_fractions(data.train, data.observed, data.test, VOTERS)
+    around = vote_fractions(data.train, data.observed, data.train, VOTERS, data.observed)
     thresholds = 0.5 + (around.min(axis=1) - (1 - around).min(axis=1)) / 2
-    right = (shares[:, None] > thresholds[None, :, None]) == data.answers
+    right = (fractions[:, None] > thresholds[None, :, None]) == data.targets
     return {"accuracy": float(right.mean(axis=2).max())}
 
 
-def vote_shares(train: Floats, observed: Codes, rows: Floats, sizes: Any, own: Codes | None = None) -> Floats:
-    """Share of observed ones among the nearest training rows, one line a number of voters.
+def vote_fractions(train: Floats, observed: Codes, rows: Floats, sizes: Any, own: Codes | None = None) -> Floats:
+    """Fraction of observed ones among the nearest training rows, one line a number of voters.
 
     With `own` the rows are the training rows themselves, whose own labels count too (eq. 5).
     """
@@ -67,18 +67,18 @@ def influence(cell: Cell) -> dict[str, Any]:
 
     def score(k: int, anchors: int, rows: int | None = None) -> float:
         model = RobustKNeighborsClassifier(k, anchors).fit(data.train[:rows], data.observed[:rows])
-        return float(model.score(data.test, data.answers))
+        return float(model.score(data.test, data.targets))
 
     n = len(data.train)
     return {
         "by_k": [score(k, 50) for k in INFLUENCE],
         "by_anchors": [score(50, anchors) for anchors in INFLUENCE],
-        "by_rows": [score(50, 50, int(share * n)) for share in SHARES],
+        "by_rows": [score(50, 50, int(fraction * n)) for fraction in FRACTIONS],
     }
 
 
 INFLUENCE = [1, 5, 10, 20, 40, 60, 80, 100]
-SHARES = [0.1, 0.2, 0.4, 0.6, 0.8, 1.0]
+FRACTIONS = [0.1, 0.2, 0.4, 0.6, 0.8, 1.0]
 
 
 @named("_neighbor_tasks.soft_chessboard")
@@ -89,15 +89,16 @@ def soft_chessboard(cell: Cell) -> dict[str, Any]:
     rng = np.random.default_rng(cell.seed())
     noise = noise_of(cell["noise"])
     X, y = make_sine_2d(cell["rows"], rng)
-    test, answers = make_sine_2d(3000, rng)
+    test, targets = make_sine_2d(3000, rng)
     observed = noise.corrupt(y, rng)
     sizes = np.array(CHESSBOARD_VOTERS)
-    shares = vote_shares(X, observed, test, sizes)
-    around = vote_shares(X, observed, X, np.array([100]), observed)[0]
+    fractions = vote_fractions(X, observed, test, sizes)
+    around = vote_fractions(X, observed, X, np.array([100]), observed)[0]
     shift = (around.min() - (1 - around).min()) / 2
     rules = {"knn": 0.0, "rnn": shift, "rnn-printed": -shift}
     return {
-        name: [float(one) for one in ((shares > 0.5 + moved) != answers).mean(axis=1)] for name, moved in rules.items()
+        name: [float(one) for one in ((fractions > 0.5 + moved) != targets).mean(axis=1)]
+        for name, moved in rules.items()
     }
 
 

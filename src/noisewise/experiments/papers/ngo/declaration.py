@@ -20,7 +20,7 @@ def figure_2(rows: Rows, printed: Printed) -> list[Block]:
     """Mistake rates against label noise, beside those of an independent implementation."""
     entries = []
     for check in printed["verified"]["mistake rates"]:
-        for place, rate in enumerate(NOISES):
+        for index, rate in enumerate(NOISES):
             for grid in rows.unique("grid"):
                 chosen = rows.where(dataset=check["dataset"], method=check["method"], noise=rate, grid=grid)
                 narrow = grid == "paper" and check["method"] in OUTSIDE  # no better than over a wider one
@@ -29,10 +29,10 @@ def figure_2(rows: Rows, printed: Printed) -> list[Block]:
                         (check["dataset"], check["method"], f"{rate:.0%}", grid),
                         ours=chosen.mean("error"),
                         error=chosen.mean("error_std"),
-                        verified=check["values"][place],
-                        tolerance=check["tolerance"][place],
+                        verified=check["values"][index],
+                        tolerance=check["tolerance"][index],
                         side="least" if narrow else check.get("side", "near"),
-                        reason=_why(chosen, check["values"][place]),
+                        reason=_why(chosen, check["values"][index]),
                     )
                 )
     blocks: list[Block] = [_table(rows)]
@@ -116,7 +116,7 @@ def _claims(rows: Rows) -> Table:
 
 
 def figure_3(rows: Rows, printed: Printed) -> list[Block]:
-    """Share of rounds that moved the weights."""
+    """Fraction of rounds that moved the weights."""
     entries = []
     for check in printed["verified"]["updates"]:
         chosen = rows.where(dataset=check["dataset"], method=check["method"], noise=check["noise"])
@@ -124,7 +124,7 @@ def figure_3(rows: Rows, printed: Printed) -> list[Block]:
             Entry(
                 (check["dataset"], check["method"], f"{check['noise']:.0%}"),
                 ours=chosen.mean("updates"),
-                verified=check["share"],
+                verified=check["fraction"],
                 tolerance=check["tolerance"],
                 side=check["side"],
                 reason="another choice of parameters moves more or less often",
@@ -132,8 +132,12 @@ def figure_3(rows: Rows, printed: Printed) -> list[Block]:
         )
     ran = any(entry.ours is not None for entry in entries)
     bars = _bars(rows.where(noise=0.0), "updates")
-    blocks: list[Block] = [Comparison("Share of rounds with an update", ["set", "method", "noise"], entries)]
-    drawn = [Figure("figure-3", "Share of rounds with an update, no noise", charts.bars(bars, "share"))] if bars else []
+    blocks: list[Block] = [Comparison("Fraction of rounds with an update", ["set", "method", "noise"], entries)]
+    drawn = (
+        [Figure("figure-3", "Fraction of rounds with an update, no noise", charts.bars(bars, "fraction"))]
+        if bars
+        else []
+    )
     return [*(blocks if ran else []), *drawn]
 
 
@@ -194,5 +198,5 @@ each noise level. The figures print no numbers, so ours stand beside those of an
 GESTURE set is not public and is not run; the 8x8 digits, which come with scikit-learn, are not in the paper. The grid
 "paper" is the paper's, "wide" goes on where the best value lies at its edge, "short" is a coarse one over the wide
 range. AROW and PA have their best parameters outside the paper's grid: with it they must not be better than verified.
-Tolerances set here, because the check gives none: the projected Confidit, and 0.08 for shares of updates.""",
+Tolerances set here, because the check gives none: the projected Confidit, and 0.08 for fractions of updates.""",
 )

@@ -61,7 +61,7 @@ class Watched(OnlineClassifier):
 
 @named("_one_pass_tasks.one_pass")
 def one_pass(cell: Cell) -> dict[str, Any]:
-    """Mistake rate against the true labels, share of rounds that moved the weights, and seconds; tuned first."""
+    """Mistake rate against the true labels, fraction of rounds that moved the weights, and seconds; tuned first."""
     X, y = pixels(cell["dataset"])
     tuning = shuffled(X, y, cell["noise"], 0, TUNING_ROWS)
     best = min(candidates(cell["method"], cell["grid"]), key=lambda one: play(cell["method"], one, *tuning)[0])
@@ -105,7 +105,7 @@ def candidates(method: str, grid: str) -> list[dict[str, float]]:
 
 
 def play(method: str, chosen: dict[str, float], X: Floats, true: Codes, shown: Codes) -> tuple[float, float, float]:
-    """Mistake rate, share of updates and processor seconds of one pass."""
+    """Mistake rate, fraction of updates and processor seconds of one pass."""
     player = learner(method, chosen)
     start = time.process_time()
     from_labels = isinstance(player, OnlineClassifier)

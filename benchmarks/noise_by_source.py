@@ -1,9 +1,9 @@
-"""LinUCB where the noise is not the same for all: rates by action, by person, and answers that do not come.
+"""LinUCB where the noise is not the same for all: rates by action, by annotator, and missing feedback.
 
-    python benchmarks/answers.py [--rounds 30000]
+    python benchmarks/noise_by_source.py [--rounds 30000]
 
 8x8 digits drawn with replacement, all ten or even against odd, one seed: error of the greedy label in the end /
-mistakes of the played label, and which share of the intervals of `report()` hold the true rate.
+mistakes of the played label, and which fraction of the intervals of `report()` hold the true rate.
 """
 
 import argparse
@@ -20,12 +20,12 @@ BY_ACTION = {
     "all (.2, .2)": [(0.2, 0.2)],
 }
 CAREFUL, CARELESS, SPITEFUL, YES, NO = (0.02, 0.02), (0.3, 0.3), (0.8, 0.8), (0.97, 0.03), (0.03, 0.97)
-PEOPLE = {
+ANNOTATORS = {
     "half careful, all kinds": [CAREFUL] * 10 + [CARELESS] * 5 + [SPITEFUL] * 2 + [YES] * 2 + [NO],
     "4 careful, 10 careless, 3 yes, 3 no": [CAREFUL] * 4 + [CARELESS] * 10 + [YES] * 3 + [NO] * 3,
     "all (.15, .15)": [(0.15, 0.15)] * 20,
 }
-SILENCE = {"half, at random": (0.5, 0.5), "70 % of wrong, 10 % of right": (0.7, 0.1), "all of wrong": (1.0, 0.2)}
+MISSING = {"half, at random": (0.5, 0.5), "70 % of wrong, 10 % of right": (0.7, 0.1), "all of wrong": (1.0, 0.2)}
 
 
 def rate(learner, X, y, mistakes):
@@ -33,7 +33,7 @@ def rate(learner, X, y, mistakes):
 
 
 def held(report, rates):
-    """The share of the intervals that hold the rates (rho0, rho1) of those the report is about."""
+    """The fraction of the intervals that hold the rates (rho0, rho1) of those the report is about."""
     inside = [
         (report[f"{name}_low"] <= true) & (true <= report[f"{name}_high"])
         for name, true in zip(("false_positive", "false_negative"), np.asarray(rates).T)
@@ -54,42 +54,45 @@ def by_action(X, y, n_actions):
         print(f"{name:40}{cells}{held(learners[2].report('pandas'), np.array(kinds)[which]):8.2f}")
 
 
-def answered(learner, X, y, answer, who=None):
-    """Decide and learn row by row; `answer` says what is heard of a right or wrong action."""
+def error_after(learner, X, y, feedback, who=None):
+    """Decide and learn row by row; `feedback` gives that on a right or wrong action."""
     wrong = np.zeros(len(y), dtype=bool)
     for i, (x, true) in enumerate(zip(X, y)):
         decision = learner.decide(x)
         wrong[i] = decision.action != true
-        learner.learn(decision, answer(i, not wrong[i]), person=None if who is None else who[i])
+        learner.learn(decision, feedback(i, not wrong[i]), person=None if who is None else who[i])
     return rate(learner, X, y, wrong)
 
 
-def by_person(X, y, n_actions):
+def by_annotator(X, y, n_actions):
     rng = np.random.default_rng(1)
-    print(f"\n{f'20 people, {n_actions} actions':40}{'raw':>16}{'person=':>16}{'held':>8}")
-    for name, kinds in PEOPLE.items():
+    print(f"\n{f'20 annotators, {n_actions} actions':40}{'raw':>16}{'person=':>16}{'held':>8}")
+    for name, kinds in ANNOTATORS.items():
         rates, activity = np.array(kinds)[rng.permutation(20)], 1 / np.arange(1, 21)
         who, u = rng.choice(20, size=len(y), p=activity / activity.sum()).tolist(), rng.random(len(y))
 
-        def answer(i, right, rates=rates, who=who, u=u):
+        def feedback(i, right, rates=rates, who=who, u=u):
             return int(u[i] >= rates[who[i], 1]) if right else int(u[i] < rates[who[i], 0])
 
-        raw, weighed = linucb(n_actions), linucb(n_actions)
-        cells = f"{answered(raw, X, y, answer):>16}{answered(weighed, X, y, answer, who):>16}"
-        report = weighed.report("pandas")
+        raw, weighted = linucb(n_actions), linucb(n_actions)
+        cells = f"{error_after(raw, X, y, feedback):>16}{error_after(weighted, X, y, feedback, who):>16}"
+        report = weighted.report("pandas")
         print(f"{name:40}{cells}{held(report, rates[report['person'].to_numpy().astype(int)]):8.2f}")
 
 
-def silent(X, y):
+def missing_feedback(X, y):
     rng = np.random.default_rng(2)
-    print(f"\n{'no answer (else flips of .15, .15)':40}" + "".join(f"{way:>16}" for way in ("drop", "no", "auto")))
-    for name, silence in SILENCE.items():
+    print(
+        f"\n{'missing feedback (else flips of .15, .15)':40}"
+        + "".join(f"{mode:>16}" for mode in ("drop", "no", "auto"))
+    )
+    for name, absent in MISSING.items():
         u, v = rng.random(len(y)), rng.random(len(y))
 
-        def answer(i, right, silence=silence, u=u, v=v):
-            return None if u[i] < silence[right] else int(right != (v[i] < 0.15))
+        def feedback(i, right, absent=absent, u=u, v=v):
+            return None if u[i] < absent[right] else int(right != (v[i] < 0.15))
 
-        cells = [answered(linucb(10, missing=way), X, y, answer) for way in ("drop", "no", "auto")]
+        cells = [error_after(linucb(10, missing=mode), X, y, feedback) for mode in ("drop", "no", "auto")]
         print(f"{name:40}" + "".join(f"{cell:>16}" for cell in cells), flush=True)
 
 
@@ -99,6 +102,6 @@ if __name__ == "__main__":
     X, y = digits(parser.parse_args().rounds)
     by_action(X, y, 10)
     by_action(X, y % 2, 2)
-    by_person(X[:20_000], y[:20_000], 10)
-    by_person(X[:20_000], y[:20_000] % 2, 2)
-    silent(X, y)
+    by_annotator(X[:20_000], y[:20_000], 10)
+    by_annotator(X[:20_000], y[:20_000] % 2, 2)
+    missing_feedback(X, y)
