@@ -4,11 +4,11 @@ import numpy as np
 
 
 def z_scores(estimates, truth):
-    """How many standard errors the mean of the estimates (first axis) lies from the truth."""
+    """Difference of the mean of the estimates (first axis) from the truth, in standard errors."""
     estimates = np.asarray(estimates, dtype=float)
     error = estimates.mean(axis=0) - truth
-    spread = estimates.std(axis=0, ddof=1) / np.sqrt(len(estimates))
-    return error / np.maximum(spread, 1e-12)
+    standard_error = estimates.std(axis=0, ddof=1) / np.sqrt(len(estimates))
+    return error / np.maximum(standard_error, 1e-12)
 
 
 def assert_unbiased(estimates, truth, sigmas=5.0):
@@ -18,6 +18,6 @@ def assert_unbiased(estimates, truth, sigmas=5.0):
 
 
 def assert_biased(estimates, truth, sigmas=20.0):
-    """A wrong formula is found out."""
+    """The mean differs from the clean value: a wrong formula is detected."""
     z = np.abs(z_scores(estimates, truth))
     assert np.max(z) > sigmas, f"the bias does not show: {np.max(z):.1f} standard errors"

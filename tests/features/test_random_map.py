@@ -87,13 +87,13 @@ def test_the_target_belongs_inside_the_product(rng):
     factors = rng.normal(MEAN, DEVIATION, (len(degrees), degrees.max()))
     rows = np.arange(len(degrees))
 
-    def lengths(inside):
+    def derivatives(inside):
         products = np.concatenate([np.ones((len(rows), 1)), np.cumprod(inside * factors, axis=1)], axis=1)
         return y * terms.weighted()[degrees] * products[rows, degrees]
 
     truth = y * losses.Exponential().derivative(y * MEAN)
-    assert_unbiased(lengths(y), truth)
-    assert_biased(lengths(1.0), truth, sigmas=50)  # as printed
+    assert_unbiased(derivatives(y), truth)
+    assert_biased(derivatives(1.0), truth, sigmas=50)  # as printed
 
 
 X, Z, NOISE = np.array([0.9, 0.2, -0.3]), np.array([0.8, 0.4, -0.1]), 0.3
@@ -156,8 +156,8 @@ def test_squared_norms_of_maps(estimator, factor, argument, rng):
 @pytest.mark.parametrize(("kernel", "times"), [(Exponential(), 1), (Gaussian(1.0), 3)], ids=["exponential", "gaussian"])
 def test_queries_per_round(kernel, times, p, rng):
     maps, n = RandomMap(kernel, "roulette", p), 60_000
-    lengths = loss_terms(losses.Exponential(), "roulette", p)
-    n_maps = n + lengths.degrees(n, rng).sum()
+    derivatives = loss_terms(losses.Exponential(), "roulette", p)
+    n_maps = n + derivatives.degrees(n, rng).sum()
     assert maps.queries(maps.draw(int(n_maps), rng)).sum() / n == pytest.approx(times * p / (p - 1) ** 2, rel=0.02)
 
 

@@ -205,14 +205,14 @@ def learn(state: Any, all_series: Any, margin: bool, copies: Any, plan: Any, deg
     for i in range(copies.shape[0]):
         state.sums[ROWS] += dot(copies[i], copies[i])
         state.sums[N_ROWS] += 1
-    start = maps_end(plan, 0)
+    start = copies_of_map(plan, 0)
     for j in range(1, n_factors + 1):
         size = size_of(size_terms, copies, start, plan[j, 0])
         values(state, terms, copies, start + 2 * max(plan[j, 0], 0), plan[j, 1], size, tensors, value)
         for k in range(n_outputs):
             factors[k, j - 1] = y[j, k] * value[k] if margin else value[k] - y[j, k]
             state.sums[FACTORS] += factors[k, j - 1] ** 2
-        start = start + maps_end(plan, j)
+        start = start + copies_of_map(plan, j)
     state.sums[N_FACTORS] += n_factors * n_outputs
     first, degree = 2 * max(plan[0, 0], 0), plan[0, 1]
     size = size_of(size_terms, copies, 0, plan[0, 0])
@@ -220,21 +220,21 @@ def learn(state: Any, all_series: Any, margin: bool, copies: Any, plan: Any, deg
     own = size * size * squared_norm(terms, copies, first, degree)
     keep(state, copies, first, degree, size)
     step = step_size(state, own)
-    lengths = np.empty(n_outputs)
+    derivatives = np.empty(n_outputs)
     for k in range(n_outputs):
-        lengths[k] = series(loss_terms, factors[k], degree_of_loss) * (y[0, k] if margin else 1.0)
-    move(state, terms, degree, size, tensors, value, own, step, lengths, y[0])
+        derivatives[k] = series(loss_terms, factors[k], degree_of_loss) * (y[0, k] if margin else 1.0)
+    move(state, terms, degree, size, tensors, value, own, step, derivatives, y[0])
 
 
 @compiled
-def maps_end(plan: Any, j: int) -> int:
-    """How many copies map j of a plan takes."""
+def copies_of_map(plan: Any, j: int) -> int:
+    """Number of copies of map j of a plan."""
     return 2 * max(int(plan[j, 0]), 0) + max(int(plan[j, 1]), 0)
 
 
 @compiled
 def keep(state: Any, copies: Any, first: int, degree: int, size: float) -> None:
-    """Store the vectors of a map that goes beyond the dense degrees."""
+    """Store the vectors of a map of higher than dense degree."""
     if degree <= state.offsets.shape[0] - 2:
         return
     i, start = state.counts[DEEP], state.counts[VECTORS]
@@ -268,7 +268,7 @@ def move(
     value: Any,
     own: float,
     step: float,
-    lengths: Any,
+    derivatives: Any,
     y: Any,
 ) -> None:
     """Add the new map to each predictor, project on the ball, and update the average."""
@@ -282,7 +282,7 @@ def move(
         ball = BALL_FACTOR * state.sums[TARGETS] / max(state.sums[NORMS], TINY)
     top = state.offsets.shape[0] - 2
     for k in range(value.shape[0]):
-        alpha = -step * lengths[k]
+        alpha = -step * derivatives[k]
         coef = alpha / state.scale[k]
         state.coefs[t, k], state.marks[t, k] = coef, coef * state.total[k]
         if coef != 0 and not (terms.single and degree > top):

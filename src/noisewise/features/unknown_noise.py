@@ -57,7 +57,7 @@ class _MapLearner(Scored):
     def lost_probability_(self) -> float:
         """Probability that an estimate would have had a degree above 60; such terms are truncated."""
         descent = self._descent()
-        return float(descent.map.lost_probability + descent.length.lost_probability)
+        return float(descent.map.lost_probability + descent.loss_derivative.lost_probability)
 
     def _descent(self) -> MapDescent:
         return MapDescent(

@@ -49,7 +49,7 @@ class MapDescent:
         return RandomMap(self.kernel, self.estimator, self.p)
 
     @cached_property
-    def length(self) -> RandomTerms:
+    def loss_derivative(self) -> RandomTerms:
         """Estimates of the derivative of the loss, the scalar factor of the gradient."""
         return loss_terms(self.loss, self.estimator, self.p)
 
@@ -87,14 +87,14 @@ class MapDescent:
     def draw(self, rng: np.random.Generator) -> tuple[NDArray[np.int64], int]:
         """A plan for one round (a map to store, maps for the derivative of the loss), and the degree of its series."""
         kept = self.map.draw(1, rng)
-        degree = int(self.length.degrees(1, rng)[0])
+        degree = int(self.loss_derivative.degrees(1, rng)[0])
         return np.concatenate([kept, self.map.draw(max(degree, 0), rng)]), degree
 
     def learner(self, state: State) -> Any:
         """A function ``learn(copies, plan, degree, targets)`` that does one round and changes the state."""
         from noisewise._loops import random_maps
 
-        series = (self.map.terms.compiled(), self.map.compiled_size(), self.length.compiled())
+        series = (self.map.terms.compiled(), self.map.compiled_size(), self.loss_derivative.compiled())
         margin = self.loss.argument == "margin"
         packed = random_maps.Descent(**state)
 
