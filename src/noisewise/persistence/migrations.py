@@ -32,6 +32,7 @@ RENAMED_FIELDS: dict[str, dict[str, str]] = {
         for name in ("BanditClassifier", "OnlineClassifier")
     },
     "noisewise.labels.DuplicateRows": {"prints": "hashes", "counts": "weights", "tallies": "label_weights"},
+    "noisewise.labels.SoftLogisticRegression": {"columns_": "parameters_", "evened_": "preconditioner_"},
     "noisewise.labels.PooledRidge": {"shares": "class_proportions", "left_out": "duplicates"},
     "noisewise.noise.Calibration": {"accounts": "candidates"},
     "noisewise.noise.CalibrationMap": {"slope": "scale", "doubt": "outlier_weight"},

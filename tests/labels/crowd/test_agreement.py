@@ -21,28 +21,28 @@ def test_published_example_with_gaps(scale, alpha):
 
 
 def test_small_example_by_hand():
-    # pairable: item 1 (a, a), item 2 (a, b), item 3 (b, b, b); item 4 has one answer and says nothing
+    # pairable: item 1 (a, a), item 2 (a, b), item 3 (b, b, b); item 4 has one label and does not count
     # observed disagreement 2/7; expected (3*4 + 4*3)/(7*6) = 4/7
-    items, people = [1, 1, 2, 2, 3, 3, 3, 4], ["x", "y", "x", "y", "x", "y", "z", "x"]
-    assert krippendorff_alpha(items, people, list("aaabbbba")) == pytest.approx(1 - (2 / 7) / (4 / 7))
+    items, annotators = [1, 1, 2, 2, 3, 3, 3, 4], ["x", "y", "x", "y", "x", "y", "z", "x"]
+    assert krippendorff_alpha(items, annotators, list("aaabbbba")) == pytest.approx(1 - (2 / 7) / (4 / 7))
 
 
 def slow_alpha(votes):
-    """Nominal alpha by going through all pairs of answers."""
+    """Nominal alpha by going through all pairs of labels."""
     pairable = [row for row in votes if len(row) > 1]
-    answers = [answer for row in pairable for answer in row]
+    labels = [label for row in pairable for label in row]
     observed = sum(sum(a != b for a, b in itertools.permutations(row, 2)) / (len(row) - 1) for row in pairable) / len(
-        answers
+        labels
     )
-    expected = sum(a != b for a, b in itertools.permutations(answers, 2)) / (len(answers) * (len(answers) - 1))
+    expected = sum(a != b for a, b in itertools.permutations(labels, 2)) / (len(labels) * (len(labels) - 1))
     return 1 - observed / expected
 
 
 def test_alpha_equals_all_pairs(rng):
-    answers = rng.integers(4, size=(30, 5))
-    answers[rng.random((30, 5)) < 0.5] = -1
-    expected = slow_alpha([[a for a in row if a >= 0] for row in answers.tolist()])
-    assert krippendorff_alpha(answers, missing=-1) == pytest.approx(expected)
+    labels = rng.integers(4, size=(30, 5))
+    labels[rng.random((30, 5)) < 0.5] = -1
+    expected = slow_alpha([[a for a in row if a >= 0] for row in labels.tolist()])
+    assert krippendorff_alpha(labels, missing=-1) == pytest.approx(expected)
 
 
 def test_interval_covers_as_often_as_it_says(rng):
@@ -50,8 +50,8 @@ def test_interval_covers_as_often_as_it_says(rng):
     covered = []
     for _ in range(300):
         y = rng.integers(2, size=100)
-        answers = y[:, None] ^ (rng.random((100, 3)) < 0.1)
-        low, high = krippendorff_alpha(answers).interval
+        labels = y[:, None] ^ (rng.random((100, 3)) < 0.1)
+        low, high = krippendorff_alpha(labels).interval
         covered.append(low < true < high)
     assert abs(np.mean(covered) - 0.9) < 5 * np.sqrt(0.09 / 300)
 
@@ -65,15 +65,15 @@ def test_perfect_agreement_is_one_and_guessing_near_zero(rng):
 
 @pytest.mark.parametrize("scale", SCALES)
 def test_two_classes_agree_alike_on_every_scale(scale, rng):
-    answers = rng.integers(2, size=(40, 3))
-    assert krippendorff_alpha(answers, scale=scale) == pytest.approx(krippendorff_alpha(answers))
+    labels = rng.integers(2, size=(40, 3))
+    assert krippendorff_alpha(labels, scale=scale) == pytest.approx(krippendorff_alpha(labels))
 
 
 @pytest.mark.parametrize(
     ("arguments", "options", "message"),
     [
-        (([1, 2, 3], ["a", "b", "c"], ["x", "y", "x"]), {}, "no item has two answers"),
-        (([1, 1, 2, 3], ["a", "b", "c", "c"], ["x", "x", "y", "z"]), {}, "all answers are 'x'"),
+        (([1, 2, 3], ["a", "b", "c"], ["x", "y", "x"]), {}, "no item has two labels"),
+        (([1, 1, 2, 3], ["a", "b", "c", "c"], ["x", "x", "y", "z"]), {}, "all labels are 'x'"),
         (([1, 1], ["a", "b"], ["x", "y"]), {"scale": "interval"}, "needs numbers"),
         (([1, 1], ["a", "b"], ["x", "y"]), {"scale": "ratio"}, "scale is 'ratio'"),
         (([1, 1], ["a"], ["x", "y"]), {}, "lengths"),

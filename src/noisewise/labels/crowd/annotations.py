@@ -1,8 +1,8 @@
-"""Who called what by which label: long and wide tables read into codes."""
+"""Labels by several annotators, from long or wide tables, as integer codes."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals as nw
@@ -13,22 +13,22 @@ from numpy.typing import NDArray
 from noisewise._typing import Codes
 
 LONG_COLUMNS = {"item": ("item", "items"), "annotator": ("annotator", "annotators"), "label": ("label", "labels")}
-MOST_RATES = 300_000_000  # rates of all annotators: beyond this the labels are numbers, not classes
+MOST_RATES = 300_000_000  # entries of all confusion matrices: with more, labels are measurements, not classes
 
 
 @dataclass(frozen=True, eq=False)
 class Annotations:
-    """Answers as codes: entry i says that annotator ``who[i]`` called item ``what[i]`` by class ``answer[i]``.
+    """Labels as codes: entry i says that annotator ``annotator_codes[i]`` labelled item ``item_codes[i]``.
 
-    Names are sorted and stand at the place that is their code; items and annotators without any answer keep theirs.
+    Names are sorted, and a code is an index into them; items and annotators without any label are kept.
     """
 
     items: NDArray[Any]
     annotators: NDArray[Any]
     classes: NDArray[Any]
-    what: Codes
-    who: Codes
-    answer: Codes
+    item_codes: Codes
+    annotator_codes: Codes
+    label_codes: Codes
 
     def __post_init__(self) -> None:
         n_rates = len(self.annotators) * len(self.classes) ** 2
@@ -39,50 +39,51 @@ class Annotations:
             )
 
     def counts(self) -> Any:
-        """How often each item got each answer of each annotator: CSR of shape (items, annotators * classes)."""
+        """Number of times each annotator gave each item each label: CSR of shape (items, annotators * classes)."""
         shape = (len(self.items), len(self.annotators) * len(self.classes))
-        columns = self.who * len(self.classes) + self.answer
-        return sp.csr_array((np.ones(len(self.what)), (self.what, columns)), shape=shape)
+        columns = self.annotator_codes * len(self.classes) + self.label_codes
+        return sp.csr_array((np.ones(len(columns)), (self.item_codes, columns)), shape=shape)
 
     def votes(self) -> NDArray[np.float64]:
-        """How often each item was called by each class, shape (items, classes)."""
-        cells = self.what * len(self.classes) + self.answer
+        """Number of labels of each class for each item, of shape (items, classes)."""
+        cells = self.item_codes * len(self.classes) + self.label_codes
         totals = np.bincount(cells, minlength=len(self.items) * len(self.classes))
         return totals.reshape(len(self.items), len(self.classes)).astype(np.float64)
 
-    def of_one(self) -> Annotations:
-        """The same answers as if one annotator had given them all."""
-        everybody = np.array(["everybody"])
-        return Annotations(self.items, everybody, self.classes, self.what, np.zeros_like(self.who), self.answer)
+    def as_one_annotator(self) -> Annotations:
+        """The same labels as if one annotator had given them all."""
+        nobody = np.zeros_like(self.annotator_codes)
+        return replace(self, annotators=np.array(["everybody"]), annotator_codes=nobody)
 
     def added(self, more: Annotations) -> Annotations:
-        """These answers and more of them, with all names in order."""
+        """These labels and more of them, with all names sorted."""
         names, codes = [], []
-        for field, column in (("items", "what"), ("annotators", "who"), ("classes", "answer")):
+        fields = {"items": "item_codes", "annotators": "annotator_codes", "classes": "label_codes"}
+        for field, column in fields.items():
             old, new = getattr(self, field), getattr(more, field)
             names.append(encode_names([*old.tolist(), *new.tolist()])[0])
-            parts = places(old, names[-1])[getattr(self, column)], places(new, names[-1])[getattr(more, column)]
-            codes.append(np.concatenate(parts))
+            known = indices_of(old, names[-1])[getattr(self, column)]
+            codes.append(np.concatenate([known, indices_of(new, names[-1])[getattr(more, column)]]))
         return Annotations(*names, *codes)
 
 
 def read_annotations(items: Any, annotators: Any = None, labels: Any = None, missing: Any = None) -> Annotations:
-    """Answers from three columns, from a long frame, or from a wide frame or array.
+    """Labels from three columns, from a long frame, or from a wide frame or array.
 
     Parameters
     ----------
     items : sequence of names, frame or 2-D array
-        With `annotators` and `labels`: the item of each answer. Alone: a frame with columns item, annotator and label;
+        With `annotators` and `labels`: the item of each label. Alone: a frame with columns item, annotator and label;
         or a wide frame or array, one row an item and one column an annotator. A wide frame's items are named by its
         column "item" if it has one, else by a pandas index, else they are numbered.
     annotators, labels : sequences, as long as `items`
     missing : label, optional
-        A label that means "no answer"; None, NaN and the frame libraries' own gaps always mean it.
+        A label that stands for a missing one, besides None, NaN and the frame libraries' own missing values.
 
     Examples
     --------
     >>> wide = read_annotations([["cat", "dog", None], ["dog", None, "dog"]])
-    >>> wide.who, wide.classes[wide.answer]
+    >>> wide.annotator_codes, wide.classes[wide.label_codes]
     (array([0, 1, 0, 2]), array(['cat', 'dog', 'dog', 'dog'], dtype='<U3'))
     """
     if (annotators is None) != (labels is None):
@@ -101,26 +102,26 @@ def read_annotations(items: Any, annotators: Any = None, labels: Any = None, mis
 
 
 def read_wide(table: Any, missing: Any = None, numbered: bool = False) -> Annotations:
-    """Answers from a frame or array with a row for each item and a column for each annotator.
+    """Labels from a frame or array with a row for each item and a column for each annotator.
 
-    With `numbered`, items are called 0, 1, ... whatever the frame calls them, and each column is an annotator's.
+    With `numbered`, items are named 0, 1, ... whatever the frame's index, and each column is an annotator's.
     """
     frame = nw.from_native(table, pass_through=True, eager_only=True)
     if not isinstance(frame, nw.DataFrame):
         return _from_wide(_table(table), None, None, missing)
     named = None if numbered else next((name for name in LONG_COLUMNS["item"] if name in frame.columns), None)
     index = table.index.tolist() if hasattr(table, "index") and not numbered else None
-    people = [name for name in frame.columns if name != named]
-    if not people:
-        raise ValueError("the frame has no column of answers; a wide frame has one column for each annotator")
-    columns = np.empty((len(frame), len(people)), dtype=object)
-    for place, name in enumerate(people):
-        columns[:, place] = frame.get_column(name).to_list()  # frame[0] would be its first row
-    return _from_wide(columns, frame.get_column(named).to_list() if named else index, people, missing)
+    annotators = [name for name in frame.columns if name != named]
+    if not annotators:
+        raise ValueError("the frame has no column of labels; a wide frame has one column for each annotator")
+    columns = np.empty((len(frame), len(annotators)), dtype=object)
+    for column, name in enumerate(annotators):
+        columns[:, column] = frame.get_column(name).to_list()  # frame[0] would be its first row
+    return _from_wide(columns, frame.get_column(named).to_list() if named else index, annotators, missing)
 
 
 def encode_names(values: Any) -> tuple[NDArray[Any], Codes]:
-    """Distinct values in order, and each value's place among them; they may be any hashables.
+    """Distinct values, sorted, and the index of each value among them; they may be any hashables.
 
     >>> encode_names(["b", "a", "b"])
     (array(['a', 'b'], dtype='<U1'), array([1, 0, 1]))
@@ -138,19 +139,19 @@ def encode_names(values: Any) -> tuple[NDArray[Any], Codes]:
         distinct.sort()
     except TypeError:
         distinct.sort(key=lambda name: (type(name).__name__, repr(name)))
-    places = dict(zip(distinct, range(len(distinct)), strict=True))
+    codes_of = dict(zip(distinct, range(len(distinct)), strict=True))
     names = np.array(distinct) if set(map(type, distinct)) == {str} else _column(distinct)
-    return names, np.fromiter(map(places.__getitem__, entries), dtype=np.intp, count=len(entries))
+    return names, np.fromiter(map(codes_of.__getitem__, entries), dtype=np.intp, count=len(entries))
 
 
-def places(names: NDArray[Any], among: NDArray[Any]) -> Codes:
-    """Where each name stands among others; all of them must be there."""
+def indices_of(names: NDArray[Any], among: NDArray[Any]) -> Codes:
+    """Index of each name among others; KeyError if one is not there."""
     known = dict(zip(among.tolist(), range(len(among)), strict=True))
     return np.fromiter(map(known.__getitem__, names.tolist()), dtype=np.intp, count=len(names))
 
 
 def is_missing(labels: NDArray[Any], missing: Any = None) -> NDArray[np.bool_]:
-    """Where there is no answer: None, NaN, NA, or the label that stands for it."""
+    """Where a label is missing: None, NaN, NA, or the label that stands for it."""
     if labels.dtype.kind == "f":
         gaps = np.isnan(labels)
     elif labels.dtype.kind in "mM":
@@ -167,7 +168,7 @@ def is_missing(labels: NDArray[Any], missing: Any = None) -> NDArray[np.bool_]:
 
 
 def _is_gap(label: Any) -> bool:
-    # NA of pandas says neither yes nor no to a comparison, so it is known by its name
+    # comparisons with NA of pandas are neither true nor false, so it is recognised by its type's name
     return label is None or type(label).__name__ in ("NAType", "NaTType") or label != label
 
 
@@ -177,44 +178,45 @@ def _from_columns(items: Any, annotators: Any, labels: Any, missing: Any) -> Ann
     if len(set(lengths)) > 1:
         raise ValueError(
             f"items, annotators and labels have lengths {lengths[0]}, {lengths[1]} and {lengths[2]}; "
-            "each answer needs one of each"
+            "each label needs one of each"
         )
     for name, column in (("items", columns[0]), ("annotators", columns[1])):
         gaps = is_missing(column)
         if gaps.any():
             raise ValueError(f"{gaps.sum()} of the {name} are missing, the first in row {int(np.argmax(gaps))}")
-    (item_names, what), (annotator_names, who) = encode_names(columns[0]), encode_names(columns[1])
-    return _answered(item_names, annotator_names, what, who, columns[2], missing)
+    (item_names, items), (annotator_names, annotators) = encode_names(columns[0]), encode_names(columns[1])
+    return _without_missing(item_names, annotator_names, items, annotators, columns[2], missing)
 
 
-def _from_wide(table: NDArray[Any], names: Any, people: Any, missing: Any) -> Annotations:
-    n_items, n_people = table.shape
-    item_names, places = encode_names(np.arange(n_items) if names is None else names)
-    annotator_names, columns = encode_names(np.arange(n_people) if people is None else people)
-    what, who = np.repeat(places, n_people), np.tile(columns, n_items)
-    return _answered(item_names, annotator_names, what, who, table.ravel(), missing)
+def _from_wide(table: NDArray[Any], names: Any, annotators: Any, missing: Any) -> Annotations:
+    n_items, n_annotators = table.shape
+    item_names, rows = encode_names(np.arange(n_items) if names is None else names)
+    annotator_names, columns = encode_names(np.arange(n_annotators) if annotators is None else annotators)
+    item_codes, annotator_codes = np.repeat(rows, n_annotators), np.tile(columns, n_items)
+    return _without_missing(item_names, annotator_names, item_codes, annotator_codes, table.ravel(), missing)
 
 
-def _answered(items: Any, annotators: Any, what: Codes, who: Codes, labels: NDArray[Any], missing: Any) -> Annotations:
+def _without_missing(
+    items: Any, annotators: Any, item_codes: Codes, annotator_codes: Codes, labels: NDArray[Any], missing: Any
+) -> Annotations:
     given = ~is_missing(labels, missing)
     if not given.any():
-        raise ValueError("there is no answer at all: every label is missing")
-    answers = labels[given] if given.all() else _whole(labels[given])
-    classes, codes = encode_names(answers)
-    return Annotations(items, annotators, classes, what[given], who[given], codes)
+        raise ValueError("there is no label at all: every label is missing")
+    classes, codes = encode_names(labels[given] if given.all() else _as_integers(labels[given]))
+    return Annotations(items, annotators, classes, item_codes[given], annotator_codes[given], codes)
 
 
-def _whole(answers: NDArray[Any]) -> NDArray[Any]:
-    """Whole numbers as such: a gap beside them turns them into floats in many tables."""
-    if answers.dtype == object and set(map(type, answers.tolist())) <= {int, float}:
-        answers = answers.astype(np.float64)
-    if answers.dtype.kind == "f" and np.isfinite(answers).all() and (answers == np.rint(answers)).all():
-        return answers.astype(np.int64)
-    return answers
+def _as_integers(labels: NDArray[Any]) -> NDArray[Any]:
+    """Whole numbers as integers: a missing value beside them turns them into floats in many tables."""
+    if labels.dtype == object and set(map(type, labels.tolist())) <= {int, float}:
+        labels = labels.astype(np.float64)
+    if labels.dtype.kind == "f" and np.isfinite(labels).all() and (labels == np.rint(labels)).all():
+        return labels.astype(np.int64)
+    return labels
 
 
 def _column(values: Any) -> NDArray[Any]:
-    """A flat array; tuples stay what they are, and strings become objects, which are found faster."""
+    """A flat array; tuples stay tuples, and strings become objects, which hash faster."""
     if isinstance(values, np.ndarray) and values.dtype != object:
         column = values
     else:
@@ -226,7 +228,7 @@ def _column(values: Any) -> NDArray[Any]:
         column = np.empty(len(entries), dtype=object)
         column[:] = entries
     if column.ndim != 1:
-        raise ValueError(f"a column of answers has shape {column.shape}; it must be flat")
+        raise ValueError(f"a column has shape {column.shape}; it must be flat")
     return column.astype(object) if column.dtype.kind in "US" else column
 
 
@@ -238,7 +240,7 @@ def _table(values: Any) -> NDArray[Any]:
 
 
 def _long_columns(columns: list[str]) -> list[str] | None:
-    """The names of item, annotator and label columns, if all three are there."""
+    """Names of the item, annotator and label columns, if all three are there."""
     lowered = {str(name).lower(): name for name in columns}
     found = [next((lowered[name] for name in names if name in lowered), None) for names in LONG_COLUMNS.values()]
     return [name for name in found if name is not None] if None not in found else None

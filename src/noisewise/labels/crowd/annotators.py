@@ -1,4 +1,4 @@
-"""What is known about each annotator: answers, accuracy with an interval, flip rates."""
+"""Estimates about each annotator: number of labels, accuracy with an interval, confusion matrix."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scipy.special import betaincinv
 
 from noisewise._numerics.em import normalised_rows
 from noisewise._typing import Floats
-from noisewise.labels.crowd.em import PRIOR_ACCURACY, PRIOR_ANSWERS, count_answers, raise_prior
+from noisewise.labels.crowd.em import PRIOR_ACCURACY, PRIOR_LABELS, confusion_counts, update_prior
 from noisewise.noise import Estimate, FlipMatrix
 
 COVERAGE = 0.9  # of the intervals
@@ -26,10 +26,11 @@ class Annotator:
     ----------
     name : object
     n_answers : int
+        Number of labels given.
     accuracy : Estimate
-        Probability that an answer is right, for items such as were answered; in `accuracy.interval` with 90 %.
+        Probability that a label is right, for items such as were labelled, with a 90 % interval.
     flips : array of shape (n_classes, n_classes)
-        ``flips[true, called]``. A plain array: the matrix of someone who guesses can't be inverted, and says so here.
+        Confusion matrix ``flips[true, label]``. A plain array: that of someone who guesses is singular.
     """
 
     name: Any
@@ -40,14 +41,14 @@ class Annotator:
 
 @dataclass(frozen=True, eq=False)
 class Annotators:
-    """All annotators, in order of their names: a sequence of `Annotator`, and arrays of what is known about them.
+    """All annotators, sorted by name: a sequence of `Annotator`, and arrays of the estimates about them.
 
     Attributes
     ----------
     names, n_answers, accuracy, accuracy_low, accuracy_high : arrays of shape (n_annotators,)
     flips : array of shape (n_annotators, n_classes, n_classes)
     pooled : array of shape (n_classes, n_classes)
-        Flip rates of all answers together.
+        Flip matrix of all labels together.
     """
 
     names: NDArray[Any]
@@ -60,38 +61,39 @@ class Annotators:
 
     @classmethod
     def from_posterior(cls, names: NDArray[Any], table: Any, posterior: Floats, prior: Floats) -> Annotators:
-        """From the table of answers, what is known of the items, and the pseudo-answers everybody starts with."""
-        answers = table.T.tocsr()
-        counts = count_answers(answers, posterior)
-        n_answers = np.rint(counts.sum(axis=(1, 2)))
+        """From the table of counts, the posterior of the items, and the Dirichlet prior of the confusion matrices."""
+        by_label = table.T.tocsr()
+        counts = confusion_counts(by_label, posterior)
+        n_labels = np.rint(counts.sum(axis=(1, 2)))
         right = np.trace(counts, axis1=1, axis2=2)
-        doubt = np.trace(count_answers(answers, posterior * (1 - posterior)), axis1=1, axis2=2)
-        accuracy, variance = _accuracy(right, n_answers, doubt, pooled=bool(prior.any()))
+        variance_of_right = np.trace(confusion_counts(by_label, posterior * (1 - posterior)), axis1=1, axis2=2)
+        accuracy, variance = _accuracy(right, n_labels, variance_of_right, pooled=bool(prior.any()))
         low, high = beta_interval(accuracy, variance)
         flips, pooled = normalised_rows(counts + prior), normalised_rows(counts.sum(axis=0) + prior)
-        return cls(names, n_answers.astype(np.intp), accuracy, low, high, flips, pooled)
+        return cls(names, n_labels.astype(np.intp), accuracy, low, high, flips, pooled)
 
     @property
     def noise(self) -> FlipMatrix:
-        """The mean flip matrix over all answers."""
+        """The mean flip matrix over all labels."""
         return FlipMatrix.estimated(self.pooled)
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """Columns for a frame: name, n_answers, accuracy, accuracy_low, accuracy_high."""
-        numbers = {name: getattr(self, name) for name in ("n_answers", "accuracy", "accuracy_low", "accuracy_high")}
-        return {"name": self.names, **numbers}
+        columns = {name: getattr(self, name) for name in ("n_answers", "accuracy", "accuracy_low", "accuracy_high")}
+        return {"name": self.names, **columns}
 
     def __len__(self) -> int:
         return len(self.names)
 
-    def __getitem__(self, place: int) -> Annotator:
-        accuracy = Estimate(self.accuracy[place], self.accuracy_low[place], self.accuracy_high[place])
-        return Annotator(self.names.tolist()[place], int(self.n_answers[place]), accuracy, self.flips[place])
+    def __getitem__(self, index: int) -> Annotator:
+        return self._annotator(index, self.names.tolist()[index])
 
     def __iter__(self) -> Iterator[Annotator]:
-        for place, name in enumerate(self.names.tolist()):
-            accuracy = Estimate(self.accuracy[place], self.accuracy_low[place], self.accuracy_high[place])
-            yield Annotator(name, int(self.n_answers[place]), accuracy, self.flips[place])
+        return (self._annotator(index, name) for index, name in enumerate(self.names.tolist()))
+
+    def _annotator(self, index: int, name: Any) -> Annotator:
+        accuracy = Estimate(self.accuracy[index], self.accuracy_low[index], self.accuracy_high[index])
+        return Annotator(name, int(self.n_answers[index]), accuracy, self.flips[index])
 
     def named(self, name: Any) -> Annotator:
         """The annotator of this name."""
@@ -102,28 +104,28 @@ class Annotators:
 
     def __repr__(self) -> str:
         worst = np.argsort(self.accuracy)[:3]
-        shown = "; ".join(f"{self.names.tolist()[place]!r} {self[int(place)].accuracy}" for place in worst)
-        return f"<{len(self)} annotators, {self.n_answers.sum()} answers; least accurate: {shown}>"
+        shown = "; ".join(f"{self.names.tolist()[index]!r} {self[int(index)].accuracy}" for index in worst)
+        return f"<{len(self)} annotators, {self.n_answers.sum()} labels; least accurate: {shown}>"
 
 
-def _accuracy(right: Floats, n_answers: Floats, doubt: Floats, pooled: bool) -> tuple[Floats, Floats]:
-    """Mean and variance of everybody's probability to be right, given how often they were, with some doubt, right.
+def _accuracy(right: Floats, n_labels: Floats, variance_of_right: Floats, pooled: bool) -> tuple[Floats, Floats]:
+    """Posterior mean and variance of each annotator's accuracy, from the expected number of right labels.
 
-    With `pooled`, everybody starts with what annotators are like, found from all of them.
+    With `pooled`, the beta prior is estimated from all annotators (empirical Bayes), otherwise it is Jeffreys'.
     """
-    counts = np.stack([right, n_answers - right], axis=1)[:, None]
-    start = np.array([[0.5, 0.5]])
+    counts = np.stack([right, n_labels - right], axis=1)[:, None]
+    prior = np.array([[0.5, 0.5]])
     if pooled:
-        hyper = PRIOR_ANSWERS * np.array([[PRIOR_ACCURACY, 1 - PRIOR_ACCURACY]])
-        start = raise_prior(hyper, np.maximum(counts, 0), hyper, steps=200)
-    known = (np.maximum(counts, 0) + start)[:, 0]
-    total = known.sum(axis=1)
-    mean = known[:, 0] / total
-    return mean, mean * (1 - mean) / (total + 1) + doubt / total**2
+        hyperprior = PRIOR_LABELS * np.array([[PRIOR_ACCURACY, 1 - PRIOR_ACCURACY]])
+        prior = update_prior(hyperprior, np.maximum(counts, 0), hyperprior, steps=200)
+    concentrations = (np.maximum(counts, 0) + prior)[:, 0]
+    total = concentrations.sum(axis=1)
+    mean = concentrations[:, 0] / total
+    return mean, mean * (1 - mean) / (total + 1) + variance_of_right / total**2
 
 
 def beta_interval(mean: Floats, variance: Floats) -> tuple[Floats, Floats]:
-    """Ends of the central interval of the beta distributions with these means and variances.
+    """Central credible interval of the beta distributions with these means and variances.
 
     >>> low, high = beta_interval(np.array([0.5]), np.array([1 / 12]))  # the uniform distribution
     >>> low.round(3), high.round(3)

@@ -1,4 +1,4 @@
-"""A classifier learnt from many annotators' answers, and the annotators judged with its help (Raykar et al.)."""
+"""A classifier and annotators' confusion matrices, estimated together from labels by several annotators."""
 
 from __future__ import annotations
 
@@ -17,43 +17,43 @@ from noisewise._numerics.em import normalised_rows, responsibilities
 from noisewise._typing import Codes, Floats, RandomState
 from noisewise._validation import check_binary_or_more, find_labels, generator, one_column
 from noisewise.labels.base import NoisyLabelClassifier
-from noisewise.labels.crowd.annotations import Annotations, places, read_annotations, read_wide
+from noisewise.labels.crowd.annotations import Annotations, indices_of, read_annotations, read_wide
 from noisewise.labels.crowd.annotators import Annotators
 from noisewise.labels.crowd.em import (
-    by_answer,
-    count_answers,
-    first_prior,
-    in_order,
-    integrated,
+    align_classes,
+    confusion_counts,
+    dirichlet_expectations,
+    likelihood_columns,
     normalised,
-    raise_prior,
+    prior_pseudo_counts,
+    update_prior,
 )
-from noisewise.labels.crowd.soft_labels import HonestScores, SoftLogisticRegression, check_soft, fit_soft
+from noisewise.labels.crowd.soft_labels import OutOfFoldScores, SoftLogisticRegression, check_soft, fit_soft
 
-DOUBT = 1e-3  # share of rows about which the classifier is taken to know nothing: no answer is impossible
-LEAP_EVERY = 3  # turns
-CALM = 50  # from this turn on steps are shortened, so that classifiers whose fits jump settle too
+OUTLIER_WEIGHT = 1e-3  # fraction of rows about which the classifier knows nothing: no label is impossible
+EXTRAPOLATE_EVERY = 3  # iterations
+DAMPED_FROM = 50  # iteration from which steps are damped, so that unstable classifiers converge too
 ANONYMOUS = "anonymous"
 
 
 class CrowdClassifier(NoisyLabelClassifier):
-    """Learn a classifier from labels by many annotators, some better than others, with the annotators' flip rates.
+    """Classifier learnt from labels by several annotators, with a confusion matrix for each (Raykar et al.).
 
-    In turn: the classifier and the answers say what each row truly is; this tells how reliable each annotator is; and
-    the classifier is fitted to the probable true labels. Annotators' matrices have a pooled prior, as in `dawid_skene`.
+    EM: posteriors of the true labels from the classifier and the annotators' labels; confusion matrices from these
+    posteriors, with the prior of `dawid_skene`; and the classifier fitted to the posteriors as soft labels.
 
     Parameters
     ----------
     estimator : classifier, optional
         With `predict_proba`, and `fit` with `sample_weight`; by default logistic regression on standardised columns.
     cv : int or None, default=5
-        What the classifier says about a row comes from a fit without it, in this many folds; None uses the fit with it
-        (Raykar's EM), which flexible classifiers turn into a belief in their own mistakes.
+        The classifier's probabilities enter the posteriors out of fold, in this many folds; None uses those in sample,
+        as published [1]_, with which flexible classifiers confirm their own mistakes.
     missing : label, optional
-        A label that means "no answer", besides None and NaN.
+        A label that stands for a missing one, besides None and NaN.
     max_iter : int, default=100
     tol : float, default=2e-3
-        The turns end when probabilities move by no more, as a root mean square over the rows.
+        The iteration ends when posteriors change by no more, as a root mean square over the rows.
     random_state : int, RandomState, Generator or None
         Draws the folds. None gives the same draw every time.
 
@@ -61,11 +61,11 @@ class CrowdClassifier(NoisyLabelClassifier):
     ----------
     classes_ : array of shape (n_classes,)
     noise_ : FlipMatrix
-        The mean flip matrix over all answers.
+        The mean flip matrix over all labels.
     annotators_ : Annotators
-        Name, number of answers, accuracy with interval and flip rates of everybody.
+        Name, number of labels, accuracy with interval and confusion matrix of each.
     posterior_ : array of shape (n_rows, n_classes)
-        Probability of each true label for the rows of `fit`, given the row and all answers about it.
+        Posterior of the true label for the rows of `fit`, given the row and all labels of it.
     labels_ : array of shape (n_rows,)
         The most probable true label of the rows of `fit`.
     estimator_ : classifier
@@ -76,11 +76,18 @@ class CrowdClassifier(NoisyLabelClassifier):
     >>> from sklearn.datasets import make_blobs
     >>> X, y = make_blobs(300, centers=2, cluster_std=3.0, random_state=0)
     >>> rng = np.random.default_rng(0)
-    >>> answers = np.where(rng.random((300, 3)) < [0.05, 0.3, 0.45], 1 - y[:, None], y[:, None])
-    >>> answers[rng.random((300, 3)) < 0.5] = -1  # half of the answers were never given
-    >>> model = CrowdClassifier(missing=-1).fit(X, answers)
+    >>> labels = np.where(rng.random((300, 3)) < [0.05, 0.3, 0.45], 1 - y[:, None], y[:, None])
+    >>> labels[rng.random((300, 3)) < 0.5] = -1  # half of the labels are missing
+    >>> model = CrowdClassifier(missing=-1).fit(X, labels)
     >>> [f"{annotator.accuracy:.1f}" for annotator in model.annotators_]
     ['0.9', '0.7', '0.6']
+
+    References
+    ----------
+    .. [1] Raykar, V. C., Yu, S., Zhao, L. H., Valadez, G. H., Florin, C., Bogoni, L., Moy, L. (2010). Learning from
+       crowds. Journal of Machine Learning Research 11.
+    .. [2] Dawid, A. P., Skene, A. M. (1979). Maximum likelihood estimation of observer error-rates using the EM
+       algorithm. Applied Statistics 28.
     """
 
     def __init__(
@@ -100,25 +107,25 @@ class CrowdClassifier(NoisyLabelClassifier):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, annotators: Any = None, items: Any = None) -> Self:
-        """Fit classifier, annotators and true labels in turn.
+        """Fit classifier, confusion matrices and posteriors of the true labels by EM.
 
         Parameters
         ----------
         X : array, CSR or frame of shape (n_rows, n_features)
         y : labels
-            One label a row, or an array or frame of shape (n_rows, n_annotators) with gaps, or, with `annotators`, one
-            label an answer.
+            One label a row; or an array or frame of shape (n_rows, n_annotators), some missing; or, with `annotators`,
+            one entry for each label given.
         annotators : sequence, optional
-            Who gave each label of `y`; without it, labels of a flat `y` are of one nameless annotator.
+            The annotator of each label of `y`; without it, labels of a flat `y` are of one anonymous annotator.
         items : sequence of int, optional
             The row of X, from 0, that each label of `y` is about; by default the first label is about the first row,
-            and so on. Rows without any answer are welcome.
+            and so on. Rows without any label are allowed.
         """
         self._check_settings()
         X, annotations = self._read(X, y, annotators, items)
         self.scaler_ = StandardScaler(with_mean=not issparse(X)).fit(X) if self.estimator is None else None
         X = self._scaled(X)
-        posterior, prior, self.n_iter_ = self._take_turns(X, annotations)
+        posterior, prior, self.n_iter_ = self._em(X, annotations)
         self.posterior_, self.labels_ = posterior, self.classes_[posterior.argmax(axis=1)]
         self.annotators_ = Annotators.from_posterior(annotations.annotators, annotations.counts(), posterior, prior)
         self.noise_ = self.annotators_.noise
@@ -134,49 +141,49 @@ class CrowdClassifier(NoisyLabelClassifier):
     def label_quality(self, X: Any, y: Any, annotators: Any = None) -> Floats:
         """P(true label = observed label | row, observed label), for rows that were not used in fit.
 
-        With `annotators`, who gave each label, everybody's own flip rates are used, else the mean ones.
+        With `annotators`, who gave each label, by their own confusion matrices, else by the mean flip matrix.
         """
         if annotators is None:
             return super().label_quality(X, y)
         posterior, codes = self.predict_proba(X), find_labels(y, self.classes_)
         try:
-            who = places(one_column(annotators), self.annotators_.names)
+            who = indices_of(one_column(annotators), self.annotators_.names)
         except KeyError as error:
-            raise ValueError(f"annotator {error.args[0]!r} gave no answer in fit") from None
+            raise ValueError(f"annotator {error.args[0]!r} gave no label in fit") from None
         if not len(posterior) == len(codes) == len(who):
             raise ValueError(f"there are {len(posterior)} rows, {len(codes)} labels and {len(who)} annotators")
         explained = responsibilities(posterior, self.annotators_.flips[who, :, codes])[0]
         return np.asarray(explained[np.arange(len(codes)), codes])
 
-    def _take_turns(self, X: Any, annotations: Annotations) -> tuple[Floats, Floats, int]:
+    def _em(self, X: Any, annotations: Annotations) -> tuple[Floats, Floats, int]:
         table, n_classes = annotations.counts(), len(self.classes_)
-        answers, hyper = table.T.tocsr(), first_prior(n_classes)
-        prior, scores = hyper, HonestScores(self._base(in_turns=True), X, self._folds(X.shape[0]))
-        # everybody is as good as the prior at first: answers counted against themselves alone would show no flips
-        same = np.repeat(np.log(normalised_rows(hyper))[None], len(annotations.annotators), axis=0)
-        of_answers = table @ by_answer(same)
-        posterior, moved, turn = normalised(of_answers.copy())[0], np.inf, 0
+        by_label, hyperprior = table.T.tocsr(), prior_pseudo_counts(n_classes)
+        prior, scores = hyperprior, OutOfFoldScores(self._base(in_em=True), X, self._folds(X.shape[0]))
+        # all annotators start from the prior: labels counted against themselves alone would show no flips
+        same = np.repeat(np.log(normalised_rows(hyperprior))[None], len(annotations.annotators), axis=0)
+        log_likelihood = table @ likelihood_columns(same)
+        posterior, change, n_iter = normalised(log_likelihood.copy())[0], np.inf, 0
         steps: list[Floats] = []
-        while moved > self.tol and turn < self.max_iter:
-            turn, before = turn + 1, posterior
-            of_rows = (1 - DOUBT) * scores(posterior) + DOUBT / n_classes
-            posterior = normalised(of_answers + np.log(of_rows))[0]
-            posterior += (1 - min(1.0, CALM / turn)) * (before - posterior)
-            posterior, counts = in_order(posterior, count_answers(answers, posterior))
+        while change > self.tol and n_iter < self.max_iter:
+            n_iter, before = n_iter + 1, posterior
+            class_prior = (1 - OUTLIER_WEIGHT) * scores(posterior) + OUTLIER_WEIGHT / n_classes
+            posterior = normalised(log_likelihood + np.log(class_prior))[0]
+            posterior += (1 - min(1.0, DAMPED_FROM / n_iter)) * (before - posterior)
+            posterior, counts = align_classes(posterior, confusion_counts(by_label, posterior))
             steps.append(posterior - before)
-            moved = float(np.linalg.norm(steps[-1]) / np.sqrt(len(posterior)))
-            if moved > self.tol and len(steps) == LEAP_EVERY and turn < CALM:
-                posterior, steps = leap(posterior, steps[-2], steps[-1]), []
-            prior = raise_prior(prior, counts, hyper, steps=5)
-            of_answers = table @ by_answer(integrated(counts, prior)[0])
-        if moved > self.tol:
+            change = float(np.linalg.norm(steps[-1]) / np.sqrt(len(posterior)))
+            if change > self.tol and len(steps) == EXTRAPOLATE_EVERY and n_iter < DAMPED_FROM:
+                posterior, steps = aitken_extrapolation(posterior, steps[-2], steps[-1]), []
+            prior = update_prior(prior, counts, hyperprior, steps=5)
+            log_likelihood = table @ likelihood_columns(dirichlet_expectations(counts, prior)[0])
+        if change > self.tol:
             warnings.warn(
-                f"the rows' true classes still move by {moved:.1g} after {turn} turns; raise max_iter, or tol if that "
-                "is close enough",
+                f"the posteriors of the rows still change by {change:.1g} after {n_iter} iterations; "
+                "raise max_iter, or tol if that is close enough",
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        return posterior, prior, turn
+        return posterior, prior, n_iter
 
     def _read(self, X: Any, y: Any, annotators: Any, items: Any) -> tuple[Any, Annotations]:
         options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
@@ -192,7 +199,7 @@ class CrowdClassifier(NoisyLabelClassifier):
         if annotators is None and items is None and not flat:
             told = read_wide(y, self.missing, numbered=True)
             if len(told.items) != X.shape[0]:
-                raise ValueError(f"X has {X.shape[0]} rows, y has {len(told.items)}; each row needs its answers")
+                raise ValueError(f"X has {X.shape[0]} rows, y has {len(told.items)}; each row needs its labels")
         else:
             what = np.arange(len(y)) if items is None else np.asarray(items)
             if what.dtype.kind not in "iu" or (what.size and not 0 <= what.min() <= what.max() < X.shape[0]):
@@ -201,11 +208,11 @@ class CrowdClassifier(NoisyLabelClassifier):
             told = read_annotations(what, who, y, self.missing)
         self.classes_ = told.classes
         check_binary_or_more(self.classes_)
-        return X, replace(told, items=np.arange(X.shape[0]), what=told.items[told.what])
+        return X, replace(told, items=np.arange(X.shape[0]), item_codes=told.items[told.item_codes])
 
-    def _base(self, in_turns: bool = False) -> Any:
-        if self.estimator is None:  # half-way in a turn is enough: the next one goes on from there
-            return SoftLogisticRegression(tol=self.tol / 4, max_iter=5) if in_turns else SoftLogisticRegression()
+    def _base(self, in_em: bool = False) -> Any:
+        if self.estimator is None:  # a few steps in each EM iteration are enough: the next one is warm-started
+            return SoftLogisticRegression(tol=self.tol / 4, max_iter=5) if in_em else SoftLogisticRegression()
         check_soft(self.estimator)
         return self.estimator
 
@@ -222,7 +229,7 @@ class CrowdClassifier(NoisyLabelClassifier):
         if self.cv is not None and self.cv < 2:
             raise ValueError(f"cv is {self.cv}; two or more folds, or None for none, are needed")
         if self.max_iter < 1:
-            raise ValueError(f"max_iter is {self.max_iter}; one turn or more is needed")
+            raise ValueError(f"max_iter is {self.max_iter}; one iteration or more is needed")
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -231,17 +238,17 @@ class CrowdClassifier(NoisyLabelClassifier):
 
 
 def _is_wide(y: Any) -> bool:
-    """Whether there are columns of annotators; one column alone is plain labels."""
+    """Whether y has a column for each annotator; one column alone is plain labels."""
     if isinstance(y, list | tuple):
         return bool(y) and isinstance(y[0], list | np.ndarray) and len(y[0]) > 1
     shape: tuple[int, ...] = getattr(y, "shape", ())
     return len(shape) == 2 and shape[1] > 1
 
 
-def leap(posterior: Floats, last_step: Floats, step: Floats) -> Floats:
-    """Where steps that shrink evenly would lead in the end (Aitken), kept among probabilities.
+def aitken_extrapolation(posterior: Floats, last_step: Floats, step: Floats) -> Floats:
+    """Limit of steps that shrink geometrically (Aitken), projected on probabilities.
 
-    >>> leap(np.array([[0.75, 0.25]]), np.array([[0.5, -0.5]]), np.array([[0.25, -0.25]]))
+    >>> aitken_extrapolation(np.array([[0.75, 0.25]]), np.array([[0.5, -0.5]]), np.array([[0.25, -0.25]]))
     array([[1., 0.]])
     """
     shrinkage = np.clip(np.sum(last_step * step) / np.sum(last_step**2), 0, 0.9)

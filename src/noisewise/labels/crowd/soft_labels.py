@@ -1,4 +1,4 @@
-"""Any scikit-learn classifier fitted to probabilities of labels instead of labels."""
+"""Classifiers fitted to posteriors of the true class (soft labels) instead of labels."""
 
 from __future__ import annotations
 
@@ -17,21 +17,23 @@ from noisewise._typing import Codes, Floats
 from noisewise.labels.corrections.unbiased import all_scores
 from noisewise.labels.crowd.em import normalised
 
+LEAST_WEIGHT = 1e-6  # posterior below which a row is no example of a class
+
 
 class SoftLogisticRegression(BaseEstimator):
-    """Logistic regression with a ridge penalty, whose targets are posteriors.
+    """Logistic regression with a ridge penalty on soft labels; a further fit is warm-started.
 
-    Fitting again starts from where it was, so that a further fit to nearly the same targets costs a few steps. On
-    one-hot targets it is scikit-learn's LogisticRegression.
+    It minimises the cross-entropy ``sum_i [logsumexp(scores_i) - posterior_i . scores_i] + |coef|^2 / (2 C)``; on
+    one-hot posteriors it is scikit-learn's LogisticRegression.
 
     Parameters
     ----------
     C : float, default=1.0
         Inverse strength of the penalty.
     tol : float, default=1e-6
-        Largest gradient of the mean loss, in coordinates of equal curvature, at which a fit ends.
+        Largest gradient of the mean loss, in preconditioned variables, at which a fit ends.
     max_iter : int, default=1000
-        Most steps of one fit.
+        Most iterations of one fit.
     """
 
     def __init__(self, C: float = 1.0, tol: float = 1e-6, max_iter: int = 1000) -> None:
@@ -43,42 +45,40 @@ class SoftLogisticRegression(BaseEstimator):
         """Fit to the posteriors of the true class of each row; X is the same in every call."""
         n_scores = 1 if posterior.shape[1] == 2 else posterior.shape[1]
         targets, shape = posterior[:, -n_scores:], (X.shape[1] + 1, n_scores)
-        if not hasattr(self, "columns_"):
-            self.evened_, self.columns_ = logistic_preconditioner(X, np.ones(X.shape[0]), 1 / self.C), np.zeros(shape)
-        transposed, change = X.T, self.evened_
+        if not hasattr(self, "parameters_"):
+            self.preconditioner_ = logistic_preconditioner(X, np.ones(X.shape[0]), 1 / self.C)
+            self.parameters_ = np.zeros(shape)
+        transposed, change = X.T, self.preconditioner_
 
         def mean_loss(parameters: Floats) -> tuple[float, Floats]:
-            columns = precondition(change, parameters.reshape(shape))
-            scores = _scores(X, columns)
+            weights = precondition(change, parameters.reshape(shape))
+            scores = _scores(X, weights)
             probabilities, evidence = normalised(all_scores(scores).copy())
-            penalised = np.vstack([columns[:-1] / self.C, np.zeros((1, n_scores))])
+            penalised = np.vstack([weights[:-1] / self.C, np.zeros((1, n_scores))])
             residual = probabilities[:, -n_scores:] - targets
-            fall = (
+            gradient = (
                 np.vstack([safe_sparse_dot(transposed, residual, dense_output=True), residual.sum(axis=0)]) + penalised
             )
-            value = evidence - np.sum(targets * scores) + np.sum(penalised * columns) / 2
-            return value / len(posterior), precondition(change.T, fall).ravel() / len(posterior)
+            value = evidence - np.sum(targets * scores) + np.sum(penalised * weights) / 2
+            return value / len(posterior), precondition(change.T, gradient).ravel() / len(posterior)
 
         options = {"maxiter": self.max_iter, "gtol": self.tol, "ftol": 1e-15}
-        found = minimize(mean_loss, self.columns_.ravel(), jac=True, method="L-BFGS-B", options=options)
-        self.columns_ = found.x.reshape(shape)
+        found = minimize(mean_loss, self.parameters_.ravel(), jac=True, method="L-BFGS-B", options=options)
+        self.parameters_ = found.x.reshape(shape)
         return self
 
     def predict_proba(self, X: Any) -> Floats:
         """Probability of each class 0, 1, ..."""
-        scores = _scores(X, precondition(self.evened_, self.columns_))
+        scores = _scores(X, precondition(self.preconditioner_, self.parameters_))
         return normalised(all_scores(scores).copy())[0]
 
 
-def _scores(rows: Any, columns: Floats) -> Floats:
-    return np.asarray(safe_sparse_dot(rows, columns[:-1], dense_output=True) + columns[-1])
+def _scores(rows: Any, weights: Floats) -> Floats:
+    return np.asarray(safe_sparse_dot(rows, weights[:-1], dense_output=True) + weights[-1])
 
 
-LEAST_WEIGHT = 1e-6  # below it a row is no example of a class
-
-
-class HonestScores:
-    """What a classifier says about every row after it was fitted to posteriors, of other rows if there are folds."""
+class OutOfFoldScores:
+    """Class probabilities of every row by a classifier fitted to posteriors, out of fold (in sample without folds)."""
 
     def __init__(self, estimator: Any, X: Any, folds: Codes | None) -> None:
         everything = np.ones(X.shape[0], dtype=np.bool_)
@@ -91,14 +91,14 @@ class HonestScores:
         """Probabilities of all classes for all rows."""
         scores = np.empty_like(posterior)
         with config_context(assume_finite=True, skip_parameter_validation=True):  # rows were checked before
-            for place, (train, test, train_rows, test_rows) in enumerate(self._parts):
-                self._models[place] = fit_soft(self._models[place], train_rows, posterior[train])
-                scores[test] = self._models[place].predict_proba(test_rows)
+            for index, (train, test, train_rows, test_rows) in enumerate(self._parts):
+                self._models[index] = fit_soft(self._models[index], train_rows, posterior[train])
+                scores[test] = self._models[index].predict_proba(test_rows)
         return scores
 
 
 def fit_soft(estimator: Any, X: Any, posterior: Floats) -> Any:
-    """A classifier fitted to every row as an example of each class, weighted by its probability; classes are 0, 1, ...
+    """A classifier fitted to every row as an example of each class, weighted by its posterior; classes are 0, 1, ...
 
     >>> from sklearn.naive_bayes import GaussianNB
     >>> model = fit_soft(GaussianNB(), np.array([[0.0], [1.0]]), np.array([[0.75, 0.25], [0.25, 0.75]]))
@@ -108,14 +108,14 @@ def fit_soft(estimator: Any, X: Any, posterior: Floats) -> Any:
     if isinstance(estimator, SoftLogisticRegression):
         return estimator.fit_soft(X, posterior)
     kept = posterior > LEAST_WEIGHT
-    kept[posterior.argmax(axis=0), np.arange(posterior.shape[1])] = True  # no class goes without example
+    kept[posterior.argmax(axis=0), np.arange(posterior.shape[1])] = True  # every class has an example
     rows, classes = np.nonzero(kept)
     weights = np.maximum(posterior[rows, classes], LEAST_WEIGHT)
     return clone(estimator).fit(X[rows], classes, **_weight_arguments(estimator, weights))
 
 
 def check_soft(estimator: Any) -> None:
-    """Refuse a classifier that can't be fitted to probabilities, or does not give any."""
+    """Refuse a classifier that can't be fitted to posteriors, or does not give any."""
     if not hasattr(estimator, "predict_proba"):
         raise ValueError(f"{type(estimator).__name__} has no predict_proba; CalibratedClassifierCV would give it one")
     last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
