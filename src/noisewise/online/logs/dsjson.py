@@ -31,7 +31,7 @@ from noisewise.online.logs.text import (
     write_lines,
 )
 
-LARGEST = float_info.max  # integers in JSON may be larger
+MAX_FLOAT = float_info.max  # integers in JSON may be larger
 
 
 def is_skipped(event: dict[str, Any]) -> bool:
@@ -97,7 +97,7 @@ def _numbers(event: dict[str, Any], key: str) -> list[float]:
 
 
 def _number(value: Any, what: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= LARGEST:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= MAX_FLOAT:
         raise ValueError(f"{what} is {value!r:.40}, not a number")
     return value
 
