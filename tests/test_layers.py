@@ -1,10 +1,18 @@
 """Imports point down, and importing is quick."""
 
+import ast
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "noisewise"
+PACKAGES = sorted(
+    path.stem for path in SOURCE.iterdir() if not path.name.startswith(("_", ".")) and path.suffix != ".typed"
+)
 
 
 def modules_after(statement):
@@ -16,6 +24,36 @@ def test_imports_point_down():
     command = [sys.executable, "-c", "from importlinter.cli import lint_imports_command as run; run()", "--no-cache"]
     result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert "1 kept, 0 broken" in result.stdout, result.stdout + result.stderr
+
+
+def imports_across(package):
+    """Pairs (file, what it imports) for everything a package imports from the other packages."""
+    files = (SOURCE / package).rglob("*.py") if (SOURCE / package).is_dir() else [SOURCE / f"{package}.py"]
+    for file in files:
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("noisewise."):
+                yield from ((file.relative_to(SOURCE), node.module.split(".")[1:], name.name) for name in node.names)
+
+
+def offered(package):
+    module = import_module(f"noisewise.{package}")
+    lists = (getattr(module, name, []) for name in ("__all__", "__shared__", "__model_parts__"))
+    return {name for names in lists for name in names}
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_packages_import_only_what_others_offer(package):
+    """Names that another package's `__init__` lists, or its public submodules; never its inside."""
+    inside = []
+    for file, (other, *deeper), name in imports_across(package):
+        if other == package or other.startswith("_"):  # `_loops`, `_numerics` and their like are there for all
+            continue
+        public = (
+            [*deeper, name][0] in offered(other) if deeper or (SOURCE / other).is_dir() else not name.startswith("_")
+        )
+        if not public or len(deeper) > 1:
+            inside.append(f"{file}: from noisewise.{'.'.join([other, *deeper])} import {name}")
+    assert not inside, "\n".join(inside)
 
 
 def test_importing_noisewise_loads_nothing_heavy():
