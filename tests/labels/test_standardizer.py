@@ -21,7 +21,7 @@ def texts():
     return X, truth ^ (rng.random(200) < 0.2), truth
 
 
-def test_a_text_is_judged_by_its_words_whatever_its_length(texts):
+def test_a_text_is_scored_by_its_words_whatever_its_length(texts):
     X, y, truth = texts
     longer = X * np.random.default_rng(0).integers(1, 6, size=(200, 1))
     model, other = RobustRidgeClassifier().fit(X, y), RobustRidgeClassifier().fit(longer, y)

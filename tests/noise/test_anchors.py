@@ -48,7 +48,7 @@ def test_weights_count_rows(rng):
 
 def test_feedback_rates_are_read_off_counterfactual_scores(rng):
     right = clean_posteriors(rng)
-    scores = 0.1 + (1 - 0.1 - 0.25) * right  # P(answer "right" | x, action)
+    scores = 0.1 + (1 - 0.1 - 0.25) * right  # P(feedback = 1 | x, action)
     noise = rates_from_anchors(scores)
     np.testing.assert_allclose([noise.matrix[0, 1], noise.matrix[1, 0]], [0.1, 0.25], atol=1e-12)
 

@@ -56,8 +56,8 @@ def test_explanations_are_bayes_rule(data):
     explained = noise.explain(p, observed)
     np.testing.assert_allclose(explained.sum(axis=1), 1, atol=1e-12)
     by_hand = [[p[n, j] * noise.matrix[j, y] for j in range(noise.n_classes)] for n, y in enumerate(observed)]
-    seen = noise.push(p)[np.arange(len(p)), observed]
-    np.testing.assert_allclose(explained * seen[:, None], by_hand, atol=1e-12)
+    evidence = noise.push(p)[np.arange(len(p)), observed]
+    np.testing.assert_allclose(explained * evidence[:, None], by_hand, atol=1e-12)
 
 
 def test_what_is_impossible_is_explained_by_the_noise_alone():

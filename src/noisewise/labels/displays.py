@@ -17,7 +17,7 @@ BINS = 20
 
 
 class FlipMatrixDisplay:
-    """The flip matrix as a picture: true classes down, observed classes across.
+    """The flip matrix as a heat map: true classes down, observed classes across.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class FlipMatrixDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None, cmap: Any = "Blues", values_format: str = ".2f") -> Self:
-        """Draw the noise that a fitted classifier has found, or was given."""
+        """Draw the noise of a fitted classifier, given or estimated."""
         check_is_fitted(estimator)
         display = cls(_found(estimator, "noise_"), display_labels=estimator.classes_)
         return display.plot(ax=ax, cmap=cmap, values_format=values_format)
@@ -102,7 +102,7 @@ class KernelWeightsDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None, **style: Any) -> Self:
-        """Draw the weights a fitted multi-kernel classifier has found; `style` goes to matplotlib's bar."""
+        """Draw the weights of a fitted multi-kernel classifier; `style` goes to matplotlib's bar."""
         check_is_fitted(estimator)
         display = cls(_found(estimator, "kernel_weights_"), kernels=getattr(estimator, "kernels_", None))
         return display.plot(ax=ax, **style)

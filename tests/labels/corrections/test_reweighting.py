@@ -51,14 +51,14 @@ def test_weighted_losses_have_the_clean_loss_as_mean(noise, rng):
 
 
 def test_importance_weights_are_those_of_the_paper(rng):
-    """(P(seen) - rho of the other class) / ((1 - rho0 - rho1) P(seen)) for two classes."""
+    """(P(observed) - rho of the other class) / ((1 - rho0 - rho1) P(observed)) for two classes."""
     noise, rates = FlipMatrix.binary(0.1, 0.3), np.array([0.3, 0.1])
-    seen, p = rng.integers(2, size=50), rng.uniform(0.1, 0.7, size=50)
-    chance = np.where(seen == 1, p, 1 - p)
-    expected = (chance - rates[seen]) / (0.6 * chance)
-    found = importance_weights(np.column_stack([1 - p, p]), seen, noise)
+    observed, p = rng.integers(2, size=50), rng.uniform(0.1, 0.7, size=50)
+    noisy = np.where(observed == 1, p, 1 - p)
+    expected = (noisy - rates[observed]) / (0.6 * noisy)
+    found = importance_weights(np.column_stack([1 - p, p]), observed, noise)
     np.testing.assert_allclose(found, expected, atol=1e-12)
-    assert (importance_weights(rng.dirichlet([0.1, 0.1], 50), seen, noise) >= 0).all()
+    assert (importance_weights(rng.dirichlet([0.1, 0.1], 50), observed, noise) >= 0).all()
 
 
 def test_costs_put_the_decision_at_a_clean_posterior_of_one_half():
@@ -234,11 +234,11 @@ def test_kernel_machines_with_true_rates_reach_the_ten_set_means():
             y = codes if n_classes == 2 else np.isin(codes, rng.permutation(n_classes)[: n_classes // 2]).astype(int)
             train, test, y_train, y_test = train_test_split(X, y, random_state=seed, stratify=y)
             machine = kernel_machine(train[:1500], y_train[:1500])
-            for place, noise in enumerate(noises):
+            for column, noise in enumerate(noises):
                 observed = noise.corrupt(y_train, 100 + seed)
                 for row, kind in enumerate((LabelDependentClassifier, ImportanceReweightedClassifier)):
                     model = kind(machine, noise).fit(train, observed)
-                    scores[row, place] += model.score(test, y_test) / (2 * len(sets))
+                    scores[row, column] += model.score(test, y_test) / (2 * len(sets))
     np.testing.assert_allclose(scores.mean(axis=0), [0.86, 0.855, 0.73], atol=0.025)
 
 
@@ -248,7 +248,7 @@ def test_a_class_whose_rows_all_weigh_nothing_is_known_and_not_predicted(model, 
     X, y = make_blobs(150, centers=[[0, 0], [4, 0], [0, 4]], random_state=0)
     model = clone(model).set_params(noise=FlipMatrix.symmetric(0.1, 3) if given else None)
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "the corrected share|the estimated flip matrix")
+        warnings.filterwarnings("ignore", "the corrected proportion|the estimated flip matrix")
         model.fit(X, y, sample_weight=np.where(y == 1, 0.0, 1.0))
     assert model.noise_.n_classes == 3
     assert model.predict_proba(X)[y != 1].mean(axis=0)[1] < 0.1

@@ -38,9 +38,10 @@ def test_the_mean_over_the_noise_is_the_clean_loss(noise, rng):
     X, _, columns, truth = random_problem(noise, rng)
     one = np.ones(1)
     mean = sum(
-        noise.matrix[true, seen] * corrected_loss(columns, x[None], targets_of(noise, np.array([seen])), one, 0.0)[0]
+        noise.matrix[true, observed]
+        * corrected_loss(columns, x[None], targets_of(noise, np.array([observed])), one, 0.0)[0]
         for x, true in zip(X, truth)
-        for seen in range(noise.n_classes)
+        for observed in range(noise.n_classes)
     )
     scores = X @ columns[:-1] + columns[-1]
     full = np.hstack([np.zeros_like(scores), scores]) if noise.n_classes == 2 else scores
@@ -127,7 +128,7 @@ def test_one_sided_noise_and_pair_flips_are_undone():
 
 def test_a_share_below_zero_is_raised_with_a_warning():
     X, y = np.random.default_rng(0).normal(size=(200, 2)), np.repeat([0, 1], [190, 10])
-    noise = FlipMatrix.binary(false_positive=0.2, false_negative=0.0)  # 20 % would show, 5 % are seen
+    noise = FlipMatrix.binary(false_positive=0.2, false_negative=0.0)  # expected 20 %, observed 5 %
     with pytest.warns(RuntimeWarning, match="class number 1 is -0.188"):
         model = UnbiasedLogisticRegression(noise).fit(X, y)
     assert np.isfinite(model.intercept_).all()
@@ -135,7 +136,7 @@ def test_a_share_below_zero_is_raised_with_a_warning():
 
 
 def test_raised_shares_keep_the_sum():
-    with pytest.warns(RuntimeWarning, match="corrected share"):
+    with pytest.warns(RuntimeWarning, match="corrected proportion"):
         targets = bounded_targets(np.array([[1.2, -0.2], [1.2, -0.2]]), np.ones(2))
     np.testing.assert_allclose(targets.sum(axis=1), 1)
     assert targets.mean(axis=0).min() > 0

@@ -29,7 +29,7 @@ def test_a_weight_counts_rows(blobs):
     assert counted.n_wrong_ == pytest.approx(repeated.n_wrong_, rel=1e-5)
 
 
-def test_rows_of_weight_zero_are_judged_only(blobs):
+def test_rows_of_weight_zero_are_scored_only(blobs):
     X, y = blobs
     some = np.arange(len(y)) < 40
     model = RobustRidgeClassifier(n_landmarks=20).fit(X, y, sample_weight=some)
@@ -60,7 +60,7 @@ def test_rare_classes_are_not_thought_wrong_for_being_rare(rare):
 
 
 @pytest.mark.parametrize("n", [4, 6, 10])
-def test_tiny_tables_make_nothing_sure(n):
+def test_tiny_tables_give_no_certainty(n):
     rng = np.random.default_rng(n)
     y = np.arange(n) % 2
     model = RobustRidgeClassifier().fit(rng.normal(size=(n, 2)), y)
@@ -175,10 +175,12 @@ def test_new_rows_get_their_true_label():
     observed = FlipMatrix.symmetric(0.3, 10).corrupt(y[:1200], 1)
     model = RobustRidgeClassifier().fit(X[:1200], observed)
     assert (model.predict(X[1200:]) == y[1200:]).mean() > 0.92
-    assert model.predict_proba(X[1200:]).max(axis=1).mean() > 0.75  # the *true* label is surer than the observed one
+    assert (
+        model.predict_proba(X[1200:]).max(axis=1).mean() > 0.75
+    )  # the posterior of the true label is higher than of the observed
 
 
-def test_quality_of_fitted_rows_is_judged_without_their_labels():
+def test_quality_of_fitted_rows_is_leave_one_out():
     X, y = load_breast_cancer(return_X_y=True)
     observed = FlipMatrix.symmetric(0.2, 2).corrupt(y, 2)
     model = RobustRidgeClassifier().fit(X, observed)
@@ -197,7 +199,7 @@ def test_given_noise_is_used():
     assert certain.n_wrong_interval_[1] < 0.01
 
 
-def test_labels_may_be_words_and_chance_is_ones_own():
+def test_labels_may_be_words_and_no_global_random_state_is_used():
     X, y = load_breast_cancer(return_X_y=True)
     words = np.array(["bad", "good"])[y]
     np.random.seed(3)  # noqa: NPY002

@@ -85,7 +85,7 @@ def test_stated_probabilities_are_met():
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_labels_can_not_be_swapped(sign):
-    """Scores turned upside down are worth nothing; they do not turn every label into the other one."""
+    """Inverted scores carry no information; they do not flip every label."""
     scores, _, observed = simulated(FlipMatrix.symmetric(0.1, 2), 800, seed=0)
     calibration, _ = calibrate(sign * scores, observed)
     scales = [model.calibration_map.scale for model in calibration.candidates]

@@ -1,4 +1,4 @@
-"""Any classifier that takes weights, made to fit the true labels by weighting the observed ones."""
+"""Corrections by weights for any classifier with sample weights: importance reweighting, label-dependent costs."""
 
 from __future__ import annotations
 
@@ -19,33 +19,42 @@ from noisewise.labels.base import NoisyLabelClassifier
 from noisewise.labels.noise_argument import NoiseArgument, fit_robust_ridge, resolve_noise
 from noisewise.noise import FlipMatrix
 
-LEAST_WEIGHT = 1e-3  # no class vanishes: solvers refuse a class whose rows all weigh nothing
+LEAST_WEIGHT = 1e-3  # of rows of a class whose weights are all zero, which solvers refuse
 
 
 def importance_weights(noisy_posterior: Floats, observed: Codes, noise: FlipMatrix) -> Floats:
-    """How much more often an observed label is true than seen: P(true = k | x) / P(observed = k | x) at k = observed.
+    """Importance weights P(true = k | x) / P(observed = k | x) at the observed class k.
 
-    Expectations over observed labels with these weights are expectations over true ones (Liu & Tao, for any number of
-    classes); noisy posteriors outside what the noise allows count as the nearest possible ones.
+    Expectations over observed labels with these weights are expectations over true ones ([1]_, for any number of
+    classes). The clean posterior is ``noise.pull(noisy_posterior)``, clipped to probabilities.
 
     >>> noise = FlipMatrix.binary(false_positive=0.1, false_negative=0.3)
     >>> importance_weights(np.array([[0.5, 0.5], [0.5, 0.5]]), np.array([0, 1]), noise).round(3)
     array([0.667, 1.333])
+
+    References
+    ----------
+    .. [1] Liu, T., Tao, D. (2016). Classification with noisy labels by importance reweighting. IEEE Transactions on
+       Pattern Analysis and Machine Intelligence 38.
     """
     clean = noise.pull(noisy_posterior)
     rows = np.arange(len(observed))
-    seen = noise.push(clean)[rows, observed]
-    return np.divide(clean[rows, observed], seen, out=np.zeros(len(rows)), where=seen > 0)  # impossible labels: nothing
+    noisy = noise.push(clean)[rows, observed]
+    return np.divide(clean[rows, observed], noisy, out=np.zeros(len(rows)), where=noisy > 0)  # impossible labels: 0
 
 
 def label_dependent_weights(noise: FlipMatrix) -> Floats:
-    """Costs of the two observed labels that put the best noisy decision at a clean posterior of one half.
+    """Label-dependent costs: weights alpha of label 0 and 1 - alpha of label 1, alpha = (1 - rho_plus + rho_minus) / 2.
 
-    The weights are alpha for label 0 and 1 - alpha for label 1, with alpha = (1 - rho_plus + rho_minus) / 2
-    (Natarajan et al., theorem 9): the noisy posterior alpha belongs to the clean posterior 1/2.
+    With them the minimiser of the noisy risk has its threshold at a clean posterior of 1/2, where the noisy posterior
+    is alpha ([1]_, theorem 9).
 
     >>> label_dependent_weights(FlipMatrix.binary(false_positive=0.1, false_negative=0.3))
     array([0.4, 0.6])
+
+    References
+    ----------
+    .. [1] Natarajan, N., Dhillon, I. S., Ravikumar, P., Tewari, A. (2013). Learning with noisy labels. NeurIPS 26.
     """
     if noise.n_classes != 2:
         raise ValueError(f"label-dependent costs are for two classes, the noise has {noise.n_classes}")
@@ -62,13 +71,13 @@ def _inner_has(method: str) -> Any:
 
 
 class _WeightedClassifier(NoisyLabelClassifier):
-    """A classifier around another one, whose rows it weights."""
+    """Meta-estimator that weights the rows of another classifier."""
 
     estimator: Any
     noise: Any
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Find the noise, weight the rows, and fit the classifier. A row of weight 2 counts as two rows."""
+        """Estimate the noise, weight the rows, and fit the classifier. A row of weight 2 counts as two rows."""
         X, codes = self._check_training(X, y, accept_sparse="csr", dtype=(np.float64, np.float32))
         given = check_weights(sample_weight, X)
         inner = LogisticRegression(max_iter=1000, tol=1e-6) if self.estimator is None else clone(self.estimator)
@@ -80,7 +89,7 @@ class _WeightedClassifier(NoisyLabelClassifier):
 
     @abstractmethod
     def _correct(self, X: Any, codes: Codes, given: Floats) -> Floats:
-        """Sets `noise_`; what each row's weight is to be multiplied by."""
+        """Set `noise_`; return the factor of each row's weight."""
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable true label of each row."""
@@ -89,13 +98,13 @@ class _WeightedClassifier(NoisyLabelClassifier):
 
     @_inner_has("predict_proba")
     def predict_proba(self, X: Any) -> Floats:
-        """Posterior of the true label, one column a class; there if the weighted classifier has it."""
+        """Posterior of the true label, one column a class; available if the weighted classifier has it."""
         check_is_fitted(self)
         return self._read(np.asarray(self.estimator_.predict_proba(self._check_rows(X)), dtype=np.float64))
 
     @_inner_has("decision_function")
     def decision_function(self, X: Any) -> Floats:
-        """Scores whose order or sign gives the prediction; there if the weighted classifier has them."""
+        """Scores of the weighted classifier; available if it has them."""
         check_is_fitted(self)
         return np.asarray(self.estimator_.decision_function(self._check_rows(X)))
 
@@ -112,10 +121,10 @@ class _WeightedClassifier(NoisyLabelClassifier):
 
 
 class ImportanceReweightedClassifier(_WeightedClassifier):
-    """Fit any classifier to the true labels by weighting each row with P(true | x) / P(observed | x) (Liu & Tao).
+    """Importance reweighting of any classifier: rows weighted by P(true | x) / P(observed | x) (Liu & Tao).
 
-    Rows whose observed label is probably wrong weigh little; what they lose goes to others like them. The weighted
-    loss has the clean loss as its mean, for any loss and any number of classes.
+    The weighted empirical risk is an unbiased estimate of the clean risk, for any loss and any number of classes; rows
+    whose observed label is probably wrong have small weights.
 
     Parameters
     ----------
@@ -125,7 +134,7 @@ class ImportanceReweightedClassifier(_WeightedClassifier):
         The noise transition matrix T, or how it is estimated; one meaning for all, see `noisewise.labels`. None, the
         default, is "ridge".
     posterior_estimator : classifier with predict_proba, optional
-        Estimates the noisy posterior, out of fold. By default the robust ridge does, leaving each row out.
+        Estimates the noisy posterior, out of fold. By default the robust ridge does, leave-one-out.
 
     Attributes
     ----------
@@ -146,6 +155,11 @@ class ImportanceReweightedClassifier(_WeightedClassifier):
     0.7
     >>> print(f"{ImportanceReweightedClassifier(noise=noise).fit(X, observed).score(X, y):.1f}")
     0.9
+
+    References
+    ----------
+    .. [1] Liu, T., Tao, D. (2016). Classification with noisy labels by importance reweighting. IEEE Transactions on
+       Pattern Analysis and Machine Intelligence 38.
     """
 
     def __init__(self, estimator: Any = None, noise: NoiseArgument = None, posterior_estimator: Any = None) -> None:
@@ -169,11 +183,11 @@ class ImportanceReweightedClassifier(_WeightedClassifier):
 
 
 class LabelDependentClassifier(_WeightedClassifier):
-    """Fit any classifier to two true classes by giving the two observed labels different costs (Natarajan et al.).
+    """Label-dependent costs for any binary classifier (alpha-weighted loss, Natarajan et al., theorem 9).
 
-    The costs (alpha-weighted loss, theorem 9) move the decision to where the true classes are equally likely; equal
-    flip rates give equal costs, and so the plain classifier. Three classes or more cannot be put right by one cost per
-    label and are refused: `ImportanceReweightedClassifier` takes them.
+    The costs move the threshold to where the true classes are equally likely; equal flip rates give equal costs, and so
+    the plain classifier. With three classes or more one cost per label is not enough, and they are refused:
+    `ImportanceReweightedClassifier` takes them.
 
     Parameters
     ----------
@@ -199,6 +213,10 @@ class LabelDependentClassifier(_WeightedClassifier):
     >>> observed = noise.corrupt(y, rng=0)
     >>> print(f"{LabelDependentClassifier(noise=noise).fit(X, observed).score(X, y):.1f}")
     0.9
+
+    References
+    ----------
+    .. [1] Natarajan, N., Dhillon, I. S., Ravikumar, P., Tewari, A. (2013). Learning with noisy labels. NeurIPS 26.
     """
 
     def __init__(self, estimator: Any = None, noise: NoiseArgument = None) -> None:
@@ -227,7 +245,7 @@ class LabelDependentClassifier(_WeightedClassifier):
 
 
 def _ridge_posterior(known: FlipMatrix | None, X: Any, codes: Codes, given: Floats) -> tuple[Floats, FlipMatrix]:
-    """Noisy posterior of each row from a ridge that left it out, and the noise, known or read from it."""
+    """Leave-one-out noisy posterior of each row by the robust ridge, and the noise, known or estimated."""
     ridge, indices = fit_robust_ridge(known, X, codes, given)
     clean = np.full((len(codes), ridge.scores_.shape[1]), 1 / ridge.scores_.shape[1])
     clean[indices] = ridge.calibration_.clean_posterior(ridge.scores_)
@@ -235,7 +253,7 @@ def _ridge_posterior(known: FlipMatrix | None, X: Any, codes: Codes, given: Floa
 
 
 def _out_of_fold(model: Any, X: Any, codes: Codes, given: Floats, n_classes: int) -> Floats:
-    """Noisy posterior of each row from models fitted without it; rows of weight zero teach nobody."""
+    """Out-of-fold noisy posterior of each row; rows of weight zero take no part."""
     used = np.flatnonzero(given)
     smallest = int(np.bincount(codes[used], minlength=n_classes).min())
     if smallest < 2:

@@ -1,4 +1,4 @@
-"""Logistic regression on a loss whose mean over the label noise is the clean loss (Natarajan et al.)."""
+"""Logistic regression with the unbiased (backward corrected) loss of Natarajan et al."""
 
 from __future__ import annotations
 
@@ -20,15 +20,18 @@ from noisewise.labels.noise_argument import NoiseArgument, resolve_noise
 
 
 class UnbiasedLogisticRegression(NoisyLabelClassifier):
-    """Logistic regression that minimises an unbiased estimate of the clean loss, for two or more classes.
+    """Logistic regression with the unbiased loss (backward correction), for two or more classes.
 
-    The log-loss against the true one-hot label is replaced by that against ``inv(noise)[observed]``, whose mean over
-    the noise it is. The rows of the inverse sum to one, so the loss of a row stays ``logsumexp(scores) - targets .
-    scores``: convex however strong the noise (Natarajan's condition holds for the logistic loss with any number of
-    classes), so there is one minimum and no start matters. Negative targets leave the loss of a single row without a
-    lower bound; the ridge penalty bounds the sum, and class shares that the correction makes negative are put back
-    above zero, with a warning. The stronger the noise, the smaller `C` should be;
-    `noisewise.metrics.make_corrected_scorer` helps to choose it. Without noise it is scikit-learn's LogisticRegression.
+    The one-hot label in the log-loss is replaced by its unbiased estimate ``t_i = inv(T)[observed_i]``, a row of
+    ``FlipMatrix.unbiased_targets``, and the objective is
+
+        sum_i [logsumexp(s_i) - t_i . s_i] + |coef|^2 / (2 C),   s_i = coef x_i + intercept.
+
+    The rows of the inverse sum to one, so it is convex however strong the noise (Natarajan's symmetry condition holds
+    for the logistic loss with any number of classes). Negative targets leave the loss of a single row unbounded below;
+    the ridge penalty bounds the sum, and class proportions that the correction makes negative are raised above zero,
+    with a warning. The stronger the noise, the smaller `C` should be; `noisewise.metrics.make_corrected_scorer` helps
+    to choose it. Without noise it is scikit-learn's LogisticRegression.
 
     Parameters
     ----------
@@ -41,7 +44,7 @@ class UnbiasedLogisticRegression(NoisyLabelClassifier):
         The intercept is not penalised.
     max_iter : int, default=1000
     tol : float, default=1e-6
-        Largest gradient of the mean loss, in coordinates of equal curvature, at which the fit ends.
+        Largest gradient of the mean loss, in preconditioned variables, at which the fit ends.
 
     Attributes
     ----------
@@ -60,6 +63,12 @@ class UnbiasedLogisticRegression(NoisyLabelClassifier):
     >>> model = UnbiasedLogisticRegression(noise=noise).fit(X, noise.corrupt(y, rng=0))
     >>> print(f"{model.score(X, y):.2f}")
     0.89
+
+    References
+    ----------
+    .. [1] Natarajan, N., Dhillon, I. S., Ravikumar, P., Tewari, A. (2013). Learning with noisy labels. NeurIPS 26.
+    .. [2] Patrini, G., Rozza, A., Menon, A. K., Nock, R., Qu, L. (2017). Making deep neural networks robust to label
+       noise: a loss correction approach. CVPR.
     """
 
     def __init__(
@@ -77,7 +86,7 @@ class UnbiasedLogisticRegression(NoisyLabelClassifier):
         self.tol = tol
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Find the noise and minimise the corrected loss. A row of weight 2 counts as two rows."""
+        """Estimate the noise and minimise the corrected loss. A row of weight 2 counts as two rows."""
         X, codes = self._check_training(X, y, accept_sparse="csr", dtype=np.float64)
         self._check_settings()
         weights = check_weights(sample_weight, X)
@@ -148,20 +157,20 @@ def corrected_loss(
 def minimise(
     X: Any, targets: Floats, weights: Floats, penalty: float, fit_intercept: bool, max_iter: int, tol: float
 ) -> tuple[Floats, int]:
-    """Columns' weights and intercept of the least corrected loss, by L-BFGS in coordinates of equal curvature."""
+    """Weights and intercept that minimise the corrected loss, by preconditioned L-BFGS."""
     total = weights.sum()
     shape = (X.shape[1] + 1, targets.shape[1])
     change = logistic_preconditioner(X, weights, penalty)
     if not fit_intercept:
         change[-1] = 0
 
-    def evened(parameters: Floats) -> tuple[float, Floats]:
+    def preconditioned(parameters: Floats) -> tuple[float, Floats]:
         value, gradient = corrected_loss(precondition(change, parameters.reshape(shape)), X, targets, weights, penalty)
         return value / total, precondition(change.T, gradient).ravel() / total
 
     options = {"maxiter": max_iter, "maxfun": 5 * max_iter, "maxls": 50, "gtol": tol, "ftol": 1e-16, "maxcor": 20}
-    found = minimize(evened, np.zeros(shape).ravel(), jac=True, method="L-BFGS-B", options=options)
-    if np.abs(found.jac).max() > 100 * tol:  # where sums round off, the last digits of the gradient are noise
+    found = minimize(preconditioned, np.zeros(shape).ravel(), jac=True, method="L-BFGS-B", options=options)
+    if np.abs(found.jac).max() > 100 * tol:  # the last digits of the gradient are rounding
         warnings.warn(
             f"the corrected loss has not reached its minimum after {found.nit} iterations; "
             "scale the columns, raise max_iter, or lower C",
@@ -172,28 +181,28 @@ def minimise(
 
 
 def bounded_targets(targets: Floats, weights: Floats, given: bool = True) -> Floats:
-    """Targets whose mean is a share of every class above zero, so that no intercept runs away.
+    """Targets shifted so that their mean, the corrected class proportions, is positive: else an intercept diverges.
 
-    Rates that were `given` may be wrong, and a warning says so; those found from few rows are rough, that is all.
+    A warning says so where the rates were `given`, which may be wrong; estimated ones are only rough.
 
     >>> bounded_targets(np.array([[1.5, -0.5], [-0.5, 1.5]]), np.ones(2))
     array([[ 1.5, -0.5],
            [-0.5,  1.5]])
     """
-    shares = np.average(targets, axis=0, weights=weights)
+    proportions = np.average(targets, axis=0, weights=weights)
     least = 0.5 / max(1.0, weights.sum())  # half a row of each class
-    if shares.min() >= least:
+    if proportions.min() >= least:
         return targets
-    raised = np.maximum(shares, least)
+    raised = np.maximum(proportions, least)
     if given:
         warnings.warn(
-            f"the corrected share of class number {int(np.argmin(shares))} is {shares.min():.3f}: its label is seen "
-            "less often than the noise alone would show it; it was raised above zero, and the flip rates may be too "
-            "high",
+            f"the corrected proportion of class number {int(np.argmin(proportions))} is {proportions.min():.3f}: its "
+            "label is observed less often than the noise alone would make it; it was raised above zero, and the flip "
+            "rates may be too high",
             RuntimeWarning,
             stacklevel=3,
         )
-    return np.asarray(targets + raised / raised.sum() - shares)
+    return np.asarray(targets + raised / raised.sum() - proportions)
 
 
 def all_scores(scores: Floats) -> Floats:
