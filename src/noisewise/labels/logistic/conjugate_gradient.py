@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from noisewise._numerics.em import responsibilities
 from noisewise._typing import Codes, Floats
 
 
@@ -44,7 +45,7 @@ class InitialHessian:
     """Second derivative of the log-likelihood where all scores are zero, along any direction of the scores."""
 
     def __init__(self, codes: Codes, flips: Floats, weights: Floats) -> None:
-        self._posterior = flips.T[codes] / flips.T[codes].sum(axis=1, keepdims=True)
+        self._posterior = responsibilities(np.ones(1), flips.T[codes])[0]  # all classes are equally likely
         self._weights = weights
 
     def curvature(self, direction: Floats) -> float:
