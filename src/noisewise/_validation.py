@@ -170,15 +170,21 @@ def _refuse_missing(labels: NDArray[Any]) -> None:
         )
 
 
-def _encode_hashables(labels: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
+def sorted_distinct(values: list[Any], what: str) -> list[Any]:
+    """Distinct hashables in order; those that cannot be compared are sorted by type and representation."""
     try:
-        distinct = list(dict.fromkeys(labels.tolist()))
+        distinct = list(dict.fromkeys(values))
     except TypeError as error:
-        raise ValueError(f"labels must be hashable (strings, numbers, tuples, ...): {error}") from None
+        raise ValueError(f"{what} must be hashable (strings, numbers, tuples, ...): {error}") from None
     try:
         distinct.sort()
     except TypeError:
-        distinct.sort(key=lambda label: (type(label).__name__, repr(label)))
+        distinct.sort(key=lambda value: (type(value).__name__, repr(value)))
+    return distinct
+
+
+def _encode_hashables(labels: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
+    distinct = sorted_distinct(labels.tolist(), "labels")
     if all(type(label) in (int, float, np.int64, np.float64) for label in distinct):
         check_classification_targets(np.array(labels.tolist()))
         return encode_labels(np.array(labels.tolist()))

@@ -50,7 +50,7 @@ def normalised_rows(counts: Floats) -> Floats:
 
 
 def symmetric_matrix(n_classes: int, flipped: float, kept: float | None = None) -> Floats:
-    """A square matrix with `kept` on the diagonal (1 - flipped by default) and `flipped` shared by the rest of a row.
+    """A square matrix with `kept` on the diagonal (1 - flipped by default), `flipped` over the rest of each row.
 
     Noise of one rate, or the pseudo-counts of a Dirichlet prior around it.
 

@@ -71,7 +71,7 @@ def column_sums(rows: Any, weights: Floats, by_length: bool = False) -> Floats:
 
 
 def _filled_and_negative(rows: Any, weights: Floats) -> Floats:
-    """Weighted numbers of values that are not zero, and that are negative."""
+    """Weighted counts of values that are not zero, and that are negative."""
     return np.array([weights @ np.asarray((rows != 0).sum(axis=1)), weights @ np.asarray((rows < 0).sum(axis=1))])
 
 

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from noisewise._typing import Floats
 from noisewise.noise.flip_matrix import FlipMatrix
 
-ROUNDING = 1e-12  # of the cumulated weight, so that a quantile of 1 finds the last row
+WEIGHT_ROUNDING = 1e-12  # of the cumulated weight, so that a quantile of 1 finds the last row
 TIED = 1e-9  # scores that differ by less are equal
 
 
@@ -86,6 +86,6 @@ def _mean_at_quantile(scores: Floats, column: Floats, quantile: float, mass: Flo
     """Mean of the rows whose score lies at the quantile, so that the order of the rows does not matter."""
     order = np.argsort(column, kind="stable")
     cumulated = np.cumsum(mass[order])
-    value = column[order[np.searchsorted(cumulated, quantile * cumulated[-1] * (1 - ROUNDING))]]
+    value = column[order[np.searchsorted(cumulated, quantile * cumulated[-1] * (1 - WEIGHT_ROUNDING))]]
     tied = np.abs(column - value) < TIED
     return np.asarray(np.average(scores[tied], axis=0, weights=mass[tied]))

@@ -46,7 +46,7 @@ class Estimate(float):
 
 
 def proportion_interval(proportion: Floats, n: Floats) -> tuple[Floats, Floats]:
-    """Jeffreys' 95 % intervals of proportions observed in n trials, extended to hold the proportion itself.
+    """Jeffreys' 95 % intervals of proportions among n observations, extended to hold the proportion itself.
 
     >>> low, high = proportion_interval(np.array([0.5, 0.5]), np.array([0, 100]))
     >>> low.round(2), high.round(2)

@@ -15,7 +15,7 @@ from noisewise._typing import Codes, Floats, RandomState
 from noisewise._validation import find_actions, generator, one_column
 
 GIVEN_LIMIT, ESTIMATED_LIMIT = 1e-3, 0.05  # smallest singular value: the inverse multiplies errors by 1 / limit
-ROUNDING = 1e-3  # posteriors may come in float32, or rounded to three digits
+POSTERIOR_TOLERANCE = 1e-3  # posteriors may come in float32, or rounded to three digits
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,7 +183,9 @@ class FlipMatrix:
         posterior = np.asarray(p, dtype=np.float64)
         if posterior.shape[-1:] != (self.n_classes,):
             raise ValueError(f"posteriors have shape {posterior.shape}; the last axis must be {self.n_classes} classes")
-        if posterior.size and not (posterior.min() >= -ROUNDING and abs(posterior.sum(axis=-1) - 1).max() <= ROUNDING):
+        if posterior.size and not (
+            posterior.min() >= -POSTERIOR_TOLERANCE and abs(posterior.sum(axis=-1) - 1).max() <= POSTERIOR_TOLERANCE
+        ):
             raise ValueError("posteriors must be probabilities that sum to one over the classes, none missing")
         return posterior
 

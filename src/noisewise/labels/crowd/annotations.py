@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from noisewise._typing import Codes
+from noisewise._validation import sorted_distinct
 
 LONG_COLUMNS = {"item": ("item", "items"), "annotator": ("annotator", "annotators"), "label": ("label", "labels")}
 MOST_RATES = 300_000_000  # entries of all confusion matrices: with more, labels are measurements, not classes
@@ -52,8 +53,7 @@ class Annotations:
 
     def as_one_annotator(self) -> Annotations:
         """The same labels as if one annotator had given them all."""
-        nobody = np.zeros_like(self.annotator_codes)
-        return replace(self, annotators=np.array(["everybody"]), annotator_codes=nobody)
+        return replace(self, annotators=np.array(["all"]), annotator_codes=np.zeros_like(self.annotator_codes))
 
     def added(self, more: Annotations) -> Annotations:
         """These labels and more of them, with all names sorted."""
@@ -131,14 +131,7 @@ def encode_names(values: Any) -> tuple[NDArray[Any], Codes]:
         names, codes = np.unique(column, return_inverse=True)
         return names, codes.astype(np.intp, copy=False)
     entries = column.tolist()
-    try:
-        distinct = list(dict.fromkeys(entries))
-    except TypeError as error:
-        raise ValueError(f"names and labels must be hashable (strings, numbers, tuples, ...): {error}") from None
-    try:
-        distinct.sort()
-    except TypeError:
-        distinct.sort(key=lambda name: (type(name).__name__, repr(name)))
+    distinct = sorted_distinct(entries, "names and labels")
     codes_of = dict(zip(distinct, range(len(distinct)), strict=True))
     names = np.array(distinct) if set(map(type, distinct)) == {str} else _column(distinct)
     return names, np.fromiter(map(codes_of.__getitem__, entries), dtype=np.intp, count=len(entries))
@@ -207,7 +200,7 @@ def _without_missing(
 
 
 def _as_integers(labels: NDArray[Any]) -> NDArray[Any]:
-    """Whole numbers as integers: a missing value beside them turns them into floats in many tables."""
+    """Whole numbers as integers: a missing value beside them makes them floats in many tables."""
     if labels.dtype == object and set(map(type, labels.tolist())) <= {int, float}:
         labels = labels.astype(np.float64)
     if labels.dtype.kind == "f" and np.isfinite(labels).all() and (labels == np.rint(labels)).all():

@@ -30,7 +30,7 @@ class Annotator:
     accuracy : Estimate
         Probability that a label is right, for items such as were labelled, with a 90 % interval.
     flips : array of shape (n_classes, n_classes)
-        Confusion matrix ``flips[true, label]``. A plain array: that of someone who guesses is singular.
+        Confusion matrix ``flips[true, label]``. A plain array: that of an annotator who guesses is singular.
     """
 
     name: Any

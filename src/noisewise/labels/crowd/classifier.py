@@ -190,8 +190,8 @@ class CrowdClassifier(NoisyLabelClassifier):
         flat = annotators is None and items is None and not _is_wide(y)
         if flat and self.missing is None:
             X, codes = self._check_training(X, y, **options)
-            nobody, rows = np.zeros(len(codes), dtype=np.intp), np.arange(len(codes))
-            return X, Annotations(rows, np.array([ANONYMOUS]), self.classes_, rows, nobody, codes)
+            anonymous, rows = np.zeros(len(codes), dtype=np.intp), np.arange(len(codes))
+            return X, Annotations(rows, np.array([ANONYMOUS]), self.classes_, rows, anonymous, codes)
         X = validate_data(self, X, **options)
         if flat:
             y = one_column(y)

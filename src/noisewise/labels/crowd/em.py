@@ -29,7 +29,7 @@ from noisewise._typing import Floats
 PRIOR_ACCURACY, PRIOR_LABELS = 0.8, 4.0  # mean of the diagonal and total of a row's Dirichlet prior before any label
 PRIOR_ANNOTATORS = 5.0  # weight of this hyperprior, in annotators
 PRIOR_ITEMS = 60.0  # pseudo-items, evenly of all classes: with one label an item, prevalence must not overrule it
-TINY = 1e-100  # least probability: EM never raises a zero
+LEAST_PROBABILITY = 1e-100  # EM never raises a probability of zero
 PRIOR_TOLERANCE = 1e-4  # relative change of the Dirichlet prior that ends its fixed-point iteration
 
 
@@ -98,8 +98,8 @@ def em_steps(table: Any, posterior: Floats, prior: Floats | None) -> Iterator[Cr
     while True:
         posterior, counts = align_classes(posterior, confusion_counts(by_label, posterior))
         prevalence = posterior.mean(axis=0)
-        logits = table @ likelihood_columns(np.log(np.maximum(normalised_rows(counts), TINY)))
-        posterior, evidence = normalised(logits + np.log(np.maximum(prevalence, TINY)))
+        logits = table @ likelihood_columns(np.log(np.maximum(normalised_rows(counts), LEAST_PROBABILITY)))
+        posterior, evidence = normalised(logits + np.log(np.maximum(prevalence, LEAST_PROBABILITY)))
         yield CrowdFit(posterior, counts, no_prior, prevalence, np.array([evidence]))
 
 

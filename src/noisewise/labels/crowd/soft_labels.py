@@ -17,7 +17,7 @@ from noisewise._typing import Codes, Floats
 from noisewise.labels.corrections.unbiased import all_scores
 from noisewise.labels.crowd.em import normalised
 
-LEAST_WEIGHT = 1e-6  # posterior below which a row is no example of a class
+LEAST_POSTERIOR = 1e-6  # below which a row is no example of a class
 
 
 class SoftLogisticRegression(BaseEstimator):
@@ -107,10 +107,10 @@ def fit_soft(estimator: Any, X: Any, posterior: Floats) -> Any:
     """
     if isinstance(estimator, SoftLogisticRegression):
         return estimator.fit_soft(X, posterior)
-    kept = posterior > LEAST_WEIGHT
+    kept = posterior > LEAST_POSTERIOR
     kept[posterior.argmax(axis=0), np.arange(posterior.shape[1])] = True  # every class has an example
     rows, classes = np.nonzero(kept)
-    weights = np.maximum(posterior[rows, classes], LEAST_WEIGHT)
+    weights = np.maximum(posterior[rows, classes], LEAST_POSTERIOR)
     return clone(estimator).fit(X[rows], classes, **_weight_arguments(estimator, weights))
 
 

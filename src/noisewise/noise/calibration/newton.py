@@ -28,7 +28,7 @@ from noisewise.noise.calibration.softmax_map import LOG_SCALE_STD, OFFSET_PENALT
 
 TINY = 1e-300  # least evidence of a label: no logarithm of zero
 SCALE_JITTER = 1e-9  # on the diagonal of the information, for scales that have no penalty
-HALVINGS = 8
+HALVINGS = 8  # of an EM gradient step that does not increase the likelihood
 
 
 def newton_ascent(

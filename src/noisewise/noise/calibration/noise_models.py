@@ -31,10 +31,10 @@ from noisewise.noise.calibration.softmax_map import CalibrationMap, LabelledScor
 from noisewise.noise.calibration.variational import HIGH_START, VariationalFit, VariationalState, fit_variational
 from noisewise.noise.flip_matrix import FlipMatrix
 
-NOISE_LOG_ODDS = 2.0  # prior log odds of each kind of noise against none: one audits labels one has doubts about
+NOISE_LOG_ODDS = 2.0  # prior log odds of each kind of noise against none: labels are audited where errors are suspected
 PER_CLASS_LOG_ODDS = -3.0  # prior log odds of a scale per class: with few rows, scales could explain flips away
 OCCAM_WINDOW = 6.0  # candidates this far below the best in log evidence are dropped [3]
-TEMPER = 0.5  # power of the profile likelihood of the noise rate: it knows less than it says
+TEMPER = 0.5  # power of the profile likelihood of the noise rate: labels are not as independent as it assumes
 PROOF = 3.0  # log Bayes factor against no noise, about 20 to 1, from which noise is proven (strong evidence)
 SAME_RATE = 0.25  # maxima whose noise rates differ by a smaller fraction are one
 SMALLEST_WEIGHT = 0.003  # of a candidate in the average
@@ -42,11 +42,12 @@ LEAST_FLIP = 1e-6  # probability of each flip without noise: no number of rows r
 MOST_FLIPPED, LEAST_KEPT = 0.95, 0.1  # sum of two flip rates; diagonal of a flip matrix
 MOST_SCALES = 30  # classes; with more of them each has few rows, and scales of their own cost time
 NEGLIGIBLE = 7.0  # in tempered log-likelihood
-NOISE_RATES = 0.8 * np.linspace(np.sqrt(0.001 / 0.8), 1, 30) ** 2
+NOISE_RATES = 0.8 * np.linspace(np.sqrt(0.001 / 0.8), 1, 30) ** 2  # a grid that is finer near zero
 SPACING = np.gradient(NOISE_RATES)
 LEAST_LOG_FLIP = 1e-12  # of a flip matrix, before its logarithm is taken
 LEAST_SCORE = 0.1  # times 1 / n_classes, before the logarithm of a score is taken
-MOST_NEWTON_STEPS, NEWTON_STEPS_NEARBY, NEWTON_TOLERANCE = 50, 20, 1e-3
+MOST_NEWTON_STEPS, NEWTON_STEPS_NEARBY = 50, 20  # from the initial map; from that of a neighbouring noise rate
+LIKELIHOOD_TOLERANCE = 1e-3  # gain in log-likelihood below which no further Newton step is taken
 
 
 @dataclass(frozen=True)
@@ -131,7 +132,7 @@ class FittedNoiseModel:
     ) -> FittedNoiseModel:
         """Fit the calibration map with the flip matrix held."""
         log_flips = np.log(np.maximum(matrix, LEAST_LOG_FLIP))
-        found, value, truth = newton_ascent(rows, log_flips, start, steps, NEWTON_TOLERANCE)
+        found, value, truth = newton_ascent(rows, log_flips, start, steps, LIKELIHOOD_TOLERANCE)
         right = truth[np.arange(len(rows.codes)), rows.codes]
         wrong, variance = float(rows.weights @ (1 - right)), float(rows.weights @ (right * (1 - right)))
         return cls(NoiseModel(weight, logarithmic, found, matrix), value, wrong, variance)

@@ -19,7 +19,7 @@ MOST_PICKED = 3  # rows to look at, as a multiple of the expected number of wron
 
 @dataclass(frozen=True)
 class NoiseReading:
-    """The calibration of a set of rows, and what it says about these rows.
+    """The calibration of a set of rows, and what follows for these rows.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ def read_noise(
 ) -> NoiseReading:
     """Estimate the flip matrix and the posterior of each row's true class from out-of-fold scores.
 
-    The model of an observed label y for scores g is robust softmax calibration seen through a flip matrix T,
+    The model of an observed label y for scores g is robust softmax calibration behind a flip matrix T,
     ``P(y | g) = sum_j [(1 - w) softmax(scale * link(g) + offset)_j + w / K] T[j, y]``, with the link the identity or
     the logarithm, a common scale or one for each class, and T symmetric or with Dirichlet rows. Each of these candidate
     noise models is fitted by variational Bayes; posteriors, the flip matrix and the number of wrong labels are averages
@@ -98,7 +98,7 @@ def read_noise(
 def merge_equal(scores: Floats, codes: Codes, weights: Floats) -> tuple[Floats, Codes, Floats]:
     """Rows with equal scores (in single precision) and labels as one row of their summed weight, in canonical order.
 
-    Iterations end where rounding says so: only then does a row of weight two give the same fit as two rows.
+    When an iteration ends depends on rounding: only so does a row of weight two give the same fit as two rows.
 
     >>> merge_equal(np.array([[0.5, 0.5], [0.25, 0.75], [0.5, 0.5]]), np.array([1, 1, 1]), np.array([1.0, 1.0, 2.0]))
     (array([[0.5 , 0.5 ],

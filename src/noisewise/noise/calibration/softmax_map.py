@@ -18,7 +18,7 @@ from noisewise._typing import Codes, Floats
 OFFSET_PENALTY = 1e-3  # ridge penalty of the offsets, per row
 LOG_SCALE_STD = 0.5  # standard deviation of the prior on the logarithms of the classes' own scales
 OUTLIER_WEIGHT, OUTLIER_ROWS = 0.005, 1.0  # fraction plus number of rows whose scores say nothing: no row is certain
-START_SCALE = 4.0
+START_SCALE = 4.0  # where a fit starts
 SMALLEST_SCALE, LONGEST_STEP = 1e-6, 2.0  # of a scale per class; a step is one of logarithms
 
 

@@ -1,4 +1,4 @@
-"""Variational Bayes for a calibration map seen through flips: P(observed | x) = softmax(scale * g + offset) @ T.
+"""Variational Bayes for a calibration map behind flips: P(observed | x) = softmax(scale * g + offset) @ T.
 
 The flip matrix T has a prior: symmetric, with one rate, or with rows that are Dirichlet around the symmetric matrix and
 of little weight, so that a few flips are common and the others rare. Coordinate ascent on the calibration map, the rate
