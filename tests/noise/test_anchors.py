@@ -30,7 +30,7 @@ def test_two_classes_give_the_two_minima(rng):
     np.testing.assert_allclose([noise.matrix[0, 1], noise.matrix[1, 0]], [eta.min(), 1 - eta.max()])
 
 
-def test_a_quantile_passes_over_lucky_rows():
+def test_a_quantile_is_robust_to_extreme_rows():
     scores = np.array([[0.99, 0.01]] + [[0.8, 0.2]] * 50 + [[0.3, 0.7]] * 50)
     assert flip_from_anchors(scores, quantile=0.9).matrix[0, 1] == pytest.approx(0.2)
     assert flip_from_anchors(scores).matrix[0, 1] == pytest.approx(0.01)
@@ -46,7 +46,7 @@ def test_weights_count_rows(rng):
         np.testing.assert_allclose(weighted, anchor_scores(rng.permutation(repeated), quantile), atol=1e-12)
 
 
-def test_feedback_rates_are_read_off_counterfactual_scores(rng):
+def test_feedback_rates_are_estimated_from_counterfactual_scores(rng):
     right = clean_posteriors(rng)
     scores = 0.1 + (1 - 0.1 - 0.25) * right  # P(feedback = 1 | x, action)
     noise = rates_from_anchors(scores)
@@ -63,7 +63,7 @@ def log_likelihood(noise, p, observed):
     return np.log(noise.push(p)[np.arange(len(observed)), observed]).sum()
 
 
-def test_mixture_steps_climb_to_the_true_noise(rng):
+def test_em_steps_converge_to_the_true_noise(rng):
     p = clean_posteriors(rng, 20_000)
     true = np.array([rng.choice(3, p=row) for row in p])
     observed = NOISE.corrupt(true, rng)

@@ -49,7 +49,7 @@ def test_unbiased_targets_sum_to_one(noise):
 
 
 @given(st.data())
-def test_explanations_are_bayes_rule(data):
+def test_responsibilities_are_bayes_rule(data):
     noise = data.draw(flips())
     p = posteriors(data.draw, noise.n_classes)
     observed = data.draw(arrays(int, len(p), elements=st.integers(0, noise.n_classes - 1)))
@@ -60,7 +60,7 @@ def test_explanations_are_bayes_rule(data):
     np.testing.assert_allclose(explained * evidence[:, None], by_hand, atol=1e-12)
 
 
-def test_what_is_impossible_is_explained_by_the_noise_alone():
+def test_an_impossible_label_is_explained_by_the_noise_alone():
     explained = FlipMatrix.none(2).explain([[1.0, 0.0]], [1])
     np.testing.assert_array_equal(explained, [[0.0, 1.0]])
 

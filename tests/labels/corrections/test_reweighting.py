@@ -61,7 +61,7 @@ def test_importance_weights_are_those_of_the_paper(rng):
     assert (importance_weights(rng.dirichlet([0.1, 0.1], 50), observed, noise) >= 0).all()
 
 
-def test_costs_put_the_decision_at_a_clean_posterior_of_one_half():
+def test_costs_put_the_threshold_at_a_clean_posterior_of_one_half():
     noise = FlipMatrix.binary(0.1, 0.3)
     half = noise.push([[0.5, 0.5]])[0]
     weighted = half * label_dependent_weights(noise)
@@ -87,7 +87,7 @@ def test_without_noise_it_is_the_classifier_itself(kind, blobs):
 
 
 @EVERY
-def test_probabilities_speak_of_the_true_label(kind, blobs):
+def test_probabilities_are_posteriors_of_the_true_label(kind, blobs):
     X, y, observed = blobs
     p = kind(noise=ONE_SIDED).fit(X, observed).predict_proba(X)[:, 1]
     assert observed.mean() < 0.3
@@ -150,7 +150,7 @@ def test_weights_count_rows(kind, blobs):
 
 
 @EVERY
-def test_quality_and_suggestions_speak_of_the_observed_label(kind, blobs):
+def test_quality_and_suggestions_use_the_observed_label(kind, blobs):
     X, _, observed = blobs
     model = kind(noise=ONE_SIDED).fit(X[:500], observed[:500])
     quality = model.label_quality(X[500:], observed[500:])
@@ -185,7 +185,7 @@ def test_impossible_input_gets_a_sentence(kind, blobs):
         kind(noise=ONE_SIDED).fit(X, np.zeros(len(X)))
 
 
-def test_real_labels_are_put_right():
+def test_real_labels_are_corrected():
     X, y = load_breast_cancer(return_X_y=True)
     X = MinMaxScaler().fit_transform(X)
     train, test, y_train, y_test = train_test_split(X, y, random_state=0, stratify=y)
@@ -244,7 +244,7 @@ def test_kernel_machines_with_true_rates_reach_the_ten_set_means():
 
 @pytest.mark.parametrize("model", [ImportanceReweightedClassifier(), UnbiasedLogisticRegression()])
 @pytest.mark.parametrize("given", [True, False])
-def test_a_class_whose_rows_all_weigh_nothing_is_known_and_not_predicted(model, given):
+def test_a_class_of_zero_weight_is_known_and_not_predicted(model, given):
     X, y = make_blobs(150, centers=[[0, 0], [4, 0], [0, 4]], random_state=0)
     model = clone(model).set_params(noise=FlipMatrix.symmetric(0.1, 3) if given else None)
     with warnings.catch_warnings():

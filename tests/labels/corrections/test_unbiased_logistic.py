@@ -126,7 +126,7 @@ def test_one_sided_noise_and_pair_flips_are_undone():
         assert found.predict_proba(X[rows]).mean(axis=0) == pytest.approx(np.full(n_classes, 1 / n_classes), abs=0.05)
 
 
-def test_a_share_below_zero_is_raised_with_a_warning():
+def test_a_class_proportion_below_zero_is_raised_with_a_warning():
     X, y = np.random.default_rng(0).normal(size=(200, 2)), np.repeat([0, 1], [190, 10])
     noise = FlipMatrix.binary(false_positive=0.2, false_negative=0.0)  # expected 20 %, observed 5 %
     with pytest.warns(RuntimeWarning, match="class number 1 is -0.188"):
@@ -135,14 +135,14 @@ def test_a_share_below_zero_is_raised_with_a_warning():
     assert 0 < model.predict_proba(X)[:, 1].mean() < 0.01
 
 
-def test_raised_shares_keep_the_sum():
+def test_raised_proportions_keep_the_sum():
     with pytest.warns(RuntimeWarning, match="corrected proportion"):
         targets = bounded_targets(np.array([[1.2, -0.2], [1.2, -0.2]]), np.ones(2))
     np.testing.assert_allclose(targets.sum(axis=1), 1)
     assert targets.mean(axis=0).min() > 0
 
 
-def test_an_early_end_is_told():
+def test_an_early_stop_is_warned_of():
     X, y = load_breast_cancer(return_X_y=True)
     with pytest.warns(ConvergenceWarning, match="after 2 iterations"):
         UnbiasedLogisticRegression(TWO, max_iter=2).fit(X, TWO.corrupt(y, 0))

@@ -107,7 +107,7 @@ def test_pooled_scores_equal_refits_in_either_precision(blobs):
     np.testing.assert_allclose(ridge.leave_one_out_scores(X, y, dtype=np.float32), expected, rtol=0, atol=2e-3)
 
 
-def test_copies_are_left_out_together(blobs):
+def test_duplicates_are_left_out_together(blobs):
     X, y = blobs
     X, y = np.vstack([X, X[:25], X[:5]]), np.concatenate([y, y[:25], (y[:5] + 1) % 3])
     ridge = fit_pooled_ridge(X, y, 3, 20, np.random.default_rng(0), dtype=np.float64)
@@ -125,7 +125,7 @@ def test_rows_of_a_coarse_table_are_left_out_alone(blobs):
     np.testing.assert_allclose(ridge.leave_one_out_scores(X, y), expected, rtol=0, atol=1e-8)
 
 
-def test_heavy_rows_do_not_see_their_own_label(blobs):
+def test_scores_of_weighted_rows_do_not_depend_on_their_own_label(blobs):
     X, y = blobs
     weights = np.where(np.arange(len(y)) < 10, 1000.0, 1.0)
     ridge = fit_pooled_ridge(X, y, 3, 20, np.random.default_rng(0), dtype=np.float64, weights=weights)
@@ -133,7 +133,7 @@ def test_heavy_rows_do_not_see_their_own_label(blobs):
     np.testing.assert_allclose(ridge.leave_one_out_scores(X, y), expected, rtol=0, atol=1e-6)
 
 
-def test_only_rows_the_fit_has_seen_are_left_out(blobs):
+def test_only_rows_of_the_fit_are_left_out(blobs):
     X, y = blobs
     ridge = fit_pooled_ridge(X, y, 3, 20, np.random.default_rng(0), dtype=np.float64)
     new = X + 0.5
@@ -141,7 +141,7 @@ def test_only_rows_the_fit_has_seen_are_left_out(blobs):
     assert np.abs(ridge.leave_one_out_scores(X, y) - ridge.scores(X)).max() > 0.01
 
 
-def test_where_no_other_row_is_left_there_is_nothing_to_say():
+def test_without_other_rows_scores_are_zero():
     scores = leave_copies_out(np.ones((1, 2)), np.zeros(1), np.array([7.0]), np.zeros((1, 2)), 1e-6, total=7.0)
     np.testing.assert_array_equal(scores, 0)
 
@@ -160,7 +160,7 @@ def test_labels_by_coin_toss_are_not_confirmed_by_many_columns(shape, kind):
 
 @pytest.mark.parametrize("penalty", [SMALLEST, LARGE])
 @pytest.mark.parametrize("columns", [39, 100, 1200])
-def test_scores_do_not_know_labels_that_nothing_tells(columns, penalty, monkeypatch):
+def test_scores_are_independent_of_labels_that_are_random(columns, penalty, monkeypatch):
     """Of 25 tables of 40 labels by coin toss, as many are guessed as not: neither more, nor fewer."""
     monkeypatch.setattr(pooled_fit, "VIEWS", ("linear",))
     monkeypatch.setattr(pooled_fit, "PENALTIES", np.array([penalty]))
@@ -185,7 +185,7 @@ def test_wrong_labels_are_found_among_more_columns_than_rows(columns):
     assert roc_auc_score(wrong, -model.label_quality_) > 0.9
 
 
-def test_columns_that_say_nothing_are_averaged_away():
+def test_uninformative_columns_are_averaged_away():
     """A few columns of thousands know the label: a heavy penalty finds them, though it makes all scores small."""
     X, truth, rng = wide(300, 4000)
     observed = np.where(rng.random(300) < 0.2, 1 - truth, truth)
@@ -220,7 +220,7 @@ def test_copies_of_few_rows_are_as_wide_as_the_rows():
 @pytest.mark.parametrize(
     "classifier", [ImportanceReweightedClassifier, LabelDependentClassifier, UnbiasedLogisticRegression]
 )
-def test_noise_taken_from_the_ridge_is_seen_among_more_columns_than_rows(classifier):
+def test_noise_estimated_by_the_ridge_is_found_among_more_columns_than_rows(classifier):
     X, truth, rng = wide(300, 600)
     observed = np.where(rng.random(300) < 0.2, 1 - truth, truth)
     flips = 1 - np.diag(classifier().fit(X, observed).noise_.matrix)

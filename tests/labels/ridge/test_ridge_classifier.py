@@ -40,7 +40,7 @@ def test_rows_of_weight_zero_are_scored_only(blobs):
         RobustRidgeClassifier().fit(X, y, sample_weight=y == 1)
 
 
-def test_the_order_of_rows_says_nothing(blobs):
+def test_the_order_of_rows_does_not_matter(blobs):
     X, y = blobs
     order = np.random.default_rng(1).permutation(len(y))
     model = RobustRidgeClassifier(n_landmarks=15)
@@ -49,7 +49,7 @@ def test_the_order_of_rows_says_nothing(blobs):
 
 
 @pytest.mark.parametrize("rare", [1, 2, 4])
-def test_rare_classes_are_not_thought_wrong_for_being_rare(rare):
+def test_rare_classes_are_not_flagged_for_being_rare(rare):
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1, 2], [150, 150, rare])
     X = rng.normal(size=(len(y), 2)) + np.array([[4.0, 0.0], [0.0, 4.0], [-6.0, -6.0]])[y]
@@ -119,7 +119,7 @@ def test_standardised_columns_have_mean_zero_and_unit_variance(kind):
 
 
 @pytest.mark.parametrize(("columns", "expected"), [(1000, 500), (1001, 520)])
-def test_many_columns_are_seen_through_more_landmarks(columns, expected):
+def test_many_columns_get_more_landmarks(columns, expected):
     X = sp.random_array((520, columns), density=0.02, format="csr", rng=np.random.default_rng(0))
     model = RobustRidgeClassifier().fit(X, np.arange(520) % 2)
     assert model.ridge_.landmarks.rows.shape[0] == expected
