@@ -38,7 +38,7 @@ def noises(n_classes, rng):
 
 @pytest.fixture(scope="module")
 def runs():
-    """RandomState of each label to be wrong, which are, and the interval: five sets, five noises, eight draws."""
+    """Probability of each label to be wrong, which are, and the interval: five sets, five noises, eight draws."""
     found = defaultdict(list)
     for name, data in SETS.items():
         X, y = data()
