@@ -68,7 +68,7 @@ other-python:
 	@touch $@
 
 .venv/ready-docs: .venv/ready-run
-	$(BIN)/python -m pip install --quiet --group docs
+	$(BIN)/python -m pip install --quiet --editable ".[cli,serve]" --group docs
 	@touch $@
 
 .venv/ready-bench: .venv/ready-run

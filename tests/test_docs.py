@@ -1,9 +1,14 @@
-"""Every Python block of the README and the documentation runs, page by page."""
+"""Every Python block of the README and the documentation runs; the API page is complete."""
 
+import importlib
+import inspect
+import pkgutil
 import re
 from pathlib import Path
 
 import pytest
+
+import noisewise
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -18,3 +23,36 @@ def test_every_block_runs(page, tmp_path, monkeypatch):
     names = {}
     for block in BLOCK.findall(page.read_text()):
         exec(compile(block, str(page), "exec"), names)
+
+
+def _is_api(thing):
+    return inspect.isclass(thing) or inspect.isfunction(thing)
+
+
+def _public(module):
+    """Public classes and functions of a module and its public submodules, by name."""
+    names = getattr(module, "__all__", None) or [
+        name for name, thing in vars(module).items() if getattr(thing, "__module__", "") == module.__name__
+    ]
+    for name in names:
+        thing = getattr(module, name)
+        if inspect.ismodule(thing):
+            yield from _public(thing)
+        elif _is_api(thing) and not name.startswith("_"):
+            yield f"{module.__name__}.{name}", thing
+
+
+def test_the_api_page_lists_every_public_name():
+    listed, module = {}, ""
+    for line in (ROOT / "docs" / "api.md").read_text().splitlines():
+        if line.startswith(".. currentmodule:: "):
+            module = line.split()[-1]
+        elif re.fullmatch(r"   [A-Za-z][\w.]*", line):
+            path, _, name = f"{module}.{line.strip()}".rpartition(".")
+            listed[f"{path}.{name}"] = getattr(importlib.import_module(path), name)  # an old name would warn
+    packages = [one.name for one in pkgutil.iter_modules(noisewise.__path__) if not one.name.startswith("_")]
+    packages.remove("cli")  # commands, described by `noisewise --help`
+    modules = [importlib.import_module(f"noisewise.{name}") for name in packages]
+    missing = [name for one in [noisewise, *modules] for name, thing in _public(one) if thing not in listed.values()]
+    assert not missing
+    assert all(_is_api(thing) for thing in listed.values())

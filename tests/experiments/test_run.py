@@ -168,7 +168,7 @@ def test_rows_are_picked_by_settings_and_averaged():
     rows = Rows([{"noise": [0.1, 0.2], "repeat": r, "error": e, "curve": [e, 1]} for r, e in ((1, 3.0), (0, 1.0))])
     assert rows.where(noise=(0.1, 0.2)).values("error").tolist() == [1.0, 3.0]
     assert rows.mean("error") == 2.0
-    assert rows.std("error") == pytest.approx(1.0)
+    assert rows.standard_error("error") == pytest.approx(1.0)
     assert rows.mean_curve("curve").tolist() == [2.0, 1.0]
     assert rows.where(noise=(0.2, 0.1)).mean("error") is None
     fewer = Rows([{"repeat": 1, "error": 5.0}, {"repeat": 2, "error": 7.0}])

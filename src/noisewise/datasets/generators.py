@@ -28,6 +28,8 @@ def make_synsep(n: int, random_state: RandomState = None, *, sparse: bool = Fals
     .. [1] Kakade, S. M., Shalev-Shwartz, S., Tewari, A. (2008). Efficient bandit algorithms for online multiclass
        prediction. ICML.
 
+    Examples
+    --------
     >>> X, y = make_synsep(1000, random_state=0)
     >>> X.shape, X[:, 120:].sum(axis=1).tolist() == [20.0] * 1000
     ((1000, 400), True)
@@ -51,6 +53,8 @@ def make_synnonsep(n: int, random_state: RandomState = None, *, sparse: bool = F
     .. [1] Kakade, S. M., Shalev-Shwartz, S., Tewari, A. (2008). Efficient bandit algorithms for online multiclass
        prediction. ICML.
 
+    Examples
+    --------
     >>> X, y = make_synnonsep(1000, random_state=0, sparse=True)
     >>> X.shape, np.unique(y).tolist()
     ((1000, 400), [0, 1, 2, 3, 4, 5, 6, 7, 8])
@@ -72,6 +76,8 @@ def make_twonorm(n: int, random_state: RandomState = None) -> tuple[Floats, Code
     .. [1] Breiman, L. (1996). Bias, variance, and arcing classifiers. Technical report 460, Statistics Department,
        University of California, Berkeley.
 
+    Examples
+    --------
     >>> X, y = make_twonorm(5, random_state=0)
     >>> X.shape, y
     ((5, 20), array([ 1,  1,  1, -1, -1]))
@@ -91,6 +97,8 @@ def make_ringnorm(n: int, random_state: RandomState = None) -> tuple[Floats, Cod
     .. [1] Breiman, L. (1996). Bias, variance, and arcing classifiers. Technical report 460, Statistics Department,
        University of California, Berkeley.
 
+    Examples
+    --------
     >>> X, y = make_ringnorm(5, random_state=0)
     >>> X.shape, y
     ((5, 20), array([ 1,  1,  1, -1, -1]))
@@ -117,6 +125,8 @@ def make_waveform(n: int, random_state: RandomState = None, *, binary: bool = Fa
        University of California, Berkeley.
     .. [3] Raetsch, G., Onoda, T., Mueller, K.-R. (2001). Soft margins for AdaBoost. Machine Learning 42.
 
+    Examples
+    --------
     >>> X, y = make_waveform(6, random_state=0)
     >>> X.shape, y
     ((6, 21), array([2, 1, 1, 0, 0, 0]))
@@ -141,6 +151,8 @@ def make_sine_2d(n: int, random_state: RandomState = None) -> tuple[Floats, Code
     .. [1] Gao, W., Yang, B.-B., Zhou, Z.-H. (2016). On the robustness of nearest neighbor with noisy data.
        arXiv:1607.07526.
 
+    Examples
+    --------
     >>> X, y = make_sine_2d(5, random_state=0)
     >>> X.shape, y
     ((5, 2), array([1, 1, 0, 1, 0]))
@@ -261,6 +273,8 @@ def make_friedman_small(n: int, random_state: RandomState = None) -> tuple[Float
     ----------
     .. [1] Friedman, J. H. (1991). Multivariate adaptive regression splines. The Annals of Statistics 19.
 
+    Examples
+    --------
     >>> X, y = make_friedman_small(4, random_state=0)
     >>> X.shape, y.shape
     ((4, 5), (4,))

@@ -117,7 +117,7 @@ def rates_from_moments(
 
     Two moments identify the two rates. A ridge regression of the feedback on x for each action, leave-one-out, finds
     the rounds whose action is right with high confidence: the fraction of negative feedback there is rho1. The doubly
-    robust estimate [1]_ of the mean feedback of a uniformly drawn action,
+    robust estimate [1]_ of the mean feedback of a uniformly drawn action::
 
         mean_t [ mean_a q(x_t, a) + (f_t - q(x_t, a_t)) / (K P_t) ],    P_t the propensity of a_t,
 

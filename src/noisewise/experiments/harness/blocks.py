@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from noisewise.experiments.harness.rows import Rows
+
+Printed = Mapping[str, Any]  # what a paper prints, and what was verified: its printed.json
 
 RULES = """\
 **within the paper's std**: ours is no further from the printed mean than the printed standard deviation.
@@ -44,6 +50,14 @@ class Entry:
     side: str = "near"
     printed_tolerance: float = 0.0
     reason: str = ""
+
+    @classmethod
+    def of(
+        cls, labels: tuple[str, ...], rows: Rows, measure: str, check: Mapping[str, Any] | None = None, **known: Any
+    ) -> Entry:
+        """Mean and standard error of a measure over rows; `check` has the verified measure and its tolerance."""
+        verified = {} if check is None else {"verified": check[measure], "tolerance": check["tolerance"]}
+        return cls(labels, rows.mean(measure), rows.standard_error(measure), **verified, **known)
 
     @property
     def is_verified(self) -> bool | None:

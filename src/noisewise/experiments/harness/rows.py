@@ -93,7 +93,7 @@ class Rows:
         """The mean of a list of numbers, element by element."""
         return np.asarray(np.mean([row[name] for row in self.records], axis=0))
 
-    def std(self, name: str) -> float | None:
+    def standard_error(self, name: str) -> float | None:
         """Standard error of the mean, or None with fewer than two rows."""
         values = self.values(name)
         return float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else None
@@ -101,6 +101,12 @@ class Rows:
     def unique(self, name: str) -> list[Any]:
         """The values of a setting, in order of appearance."""
         return list({json.dumps(row[name]): row[name] for row in self.records if name in row}.values())
+
+
+def gaps(settings: Iterable[Rows], first: str, second: str, measure: str = "error") -> list[float]:
+    """Mean of one method minus that of another, for each of several settings in which both ran."""
+    means = [[rows.where(method=method).mean(measure) for method in (first, second)] for rows in settings]
+    return [one - other for one, other in means if one is not None and other is not None]
 
 
 def _read(path: Path) -> Iterator[Row]:

@@ -63,7 +63,7 @@ def run(
             wanted.setdefault(cell.id, (key, experiment.task, cell))
     other = {name for name, job in wanted.items() if name in store.rows and not is_by(job[1], store.rows[name])}
     again = other if fresh else set()
-    todo = sorted((job for name, job in wanted.items() if name in again or name not in store.rows), key=_turn)
+    todo = sorted((job for name, job in wanted.items() if name in again or name not in store.rows), key=_order)
     deadline = None if minutes is None else time.time() + 60 * minutes
     failed: dict[str, str] = {}
     finished = 0
@@ -129,7 +129,7 @@ def versions() -> dict[str, str]:
     return {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
 
 
-def _turn(job: Job) -> tuple[int, str, str]:
+def _order(job: Job) -> tuple[int, str, str]:
     """First repeats first; a set is loaded once for all its cells, which otherwise come in random order."""
     settings = job[2].settings
     return settings.get("repeat", 0), str(settings.get("dataset", "")), job[2].id

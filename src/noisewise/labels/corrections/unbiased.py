@@ -23,7 +23,7 @@ class UnbiasedLogisticRegression(NoisyLabelClassifier):
     """Logistic regression with the unbiased loss (backward correction), for two or more classes.
 
     The one-hot label in the log-loss is replaced by its unbiased estimate ``t_i = inv(T)[observed_i]``, a row of
-    ``FlipMatrix.unbiased_targets``, and the objective is
+    ``FlipMatrix.unbiased_targets``, and the objective is::
 
         sum_i [logsumexp(s_i) - t_i . s_i] + |coef|^2 / (2 C),   s_i = coef x_i + intercept.
 

@@ -37,7 +37,7 @@ class RobustKernelFisherClassifier(NoisyLabelClassifier):
 
     EM alternates between the Fisher directions of soft labels (kernel ridge regression), normal classes along them, and
     the flip matrix T. Scores are leave-one-out, and the model is an average over the EM steps, weighted by the
-    likelihood of the observed labels
+    likelihood of the observed labels::
 
         prod_i sum_j T[j, y_i] P(true = j | leave-one-out score of x_i)
 

@@ -33,7 +33,7 @@ class RobustGaussianProcessClassifier(NoisyLabelClassifier):
 
     Scores f are a Gaussian process with the kernel ``amplitude * (exp(-distance**2 / width**2) + 1)`` over standardised
     columns; labels are drawn from their logistic function or softmax and observed through a flip matrix T. Width,
-    amplitude and T maximise the marginal likelihood (evidence, type II maximum likelihood)
+    amplitude and T maximise the marginal likelihood (evidence, type II maximum likelihood)::
 
         log P(y | width, amplitude, T) = log integral prod_i (sum_j T[j, y_i] P(true = j | f_i)) P(f) df
 
@@ -153,7 +153,7 @@ class RobustGaussianProcessClassifier(NoisyLabelClassifier):
     def predict_proba(self, X: Any) -> Floats:
         """Posterior of the true label, one column a class: nearer to uniform far from the rows of `fit`.
 
-        The scores are integrated out by MacKay's approximation [2]_, ``f / sqrt(1 + pi / 8 * variance)``.
+        The scores are integrated out by MacKay's approximation, ``f / sqrt(1 + pi / 8 * variance)``.
         """
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)

@@ -22,7 +22,7 @@ class RobustKernelLogisticRegression(KernelMachine):
     """Robust kernel logistic regression (rKLR): learns function and flip matrix together, for two or more classes.
 
     Labels are a softmax (with two classes a logistic function) of scores f = K w, observed through a flip matrix T. The
-    objective, to be minimised in w and, where it is learned, T (eq. 3), is
+    objective, to be minimised in w and, where it is learned, T (eq. 3), is::
 
         penalty / 2 * w'w - sum_i log sum_j T[j, y_i] P(true = j | f(x_i))
 

@@ -23,7 +23,7 @@ ROWS_PER_COLUMN = 8  # with fewer, a linear model that fits all labels, flipped 
 class RobustLogisticRegression(FlipClassifier):
     """Robust logistic regression (rLR): learns coefficients and flip matrix together, for two or more classes.
 
-    Labels are a softmax (with two classes a logistic function) of linear scores, observed through a flip matrix T:
+    Labels are a softmax (with two classes a logistic function) of linear scores, observed through a flip matrix T::
 
         |coef|^2 / (2 C) - sum_i log sum_j T[j, y_i] P(true = j | x_i)
 

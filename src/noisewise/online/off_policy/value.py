@@ -29,7 +29,7 @@ def off_policy_value(
     """Off-policy estimate of the accuracy of a target policy from the log of another, corrected for flips.
 
     Feedback f is replaced by the unbiased reward h(f) = ``inv(T)[f, 1]`` = (f - rho0) / (1 - rho0 - rho1), and weighted
-    by the target policy's probability of the action over its propensity, w = pi(a | x) / P(a | x):
+    by the target policy's probability of the action over its propensity, w = pi(a | x) / P(a | x)::
 
         IPS:    mean_t  w_t h_t                                                     [1]_
         SNIPS:  sum_t w_t h_t / sum_t w_t                                           [2]_

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from noisewise.experiments.harness.spec import Experiment, Paper
-from noisewise.experiments.papers.agarwal import tables as show
+from noisewise.experiments.papers.agarwal import tables
 from noisewise.experiments.papers.agarwal.tables import METHODS, NOISES
 from noisewise.experiments.papers.agarwal.tasks import GAMMAS, curve, rates
 from noisewise.experiments.papers.formulas.tables import lemmas
@@ -32,7 +32,7 @@ PAPER = Paper(
             "Figures 2 and 6: mistakes against rounds, 8x8 digits",
             curve,
             {**TUNED, "dataset": ["digits"], "rounds": [500_000], "repeat": SEEDS},
-            show.figure_2,
+            tables.figure_2,
             quick={"repeat": [0]},
         ),
         Experiment(
@@ -40,7 +40,7 @@ PAPER = Paper(
             "Figures 2 and 6 at the paper's own horizon of 10,000,000 rounds",
             curve,
             {**TUNED, "dataset": IMAGES, "rounds": [10_000_000], "repeat": SEEDS},
-            show.horizon,
+            tables.horizon,
             quick={"dataset": ["digits"], "noise": NOISES[1:2], "method": ["bpa", "rcnbf"], "repeat": [0]},
         ),
         Experiment(
@@ -48,7 +48,7 @@ PAPER = Paper(
             "Figures 2 and 6 at 200,000 rounds: USPS and Fashion-MNIST",
             curve,
             {**TUNED, "dataset": ["usps", "fashion_mnist"], "rounds": [200_000], "repeat": SEEDS},
-            show.figure_2_images,
+            tables.figure_2_images,
             quick={"repeat": [0]},
         ),
         Experiment(
@@ -63,7 +63,7 @@ PAPER = Paper(
                 "rounds": [200_000],
                 "repeat": SEEDS,
             },
-            show.figure_3,
+            tables.figure_3,
             quick={"repeat": [0], "rounds": [100_000], "gamma": GAMMAS[1::2]},
         ),
         Experiment(
@@ -77,7 +77,7 @@ PAPER = Paper(
                 "rounds": [50_000],
                 "repeat": SEEDS,
             },
-            show.tables_1_and_2,
+            tables.tables_1_and_2,
             quick={"repeat": [0], "estimator": ["moments"]},
         ),
         Experiment(
@@ -85,7 +85,7 @@ PAPER = Paper(
             "Figures 4 and 5: Iris and SynSep",
             curve,
             {**TUNED, "dataset": ["iris", "make_synsep"], "rounds": [100_000], "repeat": SEEDS},
-            show.figures_4_and_5,
+            tables.figures_4_and_5,
             quick={"repeat": [0], "method": METHODS[:-1]},  # RCINE takes as long as all the others
         ),
         Experiment(
@@ -100,7 +100,7 @@ PAPER = Paper(
                 "rounds": [100_000],
                 "repeat": SEEDS,
             },
-            show.floor,
+            tables.floor,
             quick={"repeat": list(range(5))},
         ),
     ],

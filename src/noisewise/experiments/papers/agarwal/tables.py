@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from noisewise.experiments.harness import charts
-from noisewise.experiments.harness.blocks import Block, Comparison, Entry, Figure, Table, Text
-from noisewise.experiments.harness.rows import Rows
+from noisewise.experiments.harness.blocks import Block, Comparison, Entry, Figure, Printed, Table, Text
+from noisewise.experiments.harness.rows import Rows, gaps
 from noisewise.experiments.papers.agarwal.tasks import checkpoints
 
 NOISES = [(0.0, 0.0), (0.15, 0.15), (0.25, 0.25), (0.4, 0.4), (0.2, 0.4), (0.4, 0.2)]  # (rho0, rho1)
 METHODS = ["banditron", "soba", "bpa", "bpa-capped", "rcnbf", "rcine"]
 NAMES = {"MNIST": "digits", "USPS": "usps", "Fashion-MNIST": "fashion_mnist", "IRIS": "iris", "SynSep": "make_synsep"}
-Printed = Mapping[str, Any]
 
 
 def error_table(rows: Rows, measure: str = "error") -> Table:
@@ -35,10 +33,10 @@ def checked(rows: Rows, printed: Printed, datasets: list[str], rounds: int) -> C
         if check["dataset"] in datasets and check["rounds"] == rounds:
             chosen = rows.where(**{name: check[name] for name in ("dataset", "rounds", "method", "noise")})
             entries.append(
-                Entry(
+                Entry.of(
                     (check["dataset"], check["method"], str(tuple(check["noise"])), f"{check['rounds']:,}"),
-                    ours=chosen.mean(check["measure"]),
-                    error=chosen.std(check["measure"]),
+                    chosen,
+                    check["measure"],
                     verified=check["value"],
                     tolerance=check["tolerance"],
                     side=check["side"],
@@ -91,12 +89,10 @@ def figure_2_images(rows: Rows, printed: Printed) -> list[Block]:
 
 def claims(rows: Rows) -> Table:
     """In how many of the noisy settings each claim of the paper holds."""
-    noisy = [(name, noise) for name in rows.unique("dataset") for noise in NOISES[1:]]
 
     def holds(better: str, worse: str) -> str:
-        pairs = [[rows.where(dataset=n, noise=z, method=m).mean("error") for m in (better, worse)] for n, z in noisy]
-        known = [first < second for first, second in pairs if first is not None and second is not None]
-        return f"{sum(known)} of {len(known)}"
+        known = _gaps(rows, better, worse, NOISES[1:])
+        return f"{sum(gap < 0 for gap in known)} of {len(known)}"
 
     said = [
         ("RCNBF better than Banditron", "rcnbf", "banditron", "yes"),
@@ -109,26 +105,22 @@ def claims(rows: Rows) -> Table:
     greatest = f"errors differ by {max(same):.3f} at most" if same else "not run"
     lines.append(["without noise RCNBF is Banditron", "yes, by construction", greatest])
     for other, verdict in (("soba", "yes"), ("bpa", "no: BPA is far ahead")):
-        gaps = _gaps(rows, "rcnbf", other, NOISES[:1])
-        lines.append([f"without noise RCNBF is comparable to {other.upper()}", verdict, _spoken(gaps)])
-    gaps = _gaps(rows, "rcine", "rcnbf", NOISES)
-    lines.append(["RCINE is about as good as RCNBF", "yes: within 0.05 on average", _spoken(gaps)])
+        apart = _spoken(_gaps(rows, "rcnbf", other, NOISES[:1]))
+        lines.append([f"without noise RCNBF is comparable to {other.upper()}", verdict, apart])
+    apart = _spoken(_gaps(rows, "rcine", "rcnbf", NOISES))
+    lines.append(["RCINE is about as good as RCNBF", "yes: within 0.05 on average", apart])
     return Table("Claims", ["claim", "verified", "here"], lines)
 
 
 def _gaps(rows: Rows, first: str, second: str, noises: list[Any]) -> list[float]:
-    pairs = [
-        [rows.where(dataset=name, noise=noise, method=method).mean("error") for method in (first, second)]
-        for name in rows.unique("dataset")
-        for noise in noises
-    ]
-    return [one - other for one, other in pairs if one is not None and other is not None]
+    settings = (rows.where(dataset=name, noise=noise) for name in rows.unique("dataset") for noise in noises)
+    return gaps(settings, first, second)
 
 
-def _spoken(gaps: list[float]) -> str:
-    if not gaps:
+def _spoken(apart: list[float]) -> str:
+    if not apart:
         return "not run"
-    return f"error higher by {np.mean(gaps):+.3f} on average, {max(gaps):+.3f} at most ({len(gaps)} settings)"
+    return f"error higher by {np.mean(apart):+.3f} on average, {max(apart):+.3f} at most ({len(apart)} settings)"
 
 
 def figure_3(rows: Rows, printed: Printed) -> list[Block]:
@@ -155,10 +147,10 @@ def tables_1_and_2(rows: Rows, printed: Printed) -> list[Block]:
                 continue
             for index, rate in enumerate(("rho0", "rho1")):
                 entries.append(
-                    Entry(
+                    Entry.of(
                         (line["dataset"], str(tuple(line["noise"])), rate),
-                        ours=chosen.mean(rate),
-                        error=chosen.std(rate),
+                        chosen,
+                        rate,
                         printed=line[rate],
                         verified=line["noise"][index],
                         tolerance=printed["verified"]["rates"][estimator],
@@ -190,10 +182,10 @@ def floor(rows: Rows, printed: Printed) -> list[Block]:
     """The last tenth of the rounds beside (1 - gamma)(1 - beta)(K - 1)/K + gamma (K - 1)/K."""
     K, gamma = 9, 0.1
     entries = [
-        Entry(
+        Entry.of(
             (str(noise),),
-            ours=chosen.mean("last"),
-            error=chosen.std("last"),
+            chosen,
+            "last",
             verified=((1 - gamma) * sum(noise) + gamma) * (K - 1) / K,
             tolerance=printed["verified"]["floor"]["tolerance"],
         )

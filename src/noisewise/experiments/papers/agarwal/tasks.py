@@ -53,7 +53,7 @@ def stream(name: str, rounds: int, seed: int, constant: bool = False) -> Any:
 
 @lru_cache(maxsize=2)  # that of a cell, and that on which all candidates of every tuning are played
 def drawn_rows(name: str, rounds: int, seed: int) -> tuple[Any, Codes]:
-    """A stream from its law."""
+    """A stream drawn from its distribution."""
     from noisewise import datasets
 
     X, y = getattr(datasets, name)(rounds, np.random.default_rng([seed, 0]), sparse=True)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from noisewise.experiments.harness import charts
-from noisewise.experiments.harness.blocks import Block, Comparison, Entry, Figure
+from noisewise.experiments.harness.blocks import Block, Comparison, Entry, Figure, Printed
 from noisewise.experiments.harness.rows import Rows
 from noisewise.experiments.harness.spec import Experiment, Paper
 from noisewise.experiments.papers.agarwal.tables import NOISES, curves, error_table
@@ -17,7 +16,6 @@ from noisewise.experiments.papers.cesa_bianchi.declaration import PAPER as CESA_
 
 OURS = ["rcnbf", "bpa-capped", "ucwl", "ucwl+h", "ucwl+h, rates found", "linucb"]
 HALVES = [((0.5, 0.1), (0.05, 0.6)), ((0.3, 0.1), (0.1, 0.3))]  # the first five actions, the other five
-Printed = Mapping[str, Any]
 
 
 def feedback(rows: Rows, printed: Printed) -> list[Block]:
@@ -27,10 +25,10 @@ def feedback(rows: Rows, printed: Printed) -> list[Block]:
         for index, noise in enumerate(NOISES):
             chosen = rows.where(dataset=check["dataset"], method=check["method"], noise=noise)
             entries.append(
-                Entry(
+                Entry.of(
                     (check["dataset"], check["method"], str(noise), check["measure"]),
-                    ours=chosen.mean(check["measure"]),
-                    error=chosen.std(check["measure"]),
+                    chosen,
+                    check["measure"],
                     verified=check["values"][index],
                     tolerance=check["tolerance"] if noise != (0.4, 0.4) else max(0.02, check["tolerance"]),
                     side=check["side"],
@@ -52,10 +50,10 @@ def actions(rows: Rows, printed: Printed) -> list[Block]:
             chosen = rows.where(noise=noise, method=method)
             verified = checks.get((method, index))
             entries.append(
-                Entry(
+                Entry.of(
                     (str(noise), method),
-                    ours=chosen.mean("last"),
-                    error=chosen.std("last"),
+                    chosen,
+                    "last",
                     verified=verified,
                     tolerance=max(0.015, 0.2 * verified) if verified is not None else 0.0,
                     side="near" if method == "linucb" else "most",
@@ -79,14 +77,13 @@ def robust_classifiers(rows: Rows, printed: Printed) -> list[Block]:
             chosen = rows.where(dataset=NAMES[line["dataset"]], noise=line["noise"], method=method)
             check = checks.get((line["dataset"], line["noise"]))
             entries.append(
-                Entry(
+                Entry.of(
                     (line["dataset"], f"{line['noise']:.0%}", title),
-                    ours=chosen.mean("error"),
-                    error=chosen.std("error"),
+                    chosen,
+                    "error",
+                    check,
                     printed=line["rMKLR"][0],
                     std=line["rMKLR"][1],
-                    verified=None if check is None else check["error"],
-                    tolerance=0.0 if check is None else check["tolerance"],
                     side="most",
                     reason="few splits" if len(chosen) else "not in this run",
                 )

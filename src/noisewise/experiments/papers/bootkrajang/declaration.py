@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from noisewise.experiments.harness.spec import Experiment, Paper
-from noisewise.experiments.papers.bootkrajang import figures
-from noisewise.experiments.papers.bootkrajang import stand_ins as extra
-from noisewise.experiments.papers.bootkrajang import tables as show
+from noisewise.experiments.papers.bootkrajang import figures, stand_ins, tables
 from noisewise.experiments.papers.bootkrajang.applications import crowd, three_views
 from noisewise.experiments.papers.bootkrajang.tasks import error_on_clean
 
-SETS = list(show.NAMES.values())
-NINE = [show.NAMES[name] for name in show.NINE]
+SETS = list(tables.NAMES.values())
+NINE = [tables.NAMES[name] for name in tables.NINE]
 HUNDRED = list(range(100))
 KINDS = ["symmetric", "asymmetric"]
 
@@ -44,10 +42,10 @@ PAPER = Paper(
     "bootkrajang",
     "robust kernel logistic regression (Bootkrajang, Kaban)",
     [
-        Experiment("table-1", "Table 1: the sets", error_on_clean, {}, show.table_1),
+        Experiment("table-1", "Table 1: the sets", error_on_clean, {}, tables.table_1),
         _declare("figure-2", "Figure 2: KLR under noise of 30 %", ["klr"], [0.0, 0.3], figures.figure_2),
-        _declare("table-2", "Table 2: KLR and rKLR", ["klr", "rklr"], [0.1, 0.2, 0.3, 0.4], show.table_2),
-        _declare("table-3", "Table 3: clean labels", ["rklr", "rmklr", "rgp"], [0.0], show.table_3),
+        _declare("table-2", "Table 2: KLR and rKLR", ["klr", "rklr"], [0.1, 0.2, 0.3, 0.4], tables.table_2),
+        _declare("table-3", "Table 3: clean labels", ["rklr", "rmklr", "rgp"], [0.0], tables.table_3),
         _declare(
             "figure-3",
             "Figures 3 and 4: methods of choosing the width, and the widths chosen",
@@ -60,28 +58,28 @@ PAPER = Paper(
             "Algorithm 2 as printed: the number of passes decides (not in the paper)",
             ["Algorithm 2, 10 passes", "Algorithm 2, 200 passes", "rmklr"],
             [0.0, 0.3],
-            extra.algorithm_2,
+            stand_ins.algorithm_2,
             sets=["banana", "thyroid", "twonorm"],
             quick_repeats=[0, 1, 2, 3, 4, 5],
         ),
-        _declare("table-4", "Table 4: time", ["rklr", "rmklr"], [0.0], show.table_4),
+        _declare("table-4", "Table 4: time", ["rklr", "rmklr"], [0.0], tables.table_4),
         _declare(
             "table-5",
             "Table 5: rKFD, SVM and rMKLR",
             ["rkfd", "svm", "rmklr", "rgp", "voting"],
             [0.1, 0.3],
-            show.table_5,
+            tables.table_5,
             quick_repeats=[0, 1, 2, 3],
         ),
         _declare(
-            "table-6", "Table 6: RP-KernelPerceptron", ["rmklr"], [0.1, 0.3], show.table_6, quick_repeats=[0, 1, 2, 3]
+            "table-6", "Table 6: RP-KernelPerceptron", ["rmklr"], [0.1, 0.3], tables.table_6, quick_repeats=[0, 1, 2, 3]
         ),
         _declare(
             "mislabelled",
             "Finding wrong labels",
             ["rgp", "voting", "rmklr", "rkfd", "svm"],
             [0.1, 0.3],
-            extra.mislabelled,
+            stand_ins.mislabelled,
             quick_repeats=[0, 1, 2, 3],
         ),
         Experiment(
@@ -99,7 +97,7 @@ PAPER = Paper(
             figures.figure_5,
             quick={"dataset": ["banana", "raetsch_heart", "twonorm"], "kernels": [11, 21, 41], "repeat": [0]},
         ),
-        Experiment("table-7", "Table 7: sets of the comparison with StPMKL", error_on_clean, {}, show.table_7),
+        Experiment("table-7", "Table 7: sets of the comparison with StPMKL", error_on_clean, {}, tables.table_7),
         Experiment(
             "figure-6",
             "Figure 6: accuracy against noise",
@@ -124,7 +122,7 @@ PAPER = Paper(
                 "widths": [21],
                 "repeat": HUNDRED,
             },
-            extra.table_8,
+            stand_ins.table_8,
             quick={"repeat": [0, 1], "widths": [7]},
         ),
         Experiment(
@@ -146,7 +144,7 @@ PAPER = Paper(
             "Three of the sets drawn anew from their distributions",
             ["rkfd", "svm", "rmklr", "rgp"],
             [0.1, 0.3],
-            extra.generated,
+            stand_ins.generated,
             sets=["make_ringnorm", "make_twonorm", "make_waveform"],
             quick_repeats=[0, 1],
         ),

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
 from noisewise.experiments.harness import charts
-from noisewise.experiments.harness.blocks import Block, Comparison, Entry, Figure, Table, Text
+from noisewise.experiments.harness.blocks import Block, Comparison, Entry, Figure, Printed, Table, Text
 from noisewise.experiments.harness.rows import Rows
 from noisewise.experiments.papers.bootkrajang.tables import NAMES
 
 CROWD_METHODS = ["majority", "per annotator", "per annotator, pooled", "one matrix"]
-Printed = Mapping[str, Any]
 
 
 def figure_2(rows: Rows, printed: Printed) -> list[Block]:
@@ -125,9 +121,9 @@ def figure_5(rows: Rows, printed: Printed) -> list[Block]:
         for chosen in [rows.where(dataset=own)]
         if len(chosen)
     }
-    spread = max(float(np.nanmax(curve.y) - np.nanmin(curve.y)) for curve in curves.values())
+    widest = max(float(np.nanmax(curve.y) - np.nanmin(curve.y)) for curve in curves.values())
     drawing = charts.panels({"rMKLR, 30 % noise": curves}, "number of kernels", "error, %")
     return [
-        Text(f"Greatest difference between two numbers of kernels: {spread:.1f} points."),
+        Text(f"Greatest difference between two numbers of kernels: {widest:.1f} points."),
         Figure("figure-5", "Error against the number of kernels", drawing),
     ]

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from noisewise.experiments.harness.blocks import Block, Comparison, Entry, Table, Text
+from noisewise.experiments.harness.blocks import Block, Comparison, Entry, Printed, Table, Text
 from noisewise.experiments.harness.rows import Rows
 from noisewise.experiments.papers.bootkrajang.tables import NAMES, NINE, OWN, ROBUST, targets
 
-Printed = Mapping[str, Any]
 AREAS = "few splits; nine sets here, the check had some of its own"
 
 
@@ -23,7 +21,7 @@ def table_8(rows: Rows, printed: Printed) -> list[Block]:
         for line in printed["table-8"]["rows"]
     ]
     ours = [
-        Entry((method,), ours=chosen.mean("error"), error=chosen.std("error"))
+        Entry.of((method,), chosen, "error")
         for method in ("rLR", "KLR", "rMKLR", "robust GP")
         for chosen in [rows.where(method=method)]
     ]
@@ -44,10 +42,10 @@ def algorithm_2(rows: Rows, printed: Printed) -> list[Block]:
                 chosen = rows.where(dataset=name, noise=noise, method=method)
                 check = checks.get((name, noise)) if method == "Algorithm 2, 10 passes" else None
                 entries.append(
-                    Entry(
+                    Entry.of(
                         (name, f"{noise:.0%}", method),
-                        ours=chosen.mean("error"),
-                        error=chosen.std("error"),
+                        chosen,
+                        "error",
                         verified=None if check is None else check[0],
                         tolerance=0.0 if check is None else check[1],
                         reason="a split that ends in one class weighs much" if len(chosen) else "not in this run",
@@ -99,14 +97,13 @@ def generated(rows: Rows, printed: Printed) -> list[Block]:
                 beside = lines[name, noise].get(title, (None, None))
                 check = targets(printed)[name, noise] if method in ROBUST else None
                 entries.append(
-                    Entry(
+                    Entry.of(
                         (name, f"{noise:.0%}", title),
-                        ours=chosen.mean("error"),
-                        error=chosen.std("error"),
+                        chosen,
+                        "error",
+                        check,
                         printed=beside[0],
                         std=beside[1],
-                        verified=None if check is None else check["error"],
-                        tolerance=0.0 if check is None else check["tolerance"],
                         side="most",
                         reason="few draws" if len(chosen) else "not in this run",
                     )

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from noisewise.experiments.harness.blocks import Block, Comparison, Entry, Table
-from noisewise.experiments.harness.rows import Rows
+from noisewise.experiments.harness.blocks import Block, Comparison, Entry, Printed, Table
+from noisewise.experiments.harness.rows import Rows, gaps
 
 NAMES = {"Banana": "banana", "B.Cancer": "raetsch_breast_cancer", "Diabetes": "raetsch_diabetis", "German": "german"}
 NAMES |= {"Heart": "raetsch_heart", "Image": "image", "Ringnorm": "ringnorm", "S.Flare": "flare_solar"}
@@ -17,7 +17,6 @@ NINE = ["Banana", "Diabetes", "German", "Heart", "Ringnorm", "Thyroid", "Titanic
 OWN = {"KLR": "klr", "rKLR": "rklr", "rMKLR": "rmklr", "rKFD": "rkfd", "SVM": "svm"}
 ROBUST = ("rmklr", "rgp")
 OURS = {"rgp": "robust GP", "voting": "voting"}
-Printed = Mapping[str, Any]
 
 
 def table_1(rows: Rows, printed: Printed) -> list[Block]:
@@ -43,14 +42,13 @@ def compared(rows: Rows, lines: list[dict[str, Any]], methods: list[str], checks
             chosen = rows.where(dataset=NAMES[line["dataset"]], noise=noise, method=method)
             check = checks.get((line["dataset"], noise)) if method in ROBUST else None
             entries.append(
-                Entry(
+                Entry.of(
                     (line["dataset"], f"{noise:.0%}", title),
-                    ours=chosen.mean("error"),
-                    error=chosen.std("error"),
+                    chosen,
+                    "error",
+                    check,
                     printed=line[title][0],
                     std=line[title][1],
-                    verified=None if check is None else check["error"],
-                    tolerance=0.0 if check is None else check["tolerance"],
                     side="most",
                     reason=_reason(line["dataset"], len(chosen)),
                 )
@@ -94,11 +92,8 @@ def _gains(rows: Rows) -> Table:
     for noise in (0.1, 0.2, 0.3, 0.4):
         line = [f"{noise:.0%}"]
         for kind in ("symmetric", "asymmetric"):
-            pairs = [
-                [rows.where(dataset=own, noise=noise, kind=kind, method=one).mean("error") for one in ("klr", "rklr")]
-                for own in NAMES.values()
-            ]
-            gains = [first - second for first, second in pairs if first is not None and second is not None]
+            settings = (rows.where(dataset=own, noise=noise, kind=kind) for own in NAMES.values())
+            gains = gaps(settings, "klr", "rklr")
             line.append(f"{np.mean(gains):+.2f} ({len(gains)} sets)" if gains else "")
         lines.append(line)
     return Table("Points that rKLR gains over KLR, mean over the sets", ["noise", "symmetric", "asymmetric"], lines)
@@ -132,12 +127,11 @@ def table_5(rows: Rows, printed: Printed) -> list[Block]:
     """rKFD, SVM and rMKLR, then this library's own on the same cells, then means over nine sets."""
     entries = compared(rows, printed["table-5"]["rows"], ["rKFD", "SVM", "rMKLR"], targets(printed))
     ours = [
-        Entry(
+        Entry.of(
             (name, f"{noise:.0%}", title),
-            ours=chosen.mean("error"),
-            error=chosen.std("error"),
-            verified=check["error"],
-            tolerance=check["tolerance"],
+            chosen,
+            "error",
+            check,
             side="most",
             reason="few splits" if len(chosen) else "not in this run",
         )
@@ -173,11 +167,7 @@ def _claims(rows: Rows) -> Table:
     """What the paper says, what was verified, and in how many sets it holds here."""
 
     def holds(better: str, worse: str, noise: float) -> str:
-        pairs = [
-            [rows.where(dataset=own, noise=noise, method=one).mean("error") for one in (better, worse)]
-            for own in NAMES.values()
-        ]
-        known = [first - second for first, second in pairs if first is not None and second is not None]
+        known = gaps((rows.where(dataset=own, noise=noise) for own in NAMES.values()), better, worse)
         if not known:
             return "not run"
         return f"{sum(gap < 0 for gap in known)} of {len(known)} sets, {-np.mean(known):+.2f} points"

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from noisewise.experiments.harness.spec import Experiment, Paper
-from noisewise.experiments.papers.cesa_bianchi import tables as show
-from noisewise.experiments.papers.cesa_bianchi import tasks
+from noisewise.experiments.papers.cesa_bianchi import tables, tasks
 from noisewise.experiments.papers.formulas.tables import formulas
 from noisewise.experiments.papers.formulas.tasks import FORMULAS, feature_formula
 
@@ -13,8 +12,8 @@ PAPER = Paper(
     "cesa_bianchi",
     "online learning of noisy data (Cesa-Bianchi, Shalev-Shwartz, Shamir)",
     [
-        Experiment("figure-1", "Figure 1: a kernel and its cut mixture", tasks.two_worlds, {}, show.figure_1),
-        Experiment("figure-2", "Figure 2: smoothed losses", tasks.two_worlds, {}, show.figure_2),
+        Experiment("figure-1", "Figure 1: a kernel and its cut mixture", tasks.two_worlds, {}, tables.figure_1),
+        Experiment("figure-2", "Figure 2: smoothed losses", tasks.two_worlds, {}, tables.figure_2),
         Experiment(
             "gradients",
             "T1, T2: gradients without bias",
@@ -24,7 +23,7 @@ PAPER = Paper(
                 "method": ["two copies", "same copy twice", "one copy, 2 Sigma w", "one copy, Sigma w as printed"],
                 "draws": [400_000],
             },
-            show.gradients,
+            tables.gradients,
         ),
         Experiment(
             "formulas",
@@ -42,14 +41,14 @@ PAPER = Paper(
                 "rounds": [2000, 4000, 8000, 16_000, 32_000],
                 "repeat": TEN,
             },
-            show.p1,
+            tables.p1,
         ),
         Experiment(
             "p2",
             "P2: excess risk and the step",
             tasks.excess_risk,
-            {"method": list(show.P2), "rounds": [16_000], "repeat": TEN},
-            show.p2,
+            {"method": list(tables.P2), "rounds": [16_000], "repeat": TEN},
+            tables.p2,
         ),
         Experiment(
             "p3",
@@ -61,7 +60,7 @@ PAPER = Paper(
                 "method": ["clean", "noisy", "mean of 2", "one copy", "two copies"],
                 "repeat": list(range(20)),
             },
-            show.p3,
+            tables.p3,
             keep=lambda settings: settings["dataset"] == "diabetes_progression" or settings["repeat"] < 8,
         ),
         Experiment(
@@ -71,10 +70,10 @@ PAPER = Paper(
             {
                 "dataset": ["make_sine", "make_noisy_moons", "make_friedman_small"],
                 "noise": [0.3, 0.4],
-                "method": list(show.P4),
+                "method": list(tables.P4),
                 "repeat": list(range(3)),
             },
-            show.p4,
+            tables.p4,
             keep=lambda settings: settings["noise"] == (0.4 if settings["dataset"] == "make_noisy_moons" else 0.3),
         ),
         Experiment(
@@ -86,7 +85,7 @@ PAPER = Paper(
                 "rounds": [20_000],
                 "repeat": list(range(6)),
             },
-            show.p5,
+            tables.p5,
             quick={"repeat": [0]},
         ),
         Experiment(
@@ -99,7 +98,7 @@ PAPER = Paper(
                 "rounds": [20_000],
                 "repeat": list(range(20)),
             },
-            show.p6,
+            tables.p6,
             quick={"repeat": [0, 1]},
         ),
     ],

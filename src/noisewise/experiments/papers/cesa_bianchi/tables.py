@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from noisewise.experiments.harness import charts
-from noisewise.experiments.harness.blocks import Block, Comparison, Entry, Figure
-from noisewise.experiments.harness.rows import Rows
+from noisewise.experiments.harness.blocks import Block, Comparison, Entry, Figure, Printed
+from noisewise.experiments.harness.rows import Rows, gaps
 
-Printed = Mapping[str, Any]
 P2 = {  # excess risk times 1000, fraction of it allowed, side
     "naive": (17.8, 0.05, "near"),
     "mean of 2": (8.9, 0.05, "near"),
@@ -114,11 +112,11 @@ def p1(rows: Rows, printed: Printed) -> list[Block]:
         method: [rows.where(method=method, rounds=n).mean("regret") or np.nan for n in rounds]
         for method in ("clean", "two copies", "one copy", "one copy as printed", "naive")
     }
-    slopes = {method: float(np.polyfit(np.log(rounds), np.log(found), 1)[0]) for method, found in means.items()}
+    exponents = {method: float(np.polyfit(np.log(rounds), np.log(found), 1)[0]) for method, found in means.items()}
     limits = {"two copies": (0.57, 0.04, "near"), "one copy": (0.57, 0.04, "near")}
     limits |= {"one copy as printed": (0.70, 0.0, "least"), "naive": (0.80, 0.0, "least")}
     entries = [
-        Entry((name, "slope"), ours=slopes[name], verified=limit, tolerance=tolerance, side=side)
+        Entry((name, "slope"), ours=exponents[name], verified=limit, tolerance=tolerance, side=side)
         for name, (limit, tolerance, side) in limits.items()
     ]
     for name, ratio, tolerance in (("two copies", 1.0, 0.15), ("one copy", 1.0, 0.15), ("naive", 3.1, 0.47)):
@@ -137,10 +135,10 @@ def p1(rows: Rows, printed: Printed) -> list[Block]:
 def p2(rows: Rows, printed: Printed) -> list[Block]:
     """Excess risk of the averaged weights."""
     entries = [
-        Entry(
+        Entry.of(
             (method,),
-            ours=chosen.mean("excess"),
-            error=chosen.std("excess"),
+            chosen,
+            "excess",
             verified=limit,
             tolerance=fraction * limit,
             side=side,
@@ -159,19 +157,17 @@ def p3(rows: Rows, printed: Printed) -> list[Block]:
         for method, value in checks.items():
             chosen = rows.where(dataset=name, noise=1.0, method=method)
             entries.append(
-                Entry(
+                Entry.of(
                     (name, "1.0", method),
-                    ours=chosen.mean("r2"),
-                    error=chosen.std("r2"),
+                    chosen,
+                    "r2",
                     verified=value,
                     tolerance=tolerance,
                     reason="other splits or rows of the same distribution",
                 )
             )
         for noise in (0.3, 0.6, 1.0):
-            means = [rows.where(dataset=name, noise=noise, method=one).mean("r2") for one in ("two copies", "noisy")]
-            if None not in means:
-                gain = float(means[0] or 0) - float(means[1] or 0)
+            for gain in gaps([rows.where(dataset=name, noise=noise)], "two copies", "noisy", "r2"):
                 labels = (name, str(noise), "gain of two copies over noisy")
                 entries.append(Entry(labels, ours=gain, verified=-0.01, side="least"))
     return [Comparison("R2 on clean test rows", ["set", "noise", "learner"], entries)]
@@ -190,8 +186,7 @@ def p4(rows: Rows, printed: Printed) -> list[Block]:
                 check = {"verified": 0.003, "side": "most"}
             elif name == "make_noisy_moons" and method == "kernel ridge, noisy":
                 check = {"verified": 0.015, "side": "least"}
-            ours, error = chosen.mean("error"), chosen.std("error")
-            entries.append(Entry((name, method), ours=ours, error=error, reason="another grid and seeds", **check))
+            entries.append(Entry.of((name, method), chosen, "error", reason="another grid and seeds", **check))
     return [Comparison("Error on clean rows", ["problem", "learner"], entries, digits=4)]
 
 

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-from noisewise.experiments.harness.blocks import Block, Comparison, Entry, Text
+from noisewise.experiments.harness.blocks import Block, Comparison, Entry, Printed, Text
 from noisewise.experiments.harness.rows import Rows
 
-Printed = Mapping[str, Any]
 LEMMAS = {  # what, greatest or least over the settings, limit, side
     "bias_h": ("Lemma 1: bias of h", max, 1e-12, "most"),
     "bias_h_printed": ("the algorithms' h as printed: greatest bias", max, 0.5, "least"),

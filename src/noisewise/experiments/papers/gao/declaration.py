@@ -6,9 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from noisewise.experiments.harness.spec import Experiment, Paper
-from noisewise.experiments.papers.gao import figures
-from noisewise.experiments.papers.gao import tables as rates
-from noisewise.experiments.papers.gao import tables as show
+from noisewise.experiments.papers.gao import figures, tables
 from noisewise.experiments.papers.gao.methods import METHODS
 from noisewise.experiments.papers.gao.tables import BIG, NOISES, SMALL
 from noisewise.experiments.papers.gao.tasks import accuracy, influence, rates_by_voters, soft_chessboard
@@ -48,16 +46,16 @@ PAPER = Paper(
             figures.figure_1c,
             quick={"repeat": list(range(3))},
         ),
-        Experiment("table-1", "Table 1: the sets", accuracy, {}, show.table_1),
-        Experiment("table-2", "Table 2: accuracy", accuracy, BENCHMARK, show.table_2, quick=QUICK),
+        Experiment("table-1", "Table 1: the sets", accuracy, {}, tables.table_1),
+        Experiment("table-2", "Table 2: accuracy", accuracy, BENCHMARK, tables.table_2, quick=QUICK),
         Experiment("figure-2", "Figure 2: Nemenyi's test", accuracy, BENCHMARK, figures.figure_2, quick=QUICK),
-        Experiment("table-3", "Table 3: noise found", accuracy, BENCHMARK, rates.table_3, quick=QUICK, keep=_rnn_only),
+        Experiment("table-3", "Table 3: noise found", accuracy, BENCHMARK, tables.table_3, quick=QUICK, keep=_rnn_only),
         Experiment(
             "table-3-voters",
             "Table 3 against the number of voters k'",
             rates_by_voters,
             {name: values for name, values in BENCHMARK.items() if name != "method"},
-            rates.table_3_by_voters,
+            tables.table_3_by_voters,
             quick={"dataset": SMALL, "repeat": list(range(4))},
         ),
         Experiment(
@@ -78,7 +76,7 @@ PAPER = Paper(
             "The same methods on sets that come with scikit-learn",
             accuracy,
             {**BENCHMARK, "dataset": ["breast_cancer", "digits"], "repeat": list(range(8))},
-            show.bundled,
+            tables.bundled,
             quick={"repeat": [0]},
         ),
     ],

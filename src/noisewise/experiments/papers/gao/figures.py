@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from noisewise.experiments.harness import charts
-from noisewise.experiments.harness.blocks import Block, Comparison, Entry, Figure, Text
+from noisewise.experiments.harness.blocks import Block, Comparison, Entry, Figure, Printed, Text
 from noisewise.experiments.harness.rows import Rows
 from noisewise.experiments.papers.gao.folds import noise_of
 from noisewise.experiments.papers.gao.tables import NOISES, TITLES
@@ -17,7 +17,6 @@ from noisewise.experiments.papers.gao.tasks import CHESSBOARD_VOTERS, FRACTIONS,
 ASYMMETRIC = [(0.2, 0.1), (0.3, 0.1), (0.4, 0.1)]
 SYMMETRIC = [(0.1, 0.1), (0.2, 0.2), (0.3, 0.3)]
 CHESSBOARD = [(0.0, 0.0), *ASYMMETRIC, *SYMMETRIC]
-Printed = Mapping[str, Any]
 
 
 def figure_1(rows: Rows, printed: Printed) -> list[Block]:

@@ -1,13 +1,12 @@
-"""How the noise rates of the robust k-NN paper's Table 3 are set beside ours."""
+"""How the robust k-NN paper's tables of accuracies and noise rates are set beside ours."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from noisewise.experiments.harness.blocks import Block, Comparison, Entry, Table, Text
+from noisewise.experiments.harness.blocks import Block, Comparison, Entry, Printed, Table, Text
 from noisewise.experiments.harness.rows import Rows
 from noisewise.experiments.papers.gao.methods import VOTERS
 
@@ -24,7 +23,6 @@ KNOWN_GAPS = {
     "housing": "the paper does not say where it cuts the prices; the median here",
     "vehicle": "four classes in two groups at random; the paper does not say in which",
 }
-Printed = Mapping[str, Any]
 
 
 def table_1(rows: Rows, printed: Printed) -> list[Block]:
@@ -50,14 +48,13 @@ def table_2(rows: Rows, printed: Printed) -> list[Block]:
         chosen = rows.where(dataset=PLAIN.get(name, name), noise=line["noise"], method=method)
         check = checks.get((name, *line["noise"])) if method == "rnn" else None
         entries.append(
-            Entry(
+            Entry.of(
                 (name, str(tuple(line["noise"])), line["method"]),
-                ours=chosen.mean("accuracy"),
-                error=chosen.std("accuracy"),
+                chosen,
+                "accuracy",
+                check,
                 printed=line["mean"],
                 std=line["std"],
-                verified=None if check is None else check["accuracy"],
-                tolerance=0.0 if check is None else check["tolerance"],
                 side="least",
                 reason=_reason(name, method, len(chosen)),
             )
@@ -166,7 +163,7 @@ def _wins(rows: Rows, printed: Printed) -> Table:
 def bundled(rows: Rows, printed: Printed) -> list[Block]:
     """Nothing printed to compare with."""
     entries = [
-        Entry((name, str(noise), method), ours=chosen.mean("accuracy"), error=chosen.std("accuracy"))
+        Entry.of((name, str(noise), method), chosen, "accuracy")
         for name in rows.unique("dataset")
         for noise in NOISES
         for method in [*TITLES, "knn", "rnn-ours", "rnn-oracle"]
@@ -188,10 +185,10 @@ def table_3(rows: Rows, printed: Printed) -> list[Block]:
         for rate in ("tau_plus", "tau_minus"):
             check = limits.get((name, *line["noise"]))
             entries.append(
-                Entry(
+                Entry.of(
                     (name, str(tuple(line["noise"])), rate),
-                    ours=chosen.mean(rate),
-                    error=chosen.std(rate),
+                    chosen,
+                    rate,
                     printed=line[rate],
                     verified=None if check is None else float(np.mean(check[rate])),
                     tolerance=0.0 if check is None else float(np.ptp(check[rate])) / 2,

@@ -6,14 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from noisewise.experiments.harness import charts
-from noisewise.experiments.harness.blocks import Block, Comparison, Entry, Figure, Table, Text
-from noisewise.experiments.harness.rows import Rows
+from noisewise.experiments.harness.blocks import Block, Comparison, Entry, Figure, Printed, Table, Text
+from noisewise.experiments.harness.rows import Rows, gaps
 from noisewise.experiments.harness.spec import Experiment, Paper
 from noisewise.experiments.papers.ngo.tasks import WANTS, one_pass
 
 NOISES = [0.0, 0.1, 0.2, 0.3]
 OUTSIDE = ("marow", "mpa")  # their best parameters lie outside the paper's grid
-Printed = Mapping[str, Any]
 
 
 def figure_2(rows: Rows, printed: Printed) -> list[Block]:
@@ -89,15 +88,15 @@ def _claims(rows: Rows) -> Table:
     """In how many of the settings for which a claim was verified it holds here."""
 
     def holds(other: str, least: Mapping[str, float]) -> str:
-        pairs = [
-            [rows.where(dataset=name, grid=grid, noise=p, method=one).mean("error") for one in ("ucwl", other)]
+        settings = (
+            rows.where(dataset=name, grid=grid, noise=p)
             for name, lowest in least.items()
             for grid in rows.unique("grid")
             for p in NOISES
             if p >= lowest
-        ]
-        known = [first < second for first, second in pairs if first is not None and second is not None]
-        return f"{sum(known)} of {len(known)}" if known else "not run"
+        )
+        known = gaps(settings, "ucwl", other)
+        return f"{sum(gap < 0 for gap in known)} of {len(known)}" if known else "not run"
 
     everywhere = {"usps": 0.0, "mnist": 0.0}
     said: list[tuple[str, str, dict[str, float]]] = [
@@ -133,12 +132,12 @@ def figure_3(rows: Rows, printed: Printed) -> list[Block]:
     ran = any(entry.ours is not None for entry in entries)
     bars = _bars(rows.where(noise=0.0), "updates")
     blocks: list[Block] = [Comparison("Fraction of rounds with an update", ["set", "method", "noise"], entries)]
-    drawn = (
-        [Figure("figure-3", "Fraction of rounds with an update, no noise", charts.bars(bars, "fraction"))]
-        if bars
-        else []
-    )
-    return [*(blocks if ran else []), *drawn]
+    if not ran:
+        blocks = []
+    if bars:
+        drawing = charts.bars(bars, "fraction")
+        blocks.append(Figure("figure-3", "Fraction of rounds with an update, no noise", drawing))
+    return blocks
 
 
 def figure_4(rows: Rows, printed: Printed) -> list[Block]:
