@@ -27,6 +27,12 @@ def row_hashes(rows: Any, exact: bool = False) -> NDArray[np.uint64]:
     return np.asarray((words_of(rows) * multipliers).sum(axis=1, dtype=np.uint64))
 
 
+def row_bytes(rows: NDArray[Any]) -> NDArray[np.void]:
+    """Each row as the bytes of its values, by which `np.unique` finds equal rows; -0 counts as 0."""
+    plain = np.ascontiguousarray(rows + rows.dtype.type(0))
+    return plain.view(np.dtype((np.void, plain.itemsize * plain.shape[1]))).ravel()
+
+
 def _single_words(values: NDArray[Any]) -> NDArray[np.uint64]:
     with np.errstate(over="ignore"):  # values beyond the range of single precision all become infinite
         single = np.ascontiguousarray(values, dtype=np.float32)

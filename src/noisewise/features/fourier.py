@@ -52,6 +52,20 @@ class _DeconvolvedFourier(Scored):
         self.n_folds = n_folds
         self.random_state = random_state
 
+    def fit(self, X: Any, y: Any, copies: ArrayLike | None = None) -> Self:
+        """Learn from noisy rows.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Noisy rows; the first copy.
+        y : array of shape (n,)
+            Targets, or labels.
+        copies : array of shape (n, m, d), optional
+            Further independent noisy copies (replicates). X is not counted twice where it is one of them or their mean.
+        """
+        return self._take(*self._check_training(X, y, fresh=True), copies, fresh=True)
+
     def _take(self, X: Floats, Y: Floats, copies: Any, fresh: bool) -> Self:
         self._check_settings()
         every = gather_copies(X, copies)
@@ -223,20 +237,6 @@ class DeconvolvedFourierRegressor(NumberTargets, _DeconvolvedFourier):
     True
     """
 
-    def fit(self, X: Any, y: Any, copies: ArrayLike | None = None) -> Self:
-        """Learn from noisy rows.
-
-        Parameters
-        ----------
-        X : array of shape (n, d)
-            Noisy rows; the first copy.
-        y : array of shape (n,)
-            Targets.
-        copies : array of shape (n, m, d), optional
-            Further independent noisy copies (replicates). X is not counted twice where it is one of them or their mean.
-        """
-        return self._take(*self._check_training(X, y, fresh=True), copies, fresh=True)
-
     def partial_fit(self, X: Any, y: Any, copies: ArrayLike | None = None) -> Self:
         """Learn from more rows; with a given kernel, pieces give what `fit` gives for all of them."""
         fresh = not hasattr(self, "n_samples_seen_")
@@ -262,10 +262,6 @@ class DeconvolvedFourierClassifier(LabelTargets, _DeconvolvedFourier):
     >>> bool(model.score(X, y) > 0.99)
     True
     """
-
-    def fit(self, X: Any, y: Any, copies: ArrayLike | None = None) -> Self:
-        """Learn from noisy rows; `copies` as in `DeconvolvedFourierRegressor.fit`."""
-        return self._take(*self._check_training(X, y, fresh=True), copies, fresh=True)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, copies: ArrayLike | None = None) -> Self:
         """Learn from more rows; the first call takes all `classes`, or those of its labels."""

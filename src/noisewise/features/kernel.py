@@ -138,7 +138,9 @@ class NoisyKernelRegressor(RegressorMixin, BaseEstimator):
         check_is_fitted(self)
         rows = validate_data(self, X, dtype=np.float64, reset=False)
         n_kept = self.support_rows_.shape[0]
-        kernel = self._surrogate(noise_matrix(self.noise_, rows.shape[1])) if noisy else self._clean()
+        noise = GaussianNoise(noise_matrix(self.noise_, rows.shape[1]))
+        corrected = surrogate(self.kernel_, noise, self.highest_rate_)
+        kernel = corrected if noisy else corrected.clean
         values = np.empty(len(rows))
         for part in blocks(len(rows), PREDICTED_ROWS):
             values[part] = kernel.gram(rows[part], self.support_rows_) @ self.dual_coef_ if n_kept else 0.0
@@ -219,13 +221,6 @@ class NoisyKernelRegressor(RegressorMixin, BaseEstimator):
         """One limit of rates for both replicates, so that their surrogates are those of the same kernel."""
         largest = max(1.0, pair.noise_stored, pair.noise_other) * largest_variance(GaussianNoise(covariance))
         return None if isinstance(kernel, Gaussian) or largest == 0 else ADVISED_RATE / largest
-
-    def _surrogate(self, covariance: Floats) -> Any:
-        return surrogate(self.kernel_, GaussianNoise(covariance), self.highest_rate_)
-
-    def _clean(self) -> Any:
-        d = self.n_features_in_
-        return self._surrogate(noise_matrix(self.noise_, d)).clean
 
     def _check_parameters(self) -> None:
         for name in ("step", "ball", "budget"):

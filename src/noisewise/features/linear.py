@@ -44,6 +44,22 @@ class _NoisyLinear(Scored):
         self.standard_errors = standard_errors
         self.n_folds = n_folds
 
+    def fit(self, X: Any, y: Any, copies: ArrayLike | None = None, row_covariances: ArrayLike | None = None) -> Self:
+        """Learn from noisy rows.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+            Noisy rows; the first copy.
+        y : array of shape (n,)
+            Targets, or labels; noise in them does no harm as long as it is independent of the features' noise.
+        copies : array of shape (n, m, d), optional
+            Further independent noisy copies. X is not counted twice where it is one of them, or their mean.
+        row_covariances : array of shape (n, d) or (n, d, d), optional
+            Noise variances or covariance of each row, instead of `noise`.
+        """
+        return self._take(*self._check_training(X, y, fresh=True), copies, row_covariances, fresh=True)
+
     def _take(self, X: Floats, Y: Floats, copies: Any, row_covariances: Any, fresh: bool) -> Self:
         self._check_settings()
         every = gather_copies(X, copies)
@@ -197,22 +213,6 @@ class NoisyFeatureRegressor(NumberTargets, _NoisyLinear):
         super().__init__(noise, constraint, strength, standard_errors, n_folds)
         self.target_noise = target_noise
 
-    def fit(self, X: Any, y: Any, copies: ArrayLike | None = None, row_covariances: ArrayLike | None = None) -> Self:
-        """Learn from noisy rows.
-
-        Parameters
-        ----------
-        X : array of shape (n, d)
-            Noisy rows; the first copy.
-        y : array of shape (n,)
-            Targets; noise in them does no harm as long as it is independent of the features' noise.
-        copies : array of shape (n, m, d), optional
-            Further independent noisy copies. X is not counted twice where it is one of them, or their mean.
-        row_covariances : array of shape (n, d) or (n, d, d), optional
-            Noise variances or covariance of each row, instead of `noise`.
-        """
-        return self._take(*self._check_training(X, y, fresh=True), copies, row_covariances, fresh=True)
-
     def partial_fit(
         self, X: Any, y: Any, copies: ArrayLike | None = None, row_covariances: ArrayLike | None = None
     ) -> Self:
@@ -257,10 +257,6 @@ class NoisyFeatureClassifier(LabelTargets, _NoisyLinear):
     >>> bool(model.score(X, labels) > 0.97)
     True
     """
-
-    def fit(self, X: Any, y: Any, copies: ArrayLike | None = None, row_covariances: ArrayLike | None = None) -> Self:
-        """Learn from noisy rows; `copies` and `row_covariances` as in `NoisyFeatureRegressor.fit`."""
-        return self._take(*self._check_training(X, y, fresh=True), copies, row_covariances, fresh=True)
 
     def partial_fit(
         self,

@@ -21,6 +21,10 @@ class Scored(BaseEstimator, ABC):
     def _scores(self, X: Floats) -> Floats:
         """One column of scores, or one for each class."""
 
+    @abstractmethod
+    def _check_training(self, X: Any, y: Any, fresh: bool) -> tuple[Floats, Floats]:
+        """Rows and targets; a fresh start sets what scikit-learn keeps about X."""
+
     def _check_and_score(self, X: Any) -> Floats:
         check_is_fitted(self)
         return self._scores(validate_data(self, X, reset=False, dtype=np.float64))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -46,6 +46,12 @@ class _MapLearner(Scored):
         self.ball = ball
         self.averaging = averaging
         self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, copies: ArrayLike | None = None) -> Self:
+        """Learn from rows and further noisy copies of them, of shape (n, m, d); without copies, X counts as clean."""
+        self._reset()
+        self._learn_rows(*self._check_training(X, y, fresh=True), copies, fresh=True)
+        return self
 
     @property
     def dual_coef_(self) -> Floats:
@@ -186,13 +192,7 @@ class UnknownNoiseKernelRegressor(NumberTargets, _MapLearner):
     True
     """
 
-    def fit(self, X: Any, y: Any, copies: ArrayLike | None = None) -> UnknownNoiseKernelRegressor:
-        """Learn from rows and further noisy copies of them, of shape (n, m, d); without copies, X counts as clean."""
-        self._reset()
-        self._learn_rows(*self._check_training(X, y, fresh=True), copies, fresh=True)
-        return self
-
-    def partial_fit(self, X: Any, y: Any = None, copies: ArrayLike | None = None) -> UnknownNoiseKernelRegressor:
+    def partial_fit(self, X: Any, y: Any = None, copies: ArrayLike | None = None) -> Self:
         """Learn from more rows, or from an oracle: iterating it gives targets, its ``copies(n)`` noisy copies.
 
         An oracle whose targets are noisy too may have ``targets(n)``, and each factor gets a target of its own.
@@ -245,15 +245,7 @@ class UnknownNoiseKernelClassifier(LabelTargets, _MapLearner):
     True
     """
 
-    def fit(self, X: Any, y: Any, copies: ArrayLike | None = None) -> UnknownNoiseKernelClassifier:
-        """Learn from rows and further noisy copies of them, of shape (n, m, d); without copies, X counts as clean."""
-        self._reset()
-        self._learn_rows(*self._check_training(X, y, fresh=True), copies, fresh=True)
-        return self
-
-    def partial_fit(
-        self, X: Any, y: Any = None, classes: Any = None, copies: ArrayLike | None = None
-    ) -> UnknownNoiseKernelClassifier:
+    def partial_fit(self, X: Any, y: Any = None, classes: Any = None, copies: ArrayLike | None = None) -> Self:
         """Learn from more rows, or from an oracle: iterating it gives labels, its ``copies(n)`` noisy copies.
 
         The first call needs all `classes`, unless the oracle has its labels as `y` or they are -1 and 1.

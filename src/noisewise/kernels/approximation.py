@@ -27,7 +27,30 @@ def draw_frequencies(kernel: Radial, n_columns: int, n: int, rng: RandomState = 
     return np.asarray(rng.standard_normal((n_columns, n)) * np.sqrt(2 * rates))
 
 
-class FourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class _KernelTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Parameters and checks of both approximations."""
+
+    def __init__(self, kernel: Kernel | None = None, n_components: int = 100, random_state: RandomState = None) -> None:
+        self.kernel = kernel
+        self.n_components = n_components
+        self.random_state = random_state
+
+    def _check_training(self, X: Any) -> tuple[Any, np.random.Generator]:
+        """Rows and the random state; sets `kernel_`, by default a Gaussian of median width."""
+        rows = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
+        if self.n_components < 1:
+            raise ValueError(f"n_components is {self.n_components}; at least one is needed")
+        rng = generator(self.random_state)
+        self.kernel_: Any = Gaussian(median_width(rows, random_state=rng)) if self.kernel is None else self.kernel
+        return rows, rng
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class FourierFeatures(_KernelTransformer):
     """Features sqrt(2/n) cos(w.x + b) whose inner products estimate a radial kernel without bias.
 
     Parameters
@@ -57,18 +80,9 @@ class FourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
            [0.4, 1. ]])
     """
 
-    def __init__(self, kernel: Radial | None = None, n_components: int = 100, random_state: RandomState = None) -> None:
-        self.kernel = kernel
-        self.n_components = n_components
-        self.random_state = random_state
-
     def fit(self, X: Any, y: Any = None) -> FourierFeatures:
         """Draw frequencies and phases; X gives the number of columns (and the median distance, without a kernel)."""
-        rows = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
-        if self.n_components < 1:
-            raise ValueError(f"n_components is {self.n_components}; at least one feature is needed")
-        rng = generator(self.random_state)
-        self.kernel_ = Gaussian(median_width(rows, random_state=rng)) if self.kernel is None else self.kernel
+        rows, rng = self._check_training(X)
         if not isinstance(self.kernel_, Radial):
             raise TypeError(
                 f"{self.kernel_!r} is not a radial kernel; Fourier features serve Gaussian, Laplacian and "
@@ -89,18 +103,13 @@ class FourierFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         angles *= np.sqrt(2 / self.n_components)
         return angles
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
 
 def fourier_features(kernel: Radial, n_components: int = 100, random_state: RandomState = None) -> FourierFeatures:
     """Random Fourier features of a radial kernel, as a scikit-learn transformer."""
     return FourierFeatures(kernel, n_components=n_components, random_state=random_state)
 
 
-class NystroemFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class NystroemFeatures(_KernelTransformer):
     """Features whose inner products approximate a kernel, and equal it on the landmarks (the rows built on).
 
     With the landmarks' Gram matrix K and kernel values k(x) at them, the features are ``K^(-1/2) k(x)``.
@@ -135,18 +144,9 @@ class NystroemFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
            [2., 3., 5.]])
     """
 
-    def __init__(self, kernel: Kernel | None = None, n_components: int = 100, random_state: RandomState = None) -> None:
-        self.kernel = kernel
-        self.n_components = n_components
-        self.random_state = random_state
-
     def fit(self, X: Any, y: Any = None) -> NystroemFeatures:
         """Draw landmarks and decompose their Gram matrix."""
-        rows = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
-        if self.n_components < 1:
-            raise ValueError(f"n_components is {self.n_components}; at least one row is needed")
-        rng = generator(self.random_state)
-        self.kernel_ = Gaussian(median_width(rows, random_state=rng)) if self.kernel is None else self.kernel
+        rows, rng = self._check_training(X)
         if not isinstance(self.kernel_, Kernel):
             raise TypeError(f"{self.kernel_!r} is not a kernel of noisewise.kernels; Gaussian(width) would do")
         n = min(self.n_components, rows.shape[0])
@@ -161,11 +161,6 @@ class NystroemFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         check_is_fitted(self)
         rows = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         return np.asarray(self.kernel_.gram(rows, self.components_) @ self.normalization_)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
 
 def nystroem(kernel: Kernel, n_components: int = 100, random_state: RandomState = None) -> NystroemFeatures:

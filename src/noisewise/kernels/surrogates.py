@@ -20,45 +20,9 @@ from noisewise.kernels.base import Kernel
 from noisewise.kernels.pairwise import centred, check_rows, pairwise, tile_of_squared_distances
 from noisewise.kernels.radial import Gaussian, Radial
 
+ADVISED_RATE = 0.25  # times 1 / |Sigma|, widths from 2 sqrt(|Sigma|): beyond, the variance of a surrogate dominates
 MAX_NODES = 320  # of a quadrature; a discrete mixture is a kernel too, and its surrogate is exact for it
 TOLERANCE = 1e-11  # relative, of the height
-
-
-def enough_nodes(kernel: Any, limit: float, variance: float = 0.0) -> int:
-    """Number of quadrature nodes for which the height of a mixture's surrogate, in one noisy column, has converged."""
-    before, n = np.inf, 20
-    while n < MAX_NODES:
-        rates, weights = mixture_nodes(kernel, limit, n)
-        height = float(np.sum(weights / np.sqrt(1 - 2 * variance * rates)))
-        if abs(height - before) <= TOLERANCE * abs(height):
-            break
-        before, n = height, 2 * n
-    return n
-
-
-def mixture_nodes(kernel: Any, limit: float, n_nodes: int) -> tuple[Floats, Floats]:
-    """Rates and weights of a kernel's mixture up to a limit: Gauss-Legendre quadrature in the root of the rate."""
-    points, weights = np.polynomial.legendre.leggauss(n_nodes)
-    roots = (points + 1) / 2
-    rates = limit * roots**2  # dense near 0, where densities of rates are sharp
-    weights = limit * roots * weights * kernel.schoenberg(rates)
-    kept = weights > 0
-    return rates[kept], weights[kept]
-
-
-def mix(heights: Floats, rates: Floats, squared: Floats) -> Floats:
-    """The mixture's values at squared distances.
-
-    >>> mix(np.array([1.0, 2.0]), np.array([0.0, 1.0]), np.array([0.0, np.log(2)]))
-    array([3., 2.])
-    """
-    total = np.zeros(squared.shape)
-    for height, rate in zip(heights, rates):
-        total += height * np.exp(-rate * squared)
-    return total
-
-
-ADVISED_RATE = 0.25  # times 1 / |Sigma|, widths from 2 sqrt(|Sigma|): beyond, the variance of a surrogate dominates
 
 
 class Noise(Protocol):
@@ -231,6 +195,40 @@ class Blurred(_UnderNoise):
     def rates(self) -> tuple[Floats, Floats]:
         """The one rate of a Gaussian kernel."""
         return np.array([self.kernel.width**-2]), np.ones(1)
+
+
+def enough_nodes(kernel: Any, limit: float, variance: float = 0.0) -> int:
+    """Number of quadrature nodes for which the height of a mixture's surrogate, in one noisy column, has converged."""
+    before, n = np.inf, 20
+    while n < MAX_NODES:
+        rates, weights = mixture_nodes(kernel, limit, n)
+        height = float(np.sum(weights / np.sqrt(1 - 2 * variance * rates)))
+        if abs(height - before) <= TOLERANCE * abs(height):
+            break
+        before, n = height, 2 * n
+    return n
+
+
+def mixture_nodes(kernel: Any, limit: float, n_nodes: int) -> tuple[Floats, Floats]:
+    """Rates and weights of a kernel's mixture up to a limit: Gauss-Legendre quadrature in the root of the rate."""
+    points, weights = np.polynomial.legendre.leggauss(n_nodes)
+    roots = (points + 1) / 2
+    rates = limit * roots**2  # dense near 0, where densities of rates are sharp
+    weights = limit * roots * weights * kernel.schoenberg(rates)
+    kept = weights > 0
+    return rates[kept], weights[kept]
+
+
+def mix(heights: Floats, rates: Floats, squared: Floats) -> Floats:
+    """The mixture's values at squared distances.
+
+    >>> mix(np.array([1.0, 2.0]), np.array([0.0, 1.0]), np.array([0.0, np.log(2)]))
+    array([3., 2.])
+    """
+    total = np.zeros(squared.shape)
+    for height, rate in zip(heights, rates):
+        total += height * np.exp(-rate * squared)
+    return total
 
 
 def largest_variance(noise: Noise) -> float:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_consistent_length
+from sklearn.utils import Tags, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from noisewise._typing import Codes, Floats
@@ -56,3 +56,20 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
         check_consistent_length(X, codes)
         check_binary_or_more(self.classes_)
         return X, codes
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def check_positive(name: str, value: Any) -> None:
+    """Refuse a number that is not above zero and finite."""
+    if not 0 < value < np.inf:
+        raise ValueError(f"{name} is {value}; it must be above 0 and finite")
+
+
+def check_iterations(max_iter: int) -> None:
+    """Refuse less than one iteration."""
+    if max_iter < 1:
+        raise ValueError(f"max_iter is {max_iter}; one iteration or more is needed")

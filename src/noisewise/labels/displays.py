@@ -13,7 +13,7 @@ from noisewise._typing import Codes
 from noisewise._validation import encode_labels
 from noisewise.noise import FlipMatrix
 
-BINS = 20
+BINS = 20  # of the histogram of label quality, 0.05 each
 
 
 class FlipMatrixDisplay:

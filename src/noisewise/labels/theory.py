@@ -73,7 +73,7 @@ def neighbors_limit(
     if n_neighbors is None:
         says_one = np.where(noisy == 0.5, eta >= 0.5, noisy > 0.5).astype(np.float64)
     else:
-        k = _check_count("n_neighbors", n_neighbors, 1)
+        k = _check_count("n_neighbors", n_neighbors)
         says_one = np.asarray(bdtrc(np.ceil(k / 2) - 1, k, noisy))
     return _mean(eta * (1 - says_one) + (1 - eta) * says_one, weights)
 
@@ -173,18 +173,18 @@ def _check_posterior(posterior: ArrayLike) -> Floats:
 
 
 def _check_sizes(n_rows: int, n_neighbors: int, n_features: int, lipschitz: float) -> tuple[int, int, int]:
-    n = _check_count("n_rows", n_rows, 1)
-    k = _check_count("n_neighbors", n_neighbors, 1)
+    n = _check_count("n_rows", n_rows)
+    k = _check_count("n_neighbors", n_neighbors)
     if k > n:
         raise ValueError(f"n_neighbors is {k}, but there are {n} rows")
     if not 0 < lipschitz < np.inf:
         raise ValueError(f"lipschitz is {lipschitz}; the posterior's Lipschitz constant must be above 0 and finite")
-    return n, k, _check_count("n_features", n_features, 1)
+    return n, k, _check_count("n_features", n_features)
 
 
-def _check_count(name: str, given: int, least: int) -> int:
-    if given != int(given) or given < least:
-        raise ValueError(f"{name} is {given}; a whole number from {least} on is needed")
+def _check_count(name: str, given: int) -> int:
+    if given != int(given) or given < 1:
+        raise ValueError(f"{name} is {given}; a whole number from 1 on is needed")
     return int(given)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -13,8 +14,29 @@ from noisewise._typing import Floats, RandomState
 from noisewise._validation import generator
 
 
+class _Replicated(ABC):
+    """Noise of which replicates can be drawn."""
+
+    def corrupt(self, X: ArrayLike, rng: RandomState = None) -> Floats:
+        """One noisy replicate of X."""
+        return np.asarray(self.copies(X, 1, rng)[:, 0])
+
+    def copies(self, X: ArrayLike, n: int, rng: RandomState = None) -> Floats:
+        """`n` independent noisy replicates of every row, of shape (n_rows, n, d)."""
+        clean = np.asarray(X, dtype=np.float64)
+        if clean.ndim != 2:
+            raise ValueError(f"X has shape {clean.shape}; rows of features (two axes) are needed")
+        if n < 1:
+            raise ValueError(f"{n} copies were asked for; at least one is needed")
+        return np.asarray(self._replicates(clean[:, None, :], (len(clean), n, clean.shape[1]), generator(rng)))
+
+    @abstractmethod
+    def _replicates(self, clean: Floats, shape: tuple[int, int, int], rng: np.random.Generator) -> Floats:
+        """Replicates of this shape of clean rows, of shape (n_rows, 1, d)."""
+
+
 @dataclass(frozen=True, eq=False)
-class GaussianNoise:
+class GaussianNoise(_Replicated):
     """Additive Gaussian noise of known covariance [Sigma]; `copies` draws replicates.
 
     Parameters
@@ -58,16 +80,8 @@ class GaussianNoise:
             raise ValueError(f"the noise covers {len(self.covariance)} columns, the data have {n_features}")
         return np.diag(self.covariance) if self.covariance.ndim == 1 else self.covariance
 
-    def corrupt(self, X: ArrayLike, rng: RandomState = None) -> Floats:
-        """One noisy replicate of X."""
-        return np.asarray(self.copies(X, 1, rng)[:, 0])
-
-    def copies(self, X: ArrayLike, n: int, rng: RandomState = None) -> Floats:
-        """`n` independent noisy replicates of every row, of shape (n_rows, n, d)."""
-        clean = rows_to_copy(X, n)
-        rows, d = clean.shape
-        standard = generator(rng).standard_normal((rows, n, d))
-        return clean[:, None, :] + standard @ self._root(d).T
+    def _replicates(self, clean: Floats, shape: tuple[int, int, int], rng: np.random.Generator) -> Floats:
+        return np.asarray(clean + rng.standard_normal(shape) @ self._root(shape[2]).T)
 
     def _root(self, d: int) -> Floats:
         """A matrix R with R R' = covariance."""
@@ -86,16 +100,6 @@ class GaussianNoise:
         return f"GaussianNoise({np.array2string(self.covariance, precision=4, separator=', ')})"
 
 
-def rows_to_copy(X: ArrayLike, n: int) -> Floats:
-    """Clean rows as an array, if there are rows and `n` replicates of them can be made."""
-    clean = np.asarray(X, dtype=np.float64)
-    if clean.ndim != 2:
-        raise ValueError(f"X has shape {clean.shape}; rows of features (two axes) are needed")
-    if n < 1:
-        raise ValueError(f"{n} copies were asked for; at least one is needed")
-    return clean
-
-
 def _check_semidefinite(covariance: Floats) -> None:
     scale = max(float(np.abs(covariance).max(initial=0)), 1e-300)
     if np.abs(covariance - covariance.T).max(initial=0) > 1e-8 * scale:
@@ -106,7 +110,7 @@ def _check_semidefinite(covariance: Floats) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class LaplaceNoise:
+class LaplaceNoise(_Replicated):
     """Additive Laplace noise, independent in every value, as in the Laplace mechanism of differential privacy.
 
     Parameters
@@ -142,19 +146,12 @@ class LaplaceNoise:
         w = np.asarray(frequencies, dtype=np.float64)
         return np.asarray(1 / np.prod(1 + (w * _per_feature(self.scale, w.shape[-1])) ** 2, axis=-1))
 
-    def corrupt(self, X: ArrayLike, rng: RandomState = None) -> Floats:
-        """One noisy replicate of X."""
-        return np.asarray(self.copies(X, 1, rng)[:, 0])
-
-    def copies(self, X: ArrayLike, n: int, rng: RandomState = None) -> Floats:
-        """`n` independent noisy replicates of every row, of shape (n_rows, n, d)."""
-        clean = rows_to_copy(X, n)
-        noise = generator(rng).laplace(size=(len(clean), n, clean.shape[1]))
-        return clean[:, None, :] + noise * _per_feature(self.scale, clean.shape[1])
+    def _replicates(self, clean: Floats, shape: tuple[int, int, int], rng: np.random.Generator) -> Floats:
+        return np.asarray(clean + rng.laplace(size=shape) * _per_feature(self.scale, shape[2]))
 
 
 @dataclass(frozen=True, eq=False)
-class MaskingNoise:
+class MaskingNoise(_Replicated):
     """Masking noise, values missing completely at random: each is kept with a known probability and divided by it.
 
     Missing values are zero, so every noisy value has the clean one as its mean. `fill` makes such rows from rows with
@@ -194,16 +191,9 @@ class MaskingNoise:
         rows = np.asarray(X, dtype=np.float64)
         return np.asarray((1 - _per_feature(self.keep, rows.shape[-1])) * rows**2)
 
-    def corrupt(self, X: ArrayLike, rng: RandomState = None) -> Floats:
-        """One noisy replicate of X."""
-        return np.asarray(self.copies(X, 1, rng)[:, 0])
-
-    def copies(self, X: ArrayLike, n: int, rng: RandomState = None) -> Floats:
-        """`n` independent noisy replicates of every row, of shape (n_rows, n, d)."""
-        clean = rows_to_copy(X, n)
-        keep = _per_feature(self.keep, clean.shape[1])
-        kept = generator(rng).random((len(clean), n, clean.shape[1])) < keep
-        return np.asarray(clean[:, None, :] * kept / keep)
+    def _replicates(self, clean: Floats, shape: tuple[int, int, int], rng: np.random.Generator) -> Floats:
+        keep = _per_feature(self.keep, shape[2])
+        return np.asarray(clean * (rng.random(shape) < keep) / keep)
 
 
 @dataclass(frozen=True, eq=False)

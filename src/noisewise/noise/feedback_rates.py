@@ -99,7 +99,7 @@ def clipped_estimate(
 
 
 def not_identified(exploring_rounds: float, confident_rounds: int, reason: str) -> RateEstimate:
-    """An estimate that says nothing but why."""
+    """An estimate without information: rates of 0, intervals of all values, and the reason."""
     anything = (0.0, 1.0)
     return clipped_estimate((0.0, 0.0), (anything, anything), exploring_rounds, confident_rounds, reason)
 

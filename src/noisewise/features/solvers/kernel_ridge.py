@@ -20,7 +20,7 @@ from noisewise.kernels import Kernel, Surrogate
 LANDMARKS = 300  # rows that span the predictors; with all rows, time would be cubic in them
 MAX_RANK, MAX_RANK_CORRECTED = 200, 100  # eigenvectors kept at most: solving is cubic in them, and noise hides the last
 SMALLEST_EIGENVALUE = 1e-9  # as a fraction of the largest; smaller ones are dropped
-N_FOLDS = 10
+N_FOLDS = 10  # held out one at a time; each takes a solution for every ridge and kernel
 
 
 class KernelRidge(NamedTuple):

@@ -114,11 +114,6 @@ class _WeightedClassifier(NoisyLabelClassifier):
     def _check_rows(self, X: Any) -> Any:
         return validate_data(self, X, reset=False, accept_sparse="csr", dtype=(np.float64, np.float32))
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
 
 class ImportanceReweightedClassifier(_WeightedClassifier):
     """Importance reweighting of any classifier: rows weighted by P(true | x) / P(observed | x) (Liu & Tao).

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from noisewise._numerics.cholesky import logistic_preconditioner, precondition
 from noisewise._typing import Floats
 from noisewise._validation import check_weights
-from noisewise.labels.base import NoisyLabelClassifier
+from noisewise.labels.base import NoisyLabelClassifier, check_iterations
 from noisewise.labels.noise_argument import NoiseArgument, resolve_noise
 
 
@@ -116,13 +116,7 @@ class UnbiasedLogisticRegression(NoisyLabelClassifier):
     def _check_settings(self) -> None:
         if not 0 < self.C < np.inf:
             raise ValueError(f"C is {self.C}; it must be above 0 and finite: without a penalty the loss has no minimum")
-        if self.max_iter < 1:
-            raise ValueError(f"max_iter is {self.max_iter}; one iteration or more is needed")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
+        check_iterations(self.max_iter)
 
 
 def corrected_loss(

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisewise._typing import Codes, Floats
+from noisewise.labels.base import check_iterations
 from noisewise.labels.crowd.annotations import Annotations, indices_of, read_annotations
 from noisewise.labels.crowd.annotators import Annotators
 from noisewise.labels.crowd.em import fit_dawid_skene
@@ -168,8 +169,7 @@ def _vote(annotations: Annotations, before: CrowdLabelling | None = None) -> Cro
 def _estimate(
     annotations: Annotations, before: CrowdLabelling | None, *, pooled: bool, shared: bool, max_iter: int, tol: float
 ) -> CrowdLabelling:
-    if max_iter < 1:
-        raise ValueError(f"max_iter is {max_iter}; one iteration or more is needed")
+    check_iterations(max_iter)
     start, prior = vote_proportions(annotations), None
     if before is not None:
         items = indices_of(before.items, annotations.items)

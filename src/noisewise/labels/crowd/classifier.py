@@ -10,13 +10,13 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils import Tags, check_consistent_length
+from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from noisewise._numerics.em import normalised_rows, responsibilities
 from noisewise._typing import Codes, Floats, RandomState
 from noisewise._validation import check_binary_or_more, find_labels, generator, one_column
-from noisewise.labels.base import NoisyLabelClassifier
+from noisewise.labels.base import NoisyLabelClassifier, check_iterations
 from noisewise.labels.crowd.annotations import Annotations, indices_of, read_annotations, read_wide
 from noisewise.labels.crowd.annotators import Annotators
 from noisewise.labels.crowd.em import (
@@ -228,13 +228,7 @@ class CrowdClassifier(NoisyLabelClassifier):
     def _check_settings(self) -> None:
         if self.cv is not None and self.cv < 2:
             raise ValueError(f"cv is {self.cv}; two or more folds, or None for none, are needed")
-        if self.max_iter < 1:
-            raise ValueError(f"max_iter is {self.max_iter}; one iteration or more is needed")
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
+        check_iterations(self.max_iter)
 
 
 def _is_wide(y: Any) -> bool:

@@ -7,7 +7,6 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from noisewise._numerics.blocks import blocks
@@ -168,8 +167,3 @@ class RobustKernelFisherClassifier(NoisyLabelClassifier):
             basis = decompose(self.kernel_, rows)
         self.penalty_ = choose_penalty(basis, targets)[0]
         return basis
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags

@@ -8,14 +8,13 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import softmax
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from noisewise._numerics.blocks import blocks
 from noisewise._typing import Floats, RandomState
 from noisewise._validation import check_weights, generator
 from noisewise.kernels import squared_distances
-from noisewise.labels.base import NoisyLabelClassifier
+from noisewise.labels.base import NoisyLabelClassifier, check_iterations
 from noisewise.labels.gaussian_process.laplace import find_mode, variances
 from noisewise.labels.gaussian_process.rows import LabelledRows, process_features
 from noisewise.labels.gaussian_process.search import Candidate, as_problem, maximise_evidence, tune
@@ -110,8 +109,7 @@ class RobustGaussianProcessClassifier(NoisyLabelClassifier):
         weights = check_weights(sample_weight, X)
         if self.low_rank is not None and self.low_rank < 1:
             raise ValueError(f"low_rank is {self.low_rank}; one feature or more is needed")
-        if self.max_iter < 1:
-            raise ValueError(f"max_iter is {self.max_iter}; one iteration or more is needed")
+        check_iterations(self.max_iter)
         noise = resolve_noise(self.noise, X, codes, len(self.classes_), weights)
         known = None if noise is None else noise.matrix
         rng = generator(0 if self.random_state is None else self.random_state)
@@ -166,8 +164,3 @@ class RobustGaussianProcessClassifier(NoisyLabelClassifier):
                 scores = np.concatenate([np.zeros_like(scores), scores], axis=1)
             posterior[part] = softmax(scores, axis=1)
         return posterior
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from noisewise._numerics.row_hash import row_hashes
+from noisewise._numerics.row_hash import row_bytes, row_hashes
 from noisewise._typing import Codes, Floats
 from noisewise.kernels import Gaussian
 from noisewise.labels.kernel_features import KernelFeatures, exact_features
@@ -29,7 +29,9 @@ class LabelledRows:
     def of(cls, X: Any, codes: Codes, weights: Floats, n_classes: int) -> LabelledRows:
         """Merge duplicates and drop rows of weight 0; the result does not depend on the order of the rows."""
         used = np.flatnonzero(weights)
-        keys = _prints(X[used]) if sp.issparse(X) else _bytes(X[used])
+        rows = X[used]
+        sparse = sp.issparse(X)  # two hashes instead of all values
+        keys = np.column_stack([row_hashes(rows), row_hashes(rows, exact=True)]) if sparse else row_bytes(rows)
         _, first, group = np.unique(keys, axis=0, return_index=True, return_inverse=True)
         pairs, pair = np.unique(group.ravel() * n_classes + codes[used], return_inverse=True)
         counts = np.bincount(pair.ravel(), weights[used]).astype(np.float64)
@@ -66,12 +68,3 @@ def process_features(rows: Any, weights: Floats, squared: Floats, width: float, 
     constant = np.zeros((len(projection), 1))
     offset = np.append(np.zeros(projection.shape[1]), -1.0)
     return KernelFeatures(kernel, rows, np.hstack([projection, constant]), offset)
-
-
-def _prints(X: Any) -> Any:
-    return np.column_stack([row_hashes(X), row_hashes(X, exact=True)])
-
-
-def _bytes(X: Floats) -> Any:
-    rows = np.ascontiguousarray(X + 0.0)  # -0 becomes 0
-    return rows.view(np.dtype((np.void, rows.dtype.itemsize * rows.shape[1]))).ravel()

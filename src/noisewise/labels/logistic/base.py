@@ -56,15 +56,3 @@ class FlipClassifier(CallbackSupport, NoisyLabelClassifier):
     def _as_decision(self, scores: Floats) -> Floats:
         """Scores of shape (n, 1) or (n, n_classes) in scikit-learn's shape."""
         return scores.ravel() if len(self.classes_) == 2 else scores
-
-
-def check_positive(name: str, value: Any) -> None:
-    """Refuse a number that is not above zero and finite."""
-    if not 0 < value < np.inf:
-        raise ValueError(f"{name} is {value}; it must be above 0 and finite")
-
-
-def check_iterations(max_iter: int) -> None:
-    """Refuse less than one iteration."""
-    if max_iter < 1:
-        raise ValueError(f"max_iter is {max_iter}; one iteration or more is needed")

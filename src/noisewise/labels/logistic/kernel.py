@@ -8,8 +8,8 @@ import numpy as np
 
 from noisewise._typing import Codes, RandomState
 from noisewise._validation import check_weights, generator
+from noisewise.labels.base import check_iterations
 from noisewise.labels.kernel_features import KernelRows
-from noisewise.labels.logistic.base import check_iterations
 from noisewise.labels.logistic.kernel_choice import LOGISTIC_PENALTIES, choose, widths_of
 from noisewise.labels.logistic.kernel_machine import KernelMachine, sample_rows
 from noisewise.labels.logistic.solvers import SOLVERS

@@ -16,7 +16,11 @@ from noisewise.labels.kernel_features import KernelRows, exact_features
 from noisewise.labels.logistic.objective import FlipFit, FlipProblem
 from noisewise.labels.logistic.solvers import solve
 
-LEAST_REST = 1e-3  # of 1 - leverage * curvature of a row that is left out: fits of a high rank follow single rows
+LEAST_CURVATURE_REST = 1e-3  # of 1 - leverage * curvature of a row left out: fits of a high rank follow single rows
+SQUARED_WIDTHS = 2.0 ** np.array([-4, -2, 0, 2])  # in units of the mean squared distance of standardised rows
+LOGISTIC_PENALTIES = (0.03, 0.15, 0.75, 4.0)  # half of them weighs the norm against the summed loss
+CHOICE_RANK = 100  # leading eigenvectors of a Gram matrix that a fit takes which is only compared with others
+CHOICE_TOL, CHOICE_ITERATIONS = 1e-3, 300  # of such a fit
 
 
 def leave_one_out_loss(problem: FlipProblem, fit: FlipFit) -> float:
@@ -35,7 +39,7 @@ def leave_one_out_loss(problem: FlipProblem, fit: FlipFit) -> float:
     likelihood = FlipLikelihood.at(scores, problem.codes, fit.flips, ones)
     curvature = np.maximum(likelihood.curvature, 0)
     leverage = np.column_stack([_leverage(problem, column) for column in curvature.T])
-    without = likelihood.leave_one_out(scores, leverage, LEAST_REST)
+    without = likelihood.leave_one_out(scores, leverage, LEAST_CURVATURE_REST)
     total = float(problem.weights.sum())
     return -FlipLikelihood.at(without, problem.codes, fit.flips, problem.weights).log_likelihood / total
 
@@ -47,12 +51,6 @@ def _leverage(problem: FlipProblem, curvature: Floats) -> Floats:
     root = lower_factor(hessian, features, diagonal, problem.penalties)
     whitened = scipy.linalg.solve_triangular(root, features.T, lower=True, check_finite=False)
     return np.asarray(np.square(whitened).sum(axis=0))
-
-
-SQUARED_WIDTHS = 2.0 ** np.array([-4, -2, 0, 2])  # in units of the mean squared distance of standardised rows
-LOGISTIC_PENALTIES = (0.03, 0.15, 0.75, 4.0)  # half of them weighs the norm against the summed loss
-CHOICE_RANK = 100  # leading eigenvectors of a Gram matrix that a fit takes which is only compared with others
-CHOICE_TOL, CHOICE_ITERATIONS = 1e-3, 300  # of such a fit
 
 
 def widths_of(n_varying: int) -> list[Gaussian]:

@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from noisewise._numerics.cholesky import features_preconditioner
 from noisewise._typing import Codes, Floats
+from noisewise.labels.base import check_positive
 from noisewise.labels.kernel_features import (
     EXACT_ROWS,
     NORMS,
@@ -18,7 +19,7 @@ from noisewise.labels.kernel_features import (
     exact_features,
     low_rank_features,
 )
-from noisewise.labels.logistic.base import FlipClassifier, check_positive
+from noisewise.labels.logistic.base import FlipClassifier
 from noisewise.labels.logistic.kernel_choice import with_intercept
 from noisewise.labels.logistic.objective import FlipProblem
 from noisewise.labels.standardizer import Standardizer

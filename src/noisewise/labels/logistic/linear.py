@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from noisewise._numerics.cholesky import logistic_preconditioner
 from noisewise._typing import Floats
 from noisewise._validation import check_weights
-from noisewise.labels.logistic.base import FlipClassifier, check_iterations, check_positive
+from noisewise.labels.base import check_iterations, check_positive
+from noisewise.labels.logistic.base import FlipClassifier
 from noisewise.labels.logistic.objective import FlipProblem
 from noisewise.labels.noise_argument import NoiseArgument, resolve_noise
 from noisewise.labels.progress import with_callbacks
@@ -122,11 +123,6 @@ class RobustLogisticRegression(FlipClassifier):
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
         return self._as_decision(np.asarray(safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
 
 def _with_ones(X: Any) -> Any:

@@ -12,8 +12,8 @@ from sklearn.exceptions import ConvergenceWarning
 from noisewise._typing import Codes, Floats, RandomState
 from noisewise._validation import check_weights, generator
 from noisewise.kernels import ConicSum, Gaussian, Kernel, Radial, squared_distances
+from noisewise.labels.base import check_iterations
 from noisewise.labels.kernel_features import EXACT_ROWS, KernelRows
-from noisewise.labels.logistic.base import check_iterations
 from noisewise.labels.logistic.kernel_choice import LOGISTIC_PENALTIES
 from noisewise.labels.logistic.kernel_machine import KernelMachine, sample_rows
 from noisewise.labels.logistic.kernel_weights import weigh_kernels
@@ -24,7 +24,7 @@ from noisewise.labels.standardizer import Standardizer
 from noisewise.noise import FlipMatrix
 
 ALGORITHMS = ("left_out", "printed")
-PASSES = {"left_out": 20, "printed": 12}
+PASSES = {"left_out": 20, "printed": 12}  # the first ends by itself; the second fits flips with more passes
 WEIGHTS_ROWS = 400  # kernel weights are chosen on so many: each pass takes several decompositions
 LOSS_DEVIATION = 0.2  # standard deviation over the rows of a change of their loss; a pass must gain a standard error
 
@@ -221,11 +221,6 @@ class RobustMultiKernelLogisticRegression(KernelMachine):
                 f"there are {X.shape[0]} rows, and algorithm='printed' holds a square matrix for every kernel; "
                 f"give at most {EXACT_ROWS}, or take algorithm='left_out'"
             )
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
 
 def paper_kernels() -> tuple[Gaussian, ...]:

@@ -17,9 +17,9 @@ from noisewise._typing import Codes
 
 MANY_ROWS = 50_000  # below, exact search takes seconds
 FEW_COLUMNS = 8  # up to here trees make exact search fast
-ROWS_PER_CELL, MOST_INDEX_CELLS = 128, 2048
+ROWS_PER_CELL, MOST_INDEX_CELLS = 128, 2048  # k-means and the search for the nearest cells cost time for each cell
 RECALL_ROWS = 200  # the recall is measured on so many
-WANTED_RECALL = 0.97
+WANTED_RECALL = 0.97  # votes hardly change by the few neighbours that are missed
 MOST_CELLS_VISITED = 0.25  # of all; beyond, exact search is as fast
 METRICS = ("euclidean", "l2", "sqeuclidean", "cosine")
 
@@ -60,18 +60,18 @@ class ExactIndex:
         self._search.fit(X)
 
 
-class GivenIndex:
+class GivenIndex(ExactIndex):
     """Any KNeighborsTransformer: one with `kneighbors`, or one whose `transform` gives a graph of distances."""
 
     def __init__(self, X: Any, transformer: Any) -> None:
         self.name = type(transformer).__name__
-        self._transformer = clone(transformer).fit(X)
+        self._search = clone(transformer).fit(X)
 
     def nearest(self, X: Any, k: int) -> Codes:
         """Indices of the `k` nearest rows, nearest first."""
-        if hasattr(self._transformer, "kneighbors"):
-            return np.asarray(self._transformer.kneighbors(X, k, return_distance=False))
-        graph = sp.csr_array(self._transformer.transform(X))
+        if hasattr(self._search, "kneighbors"):
+            return np.asarray(self._search.kneighbors(X, k, return_distance=False))
+        graph = sp.csr_array(self._search.transform(X))
         counts = np.diff(graph.indptr)
         if counts.min() < k:
             raise ValueError(f"{self.name} finds {counts.min()} neighbours where {k} are needed; raise n_neighbors")
@@ -79,14 +79,6 @@ class GivenIndex:
         order = np.lexsort((graph.data, rows))
         nearest = graph.indptr[:-1, None] + np.arange(k)
         return np.asarray(graph.indices[order][nearest], dtype=np.intp)
-
-    def add(self, X: Any, n_new: int) -> None:
-        """Add rows: X holds all, the new ones last."""
-        self._transformer.fit(X)
-
-    def remove(self, X: Any, gone: Codes) -> None:
-        """Remove rows: X holds those left, `gone` the former indices of the others."""
-        self._transformer.fit(X)
 
 
 class ApproximateIndex:

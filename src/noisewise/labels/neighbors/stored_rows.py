@@ -191,11 +191,6 @@ class StoredRowsClassifier(NoisyLabelClassifier):
         state = dict(super().__getstate__())
         return {name: None if name == "_index" else value for name, value in state.items()}
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
 
 def check_voters(name: str, given: int, available: float) -> int:
     """A number of voters, if there are as many."""

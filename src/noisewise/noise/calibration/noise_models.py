@@ -15,9 +15,9 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from operator import itemgetter
+from functools import reduce
+from operator import iadd, itemgetter
 from typing import Any
 
 import numpy as np
@@ -43,7 +43,7 @@ MOST_FLIPPED, LEAST_KEPT = 0.95, 0.1  # sum of two flip rates; diagonal of a fli
 MOST_SCALES = 30  # classes; with more of them each has few rows, and scales of their own cost time
 NEGLIGIBLE = 7.0  # in tempered log-likelihood
 NOISE_RATES = 0.8 * np.linspace(np.sqrt(0.001 / 0.8), 1, 30) ** 2  # a grid that is finer near zero
-SPACING = np.gradient(NOISE_RATES)
+SPACING = np.gradient(NOISE_RATES)  # weights of the grid for integrals over the noise rate
 LEAST_LOG_FLIP = 1e-12  # of a flip matrix, before its logarithm is taken
 LEAST_SCORE = 0.1  # times 1 / n_classes, before the logarithm of a score is taken
 MOST_NEWTON_STEPS, NEWTON_STEPS_NEARBY = 50, 20  # from the initial map; from that of a neighbouring noise rate
@@ -89,19 +89,11 @@ class Calibration:
 
     def clean_posterior(self, scores: NDArray[Any]) -> NDArray[Any]:
         """Probability of each true class for scores of any rows."""
-        return sum_over(model.weight * model.clean_posterior(scores) for model in self.candidates)
+        return reduce(iadd, (model.weight * model.clean_posterior(scores) for model in self.candidates))
 
     def explain(self, scores: NDArray[Any], codes: Codes) -> NDArray[Any]:
         """Posterior of the true class, given the scores and the observed class."""
-        return sum_over(model.weight * model.explain(scores, codes) for model in self.candidates)
-
-
-def sum_over(parts: Iterator[NDArray[Any]]) -> NDArray[Any]:
-    """Sum of arrays, one at a time."""
-    total = next(parts)
-    for part in parts:
-        total += part
-    return total
+        return reduce(iadd, (model.weight * model.explain(scores, codes) for model in self.candidates))
 
 
 def link(scores: NDArray[Any], logarithmic: bool) -> NDArray[Any]:
@@ -166,7 +158,7 @@ def calibrate(
     weight = float(np.exp(evidence_without - NOISE_LOG_ODDS - best))
     without = replace(noiseless.model, weight=weight, matrix=hardly_any)
     kept = _significant([without, *(fit.model for fit in fitted)])
-    mean = FlipMatrix.estimated(sum_over(model.weight * model.matrix for model in kept))
+    mean = FlipMatrix.estimated(sum(model.weight * model.matrix for model in kept))
     return Calibration(kept, mean, proven=evidence.max() - evidence_without > PROOF), fitted
 
 

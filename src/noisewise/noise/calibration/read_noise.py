@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisewise._numerics.blocks import blocks
+from noisewise._numerics.row_hash import row_bytes
 from noisewise._typing import Codes, Floats
 from noisewise.noise.calibration.error_count import count_interval
 from noisewise.noise.calibration.noise_models import Calibration, calibrate
@@ -105,8 +106,7 @@ def merge_equal(scores: Floats, codes: Codes, weights: Floats) -> tuple[Floats, 
            [0.25, 0.75]]), array([1, 1]), array([3., 1.]))
     """
     table = np.column_stack([scores, codes]).astype(np.float32) + np.float32(0)  # -0 becomes 0
-    whole = np.ascontiguousarray(table).view(np.dtype((np.void, table.itemsize * table.shape[1]))).ravel()
-    _, first, group = np.unique(whole, return_index=True, return_inverse=True)
+    _, first, group = np.unique(row_bytes(table), return_index=True, return_inverse=True)
     return table[first, :-1].astype(np.float64), codes[first], np.bincount(group.ravel(), weights).astype(np.float64)
 
 

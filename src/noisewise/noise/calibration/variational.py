@@ -25,7 +25,7 @@ from noisewise.noise.calibration.softmax_map import CalibrationMap, LabelledScor
 
 PRIOR_WEIGHT, PRIOR_FLOOR = 2.0, 1e-3  # pseudo-counts of a row of the Dirichlet prior; the least of one entry
 RATE_PRIOR = 1, 4  # wrong and right labels counted before, a Beta(2, 5): some flips are likely, very many are not
-START_RATE, HIGH_START = 0.1, 0.3
+START_RATE, HIGH_START = 0.1, 0.3  # noise rates to start from: the ELBO often has two maxima
 NEWTON_TOLERANCE = 1e-6  # gain in log-likelihood a row below which no further Newton step is taken
 TOLERANCE = 1e-5  # gain in ELBO a row that ends the ascent
 MANY_CLASSES, MOST_ITERATIONS, FEWER_ITERATIONS = 30, 80, 40  # with many classes an iteration is expensive
