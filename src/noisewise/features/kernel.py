@@ -174,13 +174,14 @@ class NoisyKernelRegressor(RegressorMixin, BaseEstimator):
         return kernel
 
     def _surrogates(self, kernel: Radial, pair: Replicates, covariance: Floats) -> Pair:
-        """Surrogates of the kernel for the stored replicates, and for the others."""
-        rate = self._rate(kernel, pair, covariance)
-        first, second = (
-            surrogate(kernel, GaussianNoise(times * covariance), rate)
-            for times in (pair.noise_stored, pair.noise_other)
-        )
-        return first, second
+        """Surrogates of the kernel for the stored replicates and for the others, with one limit of the rates.
+
+        With two limits they would be surrogates of different kernels.
+        """
+        largest = max(1.0, pair.noise_stored, pair.noise_other) * largest_variance(GaussianNoise(covariance))
+        rate = None if isinstance(kernel, Gaussian) or largest == 0 else ADVISED_RATE / largest
+        stored, other = (GaussianNoise(times * covariance) for times in (pair.noise_stored, pair.noise_other))
+        return surrogate(kernel, stored, rate), surrogate(kernel, other, rate)
 
     def _candidates(self, pair: Replicates, covariance: Floats) -> list[Radial]:
         if self.kernel is not None:
@@ -216,11 +217,6 @@ class NoisyKernelRegressor(RegressorMixin, BaseEstimator):
             return GaussianNoise(np.zeros(()))
         apart = (copies - copies.mean(axis=1, keepdims=True)).reshape(n * m, -1)
         return GaussianNoise(apart.T @ apart / (n * (m - 1)))
-
-    def _rate(self, kernel: Radial, pair: Replicates, covariance: Floats) -> float | None:
-        """One limit of rates for both replicates, so that their surrogates are those of the same kernel."""
-        largest = max(1.0, pair.noise_stored, pair.noise_other) * largest_variance(GaussianNoise(covariance))
-        return None if isinstance(kernel, Gaussian) or largest == 0 else ADVISED_RATE / largest
 
     def _check_parameters(self) -> None:
         for name in ("step", "ball", "budget"):

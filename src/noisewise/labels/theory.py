@@ -6,8 +6,8 @@ constant `lipschitz` [L]. Labels are 0 and 1; ties of the votes count for 1, as 
 
 References
 ----------
-.. [1] Gao, W., Yang, B.-B., Zhou, Z.-H. (2016). On the robustness of nearest neighbor with noisy data. arXiv. Theorems
-   1, 2 and 4.
+.. [1] Gao, W., Yang, B.-B., Zhou, Z.-H. (2016). On the robustness of nearest neighbor with noisy data.
+   arXiv:1607.07526. Theorems 1, 2 and 4.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ def mixture_step(
     References
     ----------
     .. [1] Bootkrajang, J., Kaban, A. (2014). Learning kernel logistic regression in the presence of class label
-       noise. Pattern Recognition 47.
+       noise. Pattern Recognition 47(11).
     """
     return FlipMatrix.estimated(mixture_rows(expected_counts(noise, p, observed, weights) + pseudo_counts))
 

@@ -171,7 +171,7 @@ class MaskingNoise(_Replicated):
     References
     ----------
     .. [1] Loh, P.-L., Wainwright, M. J. (2012). High-dimensional regression with noisy and missing data: provable
-       guarantees with nonconvexity. Annals of Statistics 40.
+       guarantees with nonconvexity. Annals of Statistics 40(3).
     """
 
     keep: Floats

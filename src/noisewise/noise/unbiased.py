@@ -47,7 +47,7 @@ def by_second_moment(w: ArrayLike, x: ArrayLike, y: ArrayLike, covariance: Array
     References
     ----------
     .. [1] Cesa-Bianchi, N., Shalev-Shwartz, S., Shamir, O. (2011). Online learning of noisy data. IEEE Transactions on
-       Information Theory 57.
+       Information Theory 57(12).
     """
     w, x, covariance = np.asarray(w, float), np.asarray(x, float), np.asarray(covariance, float)
     residual = x @ w - y
@@ -97,7 +97,7 @@ def by_random_taylor(coefficients: ArrayLike, factors: ArrayLike, p: float = 2.0
     References
     ----------
     .. [1] Cesa-Bianchi, N., Shalev-Shwartz, S., Shamir, O. (2011). Online learning of noisy data. IEEE Transactions on
-       Information Theory 57.
+       Information Theory 57(12).
     """
     gamma = np.asarray(coefficients, dtype=np.float64)
     factors = np.asarray(factors, dtype=np.float64)

@@ -5,7 +5,7 @@ import pytest
 
 from noisewise.labels import krippendorff_alpha
 from noisewise.labels.crowd.aggregation import dawid_skene, majority_vote
-from noisewise.labels.crowd.annotations import encode_names, is_missing, read_annotations
+from noisewise.labels.crowd.annotations import encode_names, missing_mask, read_annotations
 
 ITEMS = ["q2", "q1", "q1", "q2", "q3"]
 ANNOTATORS = ["ann", "ann", "bob", "bob", "bob"]
@@ -57,7 +57,7 @@ def test_gaps_do_not_turn_whole_numbers_into_floats():
 @pytest.mark.parametrize("gap", [None, float("nan"), np.nan, pd.NA, pd.NaT])
 def test_every_kind_of_gap_is_a_missing_label(gap):
     labels = np.array(["x", gap, "y"], dtype=object)
-    assert is_missing(labels).tolist() == [False, True, False]
+    assert missing_mask(labels).tolist() == [False, True, False]
     read = read_annotations([1, 2, 3], ["a", "b", "c"], labels)
     assert read.label_codes.tolist() == [0, 1]
     assert len(read.items) == 3

@@ -215,17 +215,8 @@ def _labelling(
     objective: Floats,
     method: Any,
 ) -> CrowdLabelling:
+    items, classes = annotations.items, annotations.classes
     annotators = Annotators.from_posterior(annotations.annotators, annotations.counts(), known, prior)
-    labels = annotations.classes[codes]
     return CrowdLabelling(
-        annotations.items,
-        annotations.classes,
-        labels,
-        posterior,
-        annotators,
-        prevalence,
-        objective,
-        prior,
-        annotations,
-        method,
+        items, classes, classes[codes], posterior, annotators, prevalence, objective, prior, annotations, method
     )

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from noisewise._typing import Codes
-from noisewise._validation import sorted_distinct
+from noisewise._validation import is_missing, sorted_distinct
 
 LONG_COLUMNS = {"item": ("item", "items"), "annotator": ("annotator", "annotators"), "label": ("label", "labels")}
 MOST_RATES = 300_000_000  # entries of all confusion matrices: with more, labels are measurements, not classes
@@ -143,14 +143,14 @@ def indices_of(names: NDArray[Any], among: NDArray[Any]) -> Codes:
     return np.fromiter(map(known.__getitem__, names.tolist()), dtype=np.intp, count=len(names))
 
 
-def is_missing(labels: NDArray[Any], missing: Any = None) -> NDArray[np.bool_]:
+def missing_mask(labels: NDArray[Any], missing: Any = None) -> NDArray[np.bool_]:
     """Where a label is missing: None, NaN, NA, or the label that stands for it."""
     if labels.dtype.kind == "f":
         gaps = np.isnan(labels)
     elif labels.dtype.kind in "mM":
         gaps = np.isnat(labels)
     elif labels.dtype == object and not set(map(type, labels.tolist())) <= {str, int, bool, tuple}:
-        gaps = np.fromiter(map(_is_gap, labels.tolist()), dtype=np.bool_, count=len(labels))
+        gaps = np.fromiter(map(is_missing, labels.tolist()), dtype=np.bool_, count=len(labels))
     else:
         gaps = np.zeros(len(labels), dtype=np.bool_)
     if missing is not None and labels.dtype == object:
@@ -158,11 +158,6 @@ def is_missing(labels: NDArray[Any], missing: Any = None) -> NDArray[np.bool_]:
     elif missing is not None:
         gaps |= labels == missing
     return np.asarray(gaps)
-
-
-def _is_gap(label: Any) -> bool:
-    # comparisons with NA of pandas are neither true nor false, so it is recognised by its type's name
-    return label is None or type(label).__name__ in ("NAType", "NaTType") or label != label
 
 
 def _from_columns(items: Any, annotators: Any, labels: Any, missing: Any) -> Annotations:
@@ -174,7 +169,7 @@ def _from_columns(items: Any, annotators: Any, labels: Any, missing: Any) -> Ann
             "each label needs one of each"
         )
     for name, column in (("items", columns[0]), ("annotators", columns[1])):
-        gaps = is_missing(column)
+        gaps = missing_mask(column)
         if gaps.any():
             raise ValueError(f"{gaps.sum()} of the {name} are missing, the first in row {int(np.argmax(gaps))}")
     (item_names, items), (annotator_names, annotators) = encode_names(columns[0]), encode_names(columns[1])
@@ -192,7 +187,7 @@ def _from_wide(table: NDArray[Any], names: Any, annotators: Any, missing: Any) -
 def _without_missing(
     items: Any, annotators: Any, item_codes: Codes, annotator_codes: Codes, labels: NDArray[Any], missing: Any
 ) -> Annotations:
-    given = ~is_missing(labels, missing)
+    given = ~missing_mask(labels, missing)
     if not given.any():
         raise ValueError("there is no label at all: every label is missing")
     classes, codes = encode_names(labels[given] if given.all() else _as_integers(labels[given]))

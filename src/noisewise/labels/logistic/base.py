@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
 from typing import Any
 
 import numpy as np
 from scipy.special import expit, softmax
+from sklearn.exceptions import ConvergenceWarning
 
 from noisewise._typing import Codes, Floats
 from noisewise.labels.base import NoisyLabelClassifier
 from noisewise.labels.logistic.objective import FlipFit, FlipProblem
-from noisewise.labels.logistic.solvers import solve, warn_if_early
+from noisewise.labels.logistic.solvers import solve
 from noisewise.labels.progress import CallbackSupport, Progress
 from noisewise.noise import FlipMatrix
 
@@ -51,7 +53,12 @@ class FlipClassifier(CallbackSupport, NoisyLabelClassifier):
         """Set the noise and the path of the fit; warn of an early end."""
         self.noise_ = FlipMatrix.estimated(fit.flips) if noise is None else noise
         self.n_iter_, self.objective_history_ = fit.n_iter, fit.history
-        warn_if_early(fit, advice)
+        if not fit.converged:
+            warnings.warn(
+                f"the fit has not reached its minimum after {fit.n_iter} iterations; {advice}",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
 
     def _as_decision(self, scores: Floats) -> Floats:
         """Scores of shape (n, 1) or (n, n_classes) in scikit-learn's shape."""

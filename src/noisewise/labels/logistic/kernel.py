@@ -123,7 +123,10 @@ class RobustKernelLogisticRegression(KernelMachine):
         weights = check_weights(sample_weight, X)
         rng = generator(0 if self.random_state is None else self.random_state)
         replicates = replicate_rows(X, codes, weights)
-        self.standardizer_ = Standardizer.of(X[replicates]) if self.kernel is None else None
+        self.standardizer_, kernels = None, [self.kernel]
+        if self.kernel is None:
+            self.standardizer_ = Standardizer.of(X[replicates])
+            kernels = widths_of(int(np.count_nonzero(self.standardizer_.factor)))
         rows = self._standardized(X)
         pairwise = self.kernel == "precomputed"
         noise = resolve_noise(self.noise, X, codes, len(self.classes_), weights, standardized=rows, pairwise=pairwise)
@@ -133,7 +136,7 @@ class RobustKernelLogisticRegression(KernelMachine):
             rows[np.ix_(some, some)] if pairwise else rows[some],
             codes[some],
             len(self.classes_),
-            widths_of(self._n_varying(rows)) if self.kernel is None else [self.kernel],
+            kernels,
             LOGISTIC_PENALTIES if self.penalty is None else [self.penalty],
             flips,
             self.norm,

@@ -54,10 +54,6 @@ class KernelMachine(FlipClassifier):
     def _sparse(self) -> Any:
         return "csr"
 
-    def _n_varying(self, rows: Any) -> int:
-        """Columns that are not constant."""
-        return rows.shape[1] if self.standardizer_ is None else int(np.count_nonzero(self.standardizer_.factor))
-
     def _check_shared_settings(self, codes: Codes) -> None:
         self._check_repeated(codes)
         if self.penalty is not None:

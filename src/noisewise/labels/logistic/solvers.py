@@ -5,13 +5,11 @@ On a well-posed problem they reach the same optimum.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 
 import numpy as np
 from scipy.optimize import OptimizeResult, minimize
 from scipy.special import expit, softmax
-from sklearn.exceptions import ConvergenceWarning
 
 from noisewise._numerics.cholesky import JITTER, precondition
 from noisewise._numerics.em import normalised_rows
@@ -73,16 +71,6 @@ def solve(
     if solver == "printed":
         return _alternately(problem, parameters, max_iter, tol, ConjugateGradients(problem, parameters), callback)
     raise ValueError(f"solver is {solver!r}; it must be one of {', '.join(SOLVERS)}")
-
-
-def warn_if_early(fit: FlipFit, advice: str) -> None:
-    """Warn that a fit has not reached its minimum, with advice."""
-    if not fit.converged:
-        warnings.warn(
-            f"the fit has not reached its minimum after {fit.n_iter} iterations; {advice}",
-            ConvergenceWarning,
-            stacklevel=3,
-        )
 
 
 def _jointly(

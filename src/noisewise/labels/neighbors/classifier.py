@@ -58,8 +58,8 @@ class RobustKNeighborsClassifier(StoredRowsClassifier):
 
     References
     ----------
-    .. [1] Gao, W., Yang, B.-B., Zhou, Z.-H. (2016). On the robustness of nearest neighbor with noisy data. arXiv.
-       Algorithm 1, eqs. 1 and 4 to 6.
+    .. [1] Gao, W., Yang, B.-B., Zhou, Z.-H. (2016). On the robustness of nearest neighbor with noisy data.
+       arXiv:1607.07526. Algorithm 1, eqs. 1 and 4 to 6.
 
     Examples
     --------

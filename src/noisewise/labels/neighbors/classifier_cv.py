@@ -68,8 +68,8 @@ class RobustKNeighborsClassifierCV(StoredRowsClassifier):
 
     References
     ----------
-    .. [1] Gao, W., Yang, B.-B., Zhou, Z.-H. (2016). On the robustness of nearest neighbor with noisy data. arXiv.
-       Algorithm 1 and Section 5; the criterion "brier" is not from the paper.
+    .. [1] Gao, W., Yang, B.-B., Zhou, Z.-H. (2016). On the robustness of nearest neighbor with noisy data.
+       arXiv:1607.07526. Algorithm 1 and Section 5; the criterion "brier" is not from the paper.
 
     Examples
     --------

@@ -42,25 +42,24 @@ class Landmarks:
 
     def features(self, rows: Any) -> list[NDArray[Any]]:
         """One array (n_rows, n_features) for each view."""
-        found: dict[str, NDArray[Any]] = {}
+        found = []
         if set(self.views) - {"linear"}:
             squared = squared_distances(rows, _copy(self.rows))
             squared *= 1 / self.scale
         for view in self.views:
             if view == "linear":
-                found[view] = self._linear(rows)
+                found.append(self._linear(rows))
             elif view == "pointed":
-                found[view] = np.exp(-np.sqrt(squared))
+                found.append(np.exp(-np.sqrt(squared)))
             else:
-                found[view] = np.exp(squared * (-2.0 if view == "narrow" else -np.sqrt(0.5)))
-        return [found[view] for view in self.views]
+                found.append(np.exp(squared * (-2.0 if view == "narrow" else -np.sqrt(0.5))))
+        return found
 
     def gram(self, view: str) -> Floats:
         """Gram matrix of the landmarks; the identity where the inputs themselves are the features."""
-        only = self.keep((view,))
         if view == "linear" and self._few_columns:
             return np.eye(self.rows.shape[1])
-        gram = only.features(self.rows.astype(np.float64))[0].astype(np.float64)
+        gram = self.keep((view,)).features(self.rows.astype(np.float64))[0].astype(np.float64)
         return (gram + gram.T) / 2
 
     @property

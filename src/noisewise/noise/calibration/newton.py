@@ -11,7 +11,7 @@ References
 ----------
 .. [1] Louis, T. A. (1982). Finding the observed information matrix when using the EM algorithm. Journal of the Royal
    Statistical Society B 44.
-.. [2] MacKay, D. J. C. (1992). Bayesian interpolation. Neural Computation 4.
+.. [2] MacKay, D. J. C. (1992). Bayesian interpolation. Neural Computation 4(3).
 """
 
 from __future__ import annotations

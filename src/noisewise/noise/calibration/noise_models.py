@@ -173,7 +173,8 @@ def _variational_fits(rows: LabelledScores) -> list[VariationalFit]:
     low = fit_variational(rows, True, start)
     high = fit_variational(rows, True, VariationalState.initial(rows, HIGH_START))
     found = [symmetric, low]
-    if _distinct(low.noise_rate, high.noise_rate) and _informative(high.matrix):
+    distinct = abs(low.noise_rate - high.noise_rate) > SAME_RATE * max(low.noise_rate, high.noise_rate)
+    if distinct and _informative(high.matrix):
         found.append(high)
     if rows.n_classes <= MOST_SCALES:
         starts = [(False, symmetric.state), (True, start), *((True, other.state) for other in found[2:])]
@@ -183,10 +184,6 @@ def _variational_fits(rows: LabelledScores) -> list[VariationalFit]:
 
 def _log_odds(calibration_map: CalibrationMap) -> float:
     return PER_CLASS_LOG_ODDS if calibration_map.per_class else 0.0
-
-
-def _distinct(first: float, second: float) -> bool:
-    return abs(first - second) > SAME_RATE * max(first, second)
 
 
 def _without_noise(linked: dict[bool, LabelledScores]) -> tuple[float, FittedNoiseModel]:

@@ -79,7 +79,7 @@ def read_noise(
        Statistical Science 14.
     .. [3] Jordan, M. I., Ghahramani, Z., Jaakkola, T. S., Saul, L. K. (1999). An introduction to variational methods
        for graphical models. Machine Learning 37.
-    .. [4] MacKay, D. J. C. (1992). Bayesian interpolation. Neural Computation 4.
+    .. [4] MacKay, D. J. C. (1992). Bayesian interpolation. Neural Computation 4(3).
     """
     n_classes = scores.shape[1]
     counted = np.ones(len(codes)) if weights is None else weights

@@ -8,7 +8,7 @@ References
 ----------
 .. [1] Jordan, M. I., Ghahramani, Z., Jaakkola, T. S., Saul, L. K. (1999). An introduction to variational methods for
    graphical models. Machine Learning 37.
-.. [2] MacKay, D. J. C. (1992). Bayesian interpolation. Neural Computation 4.
+.. [2] MacKay, D. J. C. (1992). Bayesian interpolation. Neural Computation 4(3).
 """
 
 from __future__ import annotations
