@@ -1,4 +1,4 @@
-"""The scripts in benchmarks/, for tests that hold what they print to account."""
+"""The scripts in benchmarks/, for tests of what they print."""
 
 import importlib.util
 from pathlib import Path

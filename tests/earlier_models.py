@@ -1,6 +1,6 @@
 """Models of an earlier version: the rows and the feedback they go on with, and how what they say is compared.
 
-Rows, labels and feedback are drawn from fixed seeds. Arguments are passed by place, and nothing but public methods is
+Rows, labels and feedback are drawn from fixed seeds. Arguments are passed by index, and nothing but public methods is
 called, so that the same lines go on with a model whatever its insides are called.
 """
 
@@ -54,7 +54,7 @@ def table(n, seed):
         "hour": [f"{hour:02}:{minute:02}" for hour, minute in rng.integers(0, 24, size=(n, 2))],
         "lasted": [timedelta(minutes=int(minutes)) for minutes in rng.integers(1, 500, size=n)],
         "sold": (rng.random(n) < 0.5).tolist(),
-        "note": [" ".join([*words[rng.integers(10, size=4)], f"lot{place}"]) for place in range(n)],
+        "note": [" ".join([*words[rng.integers(10, size=4)], f"lot{index}"]) for index in range(n)],
     }
 
 
@@ -69,7 +69,7 @@ def as_given(X, sparse=False, single=False, named=False):
     if named:
         import pandas as pd
 
-        return pd.DataFrame(X, columns=[f"column {place}" for place in range(X.shape[1])])
+        return pd.DataFrame(X, columns=[f"column {index}" for index in range(X.shape[1])])
     return sp.csr_array(X) if sparse else X
 
 
@@ -96,7 +96,7 @@ def classifier(model, **form):
 def precomputed(model, n_rows):
     """New rows of a Gram matrix are classified."""
     gram = np.random.default_rng(102).uniform(size=(8, n_rows))
-    return judged(model, gram, [model.classes_[place % 2] for place in range(8)])
+    return judged(model, gram, [model.classes_[index % 2] for index in range(8)])
 
 
 def neighbors(model, **form):
@@ -115,7 +115,7 @@ def crowd(model, **form):
     """New rows are classified, and labels judged by who gave them."""
     classes, annotators = list(model.classes_), list(model.annotators_)
     X, codes = labelled(12, 101, model.n_features_in_, len(classes))
-    names = [annotators[place % len(annotators)].name for place in range(12)]
+    names = [annotators[index % len(annotators)].name for index in range(12)]
     own = model.label_quality(as_given(X, **form), [classes[code] for code in codes], names)
     return classifier(model, **form) | {
         "own quality": own,
@@ -156,43 +156,43 @@ def feature_classifier(model, copies=0):
     return said | {f"{name} after more rows": value for name, value in judged(model, X[:10], None).items()}
 
 
-def feedback_on(place, code, right, draw, annotators=False, missing=False, uneven=False):
-    """Feedback as it is heard: wrong now and then, by who gave it or what it is on, or missing; and who gave it."""
-    who = list(ANNOTATORS)[place * 7 // 3 % len(ANNOTATORS)]
+def feedback_on(index, code, right, draw, annotators=False, missing=False, uneven=False):
+    """Observed feedback, flipped at the rate of its annotator or action, or missing; and its annotator."""
+    who = list(ANNOTATORS)[index * 7 // 3 % len(ANNOTATORS)]
     wrong = ANNOTATORS[who] if annotators else UNEVEN[code] if uneven else 0.15
-    heard = right != (draw < wrong)
+    feedback = int(right != (draw < wrong))
     if missing and (draw * 7 % 1) < (0.2 if right else 0.7):
-        heard = None
-    return (heard if heard is None else int(heard)), (who if annotators else None)
+        feedback = None
+    return feedback, (who if annotators else None)
 
 
-def play_rounds(learner, classes, places, X, y, draws, form, heard):
+def play_rounds(learner, classes, indices, X, y, draws, form, noise):
     """Decide and learn; feedback comes after three rounds, the last first. What was decided, and what still waits."""
     made, waiting = [], []
-    for place in places:
-        some = None if place % 7 else classes[1:]  # not all actions are there in every round
-        decision = learner.decide(as_given(X[place : place + 1], **form), some)
+    for index in indices:
+        some = None if index % 7 else classes[1:]  # not all actions are there in every round
+        decision = learner.decide(as_given(X[index : index + 1], **form), some)
         made.append(decision)
-        waiting.append((place, decision))
-        if place % 3 == 2:
-            learn_late(learner, classes, waiting, y, draws, heard)
+        waiting.append((index, decision))
+        if index % 3 == 2:
+            learn_late(learner, classes, waiting, y, draws, noise)
             waiting = []
     return made, waiting
 
 
-def learn_late(learner, classes, waiting, y, draws, heard):
+def learn_late(learner, classes, waiting, y, draws, noise):
     """Learn from the feedback on decisions that wait for it, the last first."""
-    for place, decision in reversed(waiting):
+    for index, decision in reversed(waiting):
         code = classes.index(decision.action)
-        learner.learn(decision, *feedback_on(place, code, code == y[place], draws[place], **heard))
+        learner.learn(decision, *feedback_on(index, code, code == y[index], draws[index], **noise))
 
 
-def learner(kept, rounds=60, d=4, plays=True, report=False, sparse=False, single=False, named=False, **heard):
-    """A learner from feedback hears about the decisions that waited, and goes on for sixty rounds and a stream more."""
+def learner(kept, rounds=60, d=4, plays=True, report=False, sparse=False, single=False, named=False, **noise):
+    """A learner gets the delayed feedback, and continues for sixty rounds and a stream more."""
     model, classes, form = kept["learner"], kept["classes"], {"sparse": sparse, "single": single, "named": named}
-    learn_late(model, classes, kept["waiting"], *stream(kept["rounds"], kept["seed"], d, len(classes))[1:], heard)
+    learn_late(model, classes, kept["waiting"], *stream(kept["rounds"], kept["seed"], d, len(classes))[1:], noise)
     X, y, draws = stream(rounds, 107, d, len(classes))
-    made, _ = play_rounds(model, classes, range(rounds), X, y, draws, form, heard)
+    made, _ = play_rounds(model, classes, range(rounds), X, y, draws, form, noise)
     said = {
         "actions": [classes.index(one.action) for one in made],
         "probabilities": [one.probability for one in made],
@@ -285,7 +285,7 @@ def kernels(kept):
 
 
 def losses(kept):
-    """Losses and their slopes."""
+    """Losses and their derivatives."""
     a = np.linspace(-1.5, 1.5, 7)
     return {repr(one): [one.value(a), one.derivative(a)] for one in kept}
 
@@ -298,15 +298,15 @@ def parts(kept):
 def noises(kept):
     """Noises are drawn from, and say what they are."""
     X, _, _ = measured(4, 114, 2)
-    said = {f"flips {place}": one.corrupt(np.arange(30) % one.n_classes, 5) for place, one in enumerate(kept["flips"])}
-    said |= {f"inverse {place}": one.inverse for place, one in enumerate(kept["flips"])}
+    said = {f"flips {index}": one.corrupt(np.arange(30) % one.n_classes, 5) for index, one in enumerate(kept["flips"])}
+    said |= {f"inverse {index}": one.inverse for index, one in enumerate(kept["flips"])}
     for name in ("plain", "laplace", "masks"):
         said[f"copies of {name}"] = kept[name].copies(X, 2, 5)
     return said | {"covariances": [one.matrix(2) for one in kept["covariances"]]}
 
 
 def symmetric_noise(kept):
-    """A law of one's own has its characteristic function back, and a model goes on with it."""
+    """A noise distribution of the user's own keeps its characteristic function, and a model continues with it."""
     w = np.array([[0.0, 0.5], [1.0, 2.0]])
     return {"characteristic": kept["noise"].characteristic(w)} | regressor(kept["model"])
 

@@ -1,4 +1,4 @@
-"""What tests share."""
+"""Assertions on the bias of estimates, by z-scores."""
 
 import numpy as np
 

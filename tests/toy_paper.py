@@ -9,7 +9,7 @@ from noisewise.experiments import Comparison, Entry, Experiment, Paper, named
 
 @named("toy_paper.coin")
 def coin(cell):
-    """Mean of a few draws; a matrix product keeps the engines honest about their sums."""
+    """Mean of a few draws; a matrix product shows whether the engines sum in the same order."""
     time.sleep(cell["pause"])
     rng = np.random.default_rng(cell.seed("side", "repeat"))
     draws = rng.random((60, 60))

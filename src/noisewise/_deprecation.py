@@ -1,8 +1,10 @@
-"""Old names of public attributes, which warn and give what the new name holds."""
+"""Deprecated names: old public names of attributes and of a module's contents, which warn when they are read."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import Any
 
 
@@ -25,3 +27,16 @@ def renamed(old: str, new: str) -> property:
         return getattr(self, new)
 
     return property(read, doc=f"Deprecated; now `{new}`.")
+
+
+def moved(module: str, names: Mapping[str, str]) -> Callable[[str], Any]:
+    """The `__getattr__` of a module for its old names, given by the full names they have now."""
+
+    def read(name: str) -> Any:
+        if name not in names:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        warnings.warn(f"{module}.{name} is now {names[name]}", DeprecationWarning, stacklevel=2)
+        home, _, now = names[name].rpartition(".")
+        return getattr(import_module(home), now)
+
+    return read

@@ -252,11 +252,11 @@ def find_actions(given: Any, classes: NDArray[Any], what: str = "action") -> Cod
     try:
         return find_labels(given, classes)
     except ValueError:  # looked at only here, because many actions are found more quickly than looked at one by one
-        listed = given.tolist() if hasattr(given, "tolist") else given
-        if isinstance(listed, str) or not isinstance(listed, Iterable):
+        actions = given.tolist() if hasattr(given, "tolist") else given
+        if isinstance(actions, str) or not isinstance(actions, Iterable):
             raise ValueError(f"one {what} for each row is needed, not {given!r:.60}") from None
         known = set(classes.tolist())
-        for one in listed:
+        for one in actions:
             if not _is_among(one, known):
                 names = shortened(classes.tolist())
                 raise ValueError(f"the {what} {one!r:.60} is not among the classes {names}") from None

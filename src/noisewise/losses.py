@@ -48,7 +48,7 @@ class Loss(ABC):
 
     @abstractmethod
     def absolute_series(self, a: ArrayLike) -> Floats:
-        """The derivative's series with absolute coefficients, sum |gamma_k| a^k, for a >= 0 [l'_+]."""
+        """The derivative's series with absolute coefficients, ``sum |gamma_k| a^k``, for a >= 0 [l'_+]."""
 
 
 @dataclass(frozen=True)

@@ -96,5 +96,5 @@ def test_many_small_classes_are_what_the_table_is_about():
     X, y = (part[:60] for part in load_digits(return_X_y=True))
     observed = np.where(np.arange(60) < 20, 10 + np.arange(60) % 10, y % 2)  # ten classes of two rows
     _, codes = np.unique(observed, return_inverse=True)
-    judged = judge_rows(X, codes, 12)
+    judged = judge_rows(X, codes, 12, RobustRidgeClassifier())
     np.testing.assert_array_equal(judged.posterior, RobustRidgeClassifier().fit(X, codes).true_label_posterior_)

@@ -48,13 +48,13 @@ def test_vote_fractions_are_those_counted_one_by_one(rng):
     np.testing.assert_allclose(neighbors.vote_fractions(train, observed, train, [7], observed)[0], mine)
 
 
-def test_the_oracle_is_never_worse_than_honest_selection():
+def test_the_oracle_is_never_worse_than_held_out_selection():
     for repeat in range(2):
-        honest, oracle = (
+        held_out, oracle = (
             neighbors.accuracy(neighbor_cell(method=method, repeat=repeat))["accuracy"]
             for method in ("rnn", "rnn-oracle")
         )
-        assert oracle >= honest
+        assert oracle >= held_out
 
 
 def test_classes_are_put_into_two_groups_of_equally_many(rng):

@@ -53,9 +53,9 @@ def test_an_earlier_file_is_described_without_loading_it(name):
 def test_decisions_that_were_learnt_before_saving_are_refused_afterwards(name):
     kept = loaded(FOLDER / f"{name}.nw", "learner")
     waiting = kept["waiting"][0][1]
-    heard = ("ann",) if EXPECTED[name]["options"].get("annotators") else ()
+    annotator = ("ann",) if EXPECTED[name]["options"].get("annotators") else ()
     with pytest.raises(ValueError, match="already"):
-        kept["learner"].learn(waiting._replace(id=0), 1, *heard)
-    kept["learner"].learn(waiting, 1, *heard)
+        kept["learner"].learn(waiting._replace(id=0), 1, *annotator)
+    kept["learner"].learn(waiting, 1, *annotator)
     with pytest.raises(ValueError, match="already"):
-        kept["learner"].learn(waiting, 1, *heard)
+        kept["learner"].learn(waiting, 1, *annotator)

@@ -1,11 +1,6 @@
 """Label audits: which rows of a table have wrong labels."""
 
-from __future__ import annotations
-
-import warnings
-from importlib import import_module
-from typing import Any
-
+from noisewise._deprecation import moved
 from noisewise.audit.audit import audit_labels
 from noisewise.audit.audit import run_audit as run_audit
 from noisewise.audit.cluster import OnCluster as OnCluster
@@ -20,12 +15,5 @@ from noisewise.audit.streaming import with_progress as with_progress
 __all__ = ["LabelAudit", "audit_labels"]
 __shared__ = ["OnCluster", "dask_client", "page", "patch_text", "report_page", "run_audit", "svg", "with_progress"]
 
-_MOVED = {"Spoilt": "Corrupted", "StressResult": "StressResult", "stress_test": "stress_test"}
-
-
-def __getattr__(name: str) -> Any:
-    if name in _MOVED:
-        now = _MOVED[name]
-        warnings.warn(f"noisewise.audit.{name} is now noisewise.stress.{now}", DeprecationWarning, stacklevel=2)
-        return getattr(import_module("noisewise.stress"), now)
-    raise AttributeError(f"module 'noisewise.audit' has no attribute {name!r}")
+_NOW = {"Spoilt": "Corrupted", "StressResult": "StressResult", "stress_test": "stress_test"}
+__getattr__ = moved(__name__, {name: f"noisewise.stress.{now}" for name, now in _NOW.items()})

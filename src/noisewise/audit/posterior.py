@@ -29,15 +29,11 @@ class Judged:
     notes: tuple[str, ...] = ()
 
 
-def judge_rows(
-    rows: Any, observed: Codes, n_classes: int, model: Any = None, noise: FlipMatrix | None = None
-) -> Judged:
+def judge_rows(rows: Any, observed: Codes, n_classes: int, model: Any, noise: FlipMatrix | None = None) -> Judged:
     """Posteriors of the true labels: leave-one-out by the robust ridge, or out of fold by any classifier.
 
     A few rows of classes too small to judge are excluded from the fit: one such row can hide the noise in all others.
     """
-    if model is None:
-        model = RobustRidgeClassifier(noise=noise)
     small = is_small(observed, n_classes)
     excluded = small[observed]
     given = noise if noise is not None else getattr(model, "noise", None)

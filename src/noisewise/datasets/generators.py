@@ -228,7 +228,7 @@ def make_noisy_moons(
     if not (noise >= 0 and spread >= 0):
         raise ValueError(f"noise is {noise} and spread {spread}; both are standard deviations, 0 or more")
     rng = generator(random_state)
-    y = 2 * rng.integers(2, size=n) - 1
+    y = _signs(n, rng)
     angle = rng.random(n) * np.pi
     upper = np.column_stack([np.cos(angle), np.sin(angle)])
     X = np.where((y == -1)[:, None], upper, np.array([1.0, 0.5]) - upper) + spread * rng.standard_normal((n, 2))

@@ -86,7 +86,8 @@ def describe(path: str | os.PathLike[str]) -> dict[str, Any]:
     """
     document, arrays = read_container(path)
     try:
-        parameters = _summary(document["state"])
+        state = document["state"]
+        parameters = _named(state, {}) if isinstance(state, dict) else {}
     except BROKEN as error:
         raise ValueError(f"{os.fspath(path)} can't be described: {error}") from error
     return {
@@ -111,14 +112,8 @@ def _warn_of_other_versions(document: Document, registry: Registry) -> None:
         )
 
 
-def _summary(node: Node) -> dict[str, Any]:
-    """Parameters of an estimator or fields of a dataclass; empty for anything else."""
-    if not isinstance(node, dict):
-        return {}
-    return _named(node, {})
-
-
 def _named(node: dict[str, Node], shared: dict[int, Any]) -> dict[str, Any]:
+    """Parameters of an estimator or fields of a dataclass; empty for anything else."""
     named = node.get("parameters") or node.get("fields") or {}
     return current_fields(node.get("class", ""), {name: _plain(item, shared) for name, item in named.items()})
 

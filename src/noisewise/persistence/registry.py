@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import Any
 
@@ -73,25 +73,14 @@ class Registry:
         if name in self._extra:
             return self._extra[name]
         module, _, public = name.rpartition(".")
-        if module in PACKAGES and public in _public(module):
-            return getattr(import_module(module), public)
-        if public in SCIKIT_LEARN.get(module, "").split():
-            return getattr(import_module(module), public)
-        return None
-
-
-def known_names() -> Iterator[str]:
-    """Every public name a model file may hold without `extra`, from the packages that can be imported here."""
-    for package in PACKAGES:
-        yield from (f"{package}.{public}" for public in _public(package))
-    for module, names in SCIKIT_LEARN.items():
-        yield from (f"{module}.{public}" for public in names.split())
+        known = _public(module) if module in PACKAGES else SCIKIT_LEARN.get(module, "").split()
+        return getattr(import_module(module), public) if public in known else None
 
 
 def _public(package: str) -> list[str]:
     """Classes and functions that a package defines itself and makes public, or names as parts of its models.
 
-    None if the package needs something that is not installed.
+    An empty list if the package needs something that is not installed.
     """
     try:
         module = import_module(package)

@@ -136,10 +136,10 @@ def _corrupt(kind: str, X: Any, y: Codes, rate: float, flips: str, seed: int) ->
         return Corrupted(X, y, FlipMatrix.binary(rate, rate), seed)
     if hasattr(X, "tocsr"):
         raise ValueError("columns of text have no Gaussian noise; leave them out, or stress labels or feedback")
-    variance = rate**2 * _is_measured(X)
-    if not _is_measured(X).any():
+    measured = _is_measured(X)
+    if not measured.any():
         raise ValueError("no column holds measured numbers; stress labels or feedback instead")
-    noise = GaussianNoise(np.diag(variance))
+    noise = GaussianNoise(np.diag(rate**2 * measured))
     return Corrupted(noise.corrupt(X, rng), y, noise, seed)
 
 

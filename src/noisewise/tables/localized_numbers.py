@@ -55,7 +55,7 @@ def parse_numbers(column: Any, decimal: str, mark: str | None = None) -> Any:
     whole = rf"(?:[1-9][0-9]{{0,2}}(?:{group}[0-9]{{3}})+|[0-9]+)"
     number = rf"(?i)^[+-]?{SIGN}?[+-]?\s?(?:{whole}(?:{point}[0-9]*)?|{point}[0-9]+){EXPONENT}\s?{SIGN}?$"
     matched = words.str.contains(number).fill_null(False)
-    marks = rf"{re.escape(mark)}" if mark else rf"{SIGN}|{group}" + ("|," if decimal == "," else "")
+    marks = re.escape(mark) if mark else rf"{SIGN}|{group}" + ("|," if decimal == "," else "")
     if not (matched & words.str.contains(marks).fill_null(False)).any():
         return None
     gaps = words.str.to_lowercase().is_in([*GAPS, *LIKELY_GAPS]).fill_null(True)
@@ -66,7 +66,7 @@ def parse_numbers(column: Any, decimal: str, mark: str | None = None) -> Any:
         return None  # mixed currencies are not comparable
     plain = words.str.replace_all(rf"{SIGN}|{group}|\s", "").str.replace(decimal, ".", literal=True)
     if (matched | column.is_null()).all():
-        return plain.cast(_floats(), strict=False)
+        return plain.cast(float, strict=False)
     return column.zip_with(~matched, plain)
 
 
@@ -87,12 +87,6 @@ def _dates(column: Any) -> tuple[Any, bool] | None:
         if known.str.to_datetime(shape, strict=False).null_count() == 0:
             return words.str.to_datetime(shape, strict=False), bool(month_first)
     return None
-
-
-def _floats() -> Any:
-    from polars import Float64
-
-    return Float64
 
 
 def _named(names: list[str]) -> str:

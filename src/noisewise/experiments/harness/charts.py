@@ -32,8 +32,7 @@ def panels(
     shape = -(-len(curves) // columns), min(columns, len(curves))
     figure = _figure(max(shape[1], 1.8), max(shape[0], 1.3))  # one panel alone is drawn larger
     axes = figure.subplots(*shape, squeeze=False, sharey=scale == "log").ravel()
-    names = list(dict.fromkeys(name for panel in curves.values() for name in panel))
-    colours = {name: COLOURS[index % len(COLOURS)] for index, name in enumerate(names)}
+    colours = _colours(curves)
     for axis, (title, panel) in zip(axes, curves.items()):
         for name, curve in panel.items():
             axis.plot(curve.x, curve.y, curve.style, color=colours[name], label=name, linewidth=1.3)
@@ -56,11 +55,10 @@ def bars(groups: Mapping[str, Mapping[str, float]], y_label: str, *, scale: str 
     """One group of bars for each key, one bar for each method."""
     figure = _figure(2.2, 1.1)
     axis = figure.subplots()
-    names = list(dict.fromkeys(name for group in groups.values() for name in group))
-    colours = {name: COLOURS[index % len(COLOURS)] for index, name in enumerate(names)}
-    width = 0.8 / max(len(names), 1)
-    for index, name in enumerate(names):
-        at = [number + (index - (len(names) - 1) / 2) * width for number in range(len(groups))]
+    colours = _colours(groups)
+    width = 0.8 / max(len(colours), 1)
+    for index, name in enumerate(colours):
+        at = [number + (index - (len(colours) - 1) / 2) * width for number in range(len(groups))]
         axis.bar(at, [group.get(name, float("nan")) for group in groups.values()], width, color=colours[name])
     axis.set_xticks(range(len(groups)), list(groups), fontsize=7, rotation=20 if len(groups) > 6 else 0)
     axis.set_yscale(scale)
@@ -86,6 +84,12 @@ def critical_difference(scores: Mapping[str, Sequence[float]]) -> str:
     figure = _figure(2, 0.75)
     posthocs.critical_difference_diagram(ranks, p_values, ax=figure.subplots(), label_props={"fontsize": 8})
     return _svg(figure, {})
+
+
+def _colours(groups: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """A colour for each method, in order of appearance."""
+    names = dict.fromkeys(name for group in groups.values() for name in group)
+    return {name: COLOURS[index % len(COLOURS)] for index, name in enumerate(names)}
 
 
 def _figure(wide: float, high: float) -> Any:

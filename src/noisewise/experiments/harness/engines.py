@@ -57,21 +57,11 @@ def _processes(work: Work, items: list[Any], jobs: int) -> Iterator:
 
 
 def _dask(work: Work, items: list[Any], jobs: int, address: str | None) -> Iterator:
-    try:
-        dask: Any = import_module("distributed")
-    except ImportError as error:
-        raise ImportError("the engine dask needs its package: pip install 'noisewise[cluster]'") from error
+    from noisewise.audit import dask_client
 
-    cluster = None
-    if address is None:
-        cluster = dask.LocalCluster(n_workers=jobs, threads_per_worker=1, dashboard_address=None)
-    try:
-        with dask.Client(address or cluster) as client:
-            futures = client.map(work, items, pure=False)
-            yield from (future.result() for future in dask.as_completed(futures))
-    finally:
-        if cluster is not None:
-            cluster.close()
+    with dask_client(address, jobs) as client:
+        dask: Any = import_module("distributed")
+        yield from (future.result() for future in dask.as_completed(client.map(work, items, pure=False)))
 
 
 def _ray(work: Work, items: list[Any], jobs: int, address: str | None) -> Iterator:
@@ -80,10 +70,8 @@ def _ray(work: Work, items: list[Any], jobs: int, address: str | None) -> Iterat
     except ImportError as error:
         raise ImportError("the engine ray needs its package: pip install 'noisewise[cluster]'") from error
 
-    if address is None:
-        ray.init(num_cpus=jobs, include_dashboard=False, log_to_driver=False, configure_logging=False)
-    else:
-        ray.init(address=address, log_to_driver=False, configure_logging=False)
+    started = {"num_cpus": jobs, "include_dashboard": False} if address is None else {"address": address}
+    ray.init(**started, log_to_driver=False, configure_logging=False)
     try:
         remote = ray.remote(num_cpus=1)(_call)
         yield from _as_ready(ray, [remote.remote(work, item) for item in items])

@@ -19,9 +19,8 @@ Row = dict[str, Any]
 class RowStore:
     """A folder of finished rows, one JSON line each; every run of an experiment appends to a file of its own.
 
-    A line is written in one piece and handed to the disk at once. A kill can only tear the last line of a file, and a
-    line that can't be read is as good as not there: its cell is run again. Of several rows
-    of a cell the last made counts.
+    A line is written in one piece and synced to the disk. A kill can only truncate the last line of a file; a line that
+    can't be parsed is skipped, and its cell is run again. Of several rows of a cell the last made counts.
 
     >>> import tempfile
     >>> store = RowStore(tempfile.mkdtemp())

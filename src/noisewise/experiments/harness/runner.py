@@ -52,7 +52,7 @@ def run(
         Fewer seeds and sets.
     engine, jobs, address : see `each`
     minutes : float, optional
-        Start no further cells after this time; first repeats come first, so what is there is even.
+        Start no further cells after this time; first repeats run first, so that settings have equally many.
     fresh : bool
         Run again the cells whose rows were made by other code than the present.
     on_row : function of (done, total), optional
