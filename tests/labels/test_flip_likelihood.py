@@ -43,7 +43,7 @@ def blobs(n_classes, rng, n=400):
 
 
 def differences(function, at, step=1e-6):
-    return np.array([(function(at + step * way) - function(at - step * way)) / (2 * step) for way in np.eye(len(at))])
+    return np.array([(function(at + e) - function(at - e)) / (2 * step) for e in step * np.eye(len(at))])
 
 
 @SHAPES
@@ -183,7 +183,7 @@ def test_updates_are_the_papers_with_the_prior_counted(rng):
     """Eqs. 7 and 8, written out, plus what the prior has counted."""
     X, _, observed = blobs(2, rng, n=100)
     problem = FlipProblem(X, observed, np.ones(100), np.ones(5), 2, 1)
-    coefficients, parameters = 0.1 * rng.normal(size=(5, 1)), to_unconstrained(start_flips(2, 0.2))
+    coefficients, parameters = 0.1 * rng.normal(size=(5, 1)), to_unconstrained(start_flips(2))
     omega, s = to_flips(parameters, 2), expit(X @ coefficients)[:, 0]
     marginal = omega[0, observed] * (1 - s) + omega[1, observed] * s
     clean = np.column_stack([1 - s, s])

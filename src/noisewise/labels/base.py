@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags, check_consistent_length
+from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from noisewise._typing import Codes, Floats
 from noisewise._validation import check_binary_or_more, encode_labels, find_labels
+from noisewise.labels.noise_argument import NoiseArgument
 from noisewise.noise import FlipMatrix
 
 
@@ -61,6 +63,38 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+class LinearClassifier(NoisyLabelClassifier):
+    """A classifier with linear scores and a ridge penalty on their coefficients."""
+
+    coef_: Floats
+    intercept_: Floats
+
+    def __init__(
+        self,
+        noise: NoiseArgument = None,
+        C: float = 1.0,
+        fit_intercept: bool = True,
+        max_iter: int = 1000,
+        tol: float = 1e-6,
+    ) -> None:
+        self.noise = noise
+        self.C = C
+        self.fit_intercept = fit_intercept
+        self.max_iter = max_iter
+        self.tol = tol
+
+    def decision_function(self, X: Any) -> Floats:
+        """Scores of the classes; with two classes the log-odds of the second."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
+        return one_or_all(np.asarray(safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_))
+
+
+def one_or_all(scores: Floats) -> Floats:
+    """Scores of shape (n, 1) or (n, n_classes) in scikit-learn's shape, flat for two classes."""
+    return scores.ravel() if scores.shape[1] == 1 else scores
 
 
 def check_positive(name: str, value: Any) -> None:

@@ -74,9 +74,9 @@ def unconstrained_gradient(parameters: Floats, counts: Floats) -> Floats:
     return np.asarray((1 - fractions) * (counts[off] - fractions * expected))
 
 
-def start_flips(n_classes: int, rate: float = START_RATE) -> Floats:
-    """The flip matrix to start from: every class flips at this rate, to all others alike."""
-    return symmetric_matrix(n_classes, rate)
+def start_flips(n_classes: int) -> Floats:
+    """The flip matrix to start from: every class flips at the rate `START_RATE`, to all others alike."""
+    return symmetric_matrix(n_classes, START_RATE)
 
 
 def _rates(parameters: Floats) -> Floats:

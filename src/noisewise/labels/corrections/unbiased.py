@@ -10,16 +10,15 @@ from scipy.optimize import minimize
 from scipy.special import logsumexp, softmax
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from noisewise._numerics.cholesky import logistic_preconditioner, precondition
 from noisewise._typing import Floats
 from noisewise._validation import check_weights
-from noisewise.labels.base import NoisyLabelClassifier, check_iterations
-from noisewise.labels.noise_argument import NoiseArgument, resolve_noise
+from noisewise.labels.base import LinearClassifier, check_iterations
+from noisewise.labels.noise_argument import resolve_noise
 
 
-class UnbiasedLogisticRegression(NoisyLabelClassifier):
+class UnbiasedLogisticRegression(LinearClassifier):
     """Logistic regression with the unbiased loss (backward correction), for two or more classes.
 
     The one-hot label in the log-loss is replaced by its unbiased estimate ``t_i = inv(T)[observed_i]``, a row of
@@ -71,20 +70,6 @@ class UnbiasedLogisticRegression(NoisyLabelClassifier):
        noise: a loss correction approach. CVPR.
     """
 
-    def __init__(
-        self,
-        noise: NoiseArgument = None,
-        C: float = 1.0,
-        fit_intercept: bool = True,
-        max_iter: int = 1000,
-        tol: float = 1e-6,
-    ) -> None:
-        self.noise = noise
-        self.C = C
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.tol = tol
-
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Estimate the noise and minimise the corrected loss. A row of weight 2 counts as two rows."""
         X, codes = self._check_training(X, y, accept_sparse="csr", dtype=np.float64)
@@ -100,13 +85,6 @@ class UnbiasedLogisticRegression(NoisyLabelClassifier):
         self.coef_ = np.ascontiguousarray(weights_of_columns[:-1].T)
         self.intercept_ = weights_of_columns[-1]
         return self
-
-    def decision_function(self, X: Any) -> Floats:
-        """Scores of the classes; with two classes the log-odds of the second."""
-        check_is_fitted(self)
-        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
-        scores = np.asarray(safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_)
-        return scores.ravel() if len(self.classes_) == 2 else scores
 
     def predict_proba(self, X: Any) -> Floats:
         """Posterior of the true label, one column a class."""

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from noisewise._typing import Codes, Floats
 from noisewise.labels.base import NoisyLabelClassifier
-from noisewise.labels.logistic.objective import FlipFit, FlipProblem
+from noisewise.labels.logistic.objective import FlipProblem
 from noisewise.labels.logistic.solvers import solve
 from noisewise.labels.progress import CallbackSupport, Progress
 from noisewise.noise import FlipMatrix
@@ -21,6 +21,8 @@ from noisewise.noise import FlipMatrix
 class FlipClassifier(CallbackSupport, NoisyLabelClassifier):
     """A classifier whose scores are log-odds of true labels, fitted through a flip matrix."""
 
+    fit_intercept: bool
+    tol: float
     n_iter_: int
     objective_history_: list[float]
 
@@ -40,26 +42,35 @@ class FlipClassifier(CallbackSupport, NoisyLabelClassifier):
         if len(codes) == len(self.classes_) > 2:
             raise ValueError(f"each of the {len(codes)} labels is another one; classes seen more than once are needed")
 
-    def _solve(
-        self, problem: FlipProblem, max_iter: int, tol: float, preconditioner: Floats, solver: str = "lbfgs"
-    ) -> FlipFit:
-        """Solve the problem; callbacks are told of every iteration."""
-        progress = Progress(self)
-        found = solve(problem, solver, max_iter, tol, preconditioner, callback=progress.step)
-        progress.end()
-        return found
+    def _fit_coefficients(
+        self,
+        features: Any,
+        codes: Codes,
+        weights: Floats,
+        penalties: Floats,
+        noise: FlipMatrix | None,
+        preconditioner: Floats,
+        advice: str,
+        max_iter: int,
+        solver: str = "lbfgs",
+    ) -> Floats:
+        """Coefficients of the features, and the noise unless it is given; sets `noise_`, `intercept_` and the path.
 
-    def _keep(self, fit: FlipFit, noise: FlipMatrix | None, advice: str) -> None:
-        """Set the noise and the path of the fit; warn of an early end."""
+        Callbacks are called after every iteration; a warning with the advice is given where the fit did not converge.
+        """
+        n_classes = len(self.classes_)
+        n_scores, flips = 1 if n_classes == 2 else n_classes, None if noise is None else noise.matrix
+        progress = Progress(self)
+        problem = FlipProblem(features, codes, weights, penalties, n_classes, n_scores, flips)
+        fit = solve(problem, solver, max_iter, self.tol, preconditioner, callback=progress.step)
+        progress.end()
         self.noise_ = FlipMatrix.estimated(fit.flips) if noise is None else noise
         self.n_iter_, self.objective_history_ = fit.n_iter, fit.history
+        self.intercept_ = fit.coefficients[-1] if self.fit_intercept else np.zeros(n_scores)
         if not fit.converged:
             warnings.warn(
                 f"the fit has not reached its minimum after {fit.n_iter} iterations; {advice}",
                 ConvergenceWarning,
                 stacklevel=3,
             )
-
-    def _as_decision(self, scores: Floats) -> Floats:
-        """Scores of shape (n, 1) or (n, n_classes) in scikit-learn's shape."""
-        return scores.ravel() if len(self.classes_) == 2 else scores
+        return fit.coefficients

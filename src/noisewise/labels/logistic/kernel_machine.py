@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from noisewise._numerics.cholesky import features_preconditioner
 from noisewise._typing import Codes, Floats
-from noisewise.labels.base import check_positive
+from noisewise.labels.base import check_positive, one_or_all
 from noisewise.labels.kernel_features import (
     EXACT_ROWS,
     NORMS,
@@ -21,7 +21,6 @@ from noisewise.labels.kernel_features import (
 )
 from noisewise.labels.logistic.base import FlipClassifier
 from noisewise.labels.logistic.kernel_choice import with_intercept
-from noisewise.labels.logistic.objective import FlipProblem
 from noisewise.labels.standardizer import Standardizer
 from noisewise.noise import FlipMatrix
 
@@ -33,9 +32,7 @@ class KernelMachine(FlipClassifier):
 
     penalty: float | None
     norm: str
-    fit_intercept: bool
     low_rank: int | None
-    tol: float
     standardizer_: Standardizer | None
     kernel_: Any
     penalty_: float | None
@@ -46,7 +43,7 @@ class KernelMachine(FlipClassifier):
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, accept_sparse=self._sparse(), dtype=np.float64)
         scores = KernelFeatures(self.kernel_, self.support_, self.dual_coef_, -self.intercept_)
-        return self._as_decision(scores(self._standardized(X)))
+        return one_or_all(scores(self._standardized(X)))
 
     def _standardized(self, X: Any) -> Any:
         return X if self.standardizer_ is None else self.standardizer_(X, np.float64)
@@ -81,7 +78,7 @@ class KernelMachine(FlipClassifier):
         """
         kept = np.flatnonzero(weights)
         codes, weights = codes[kept], weights[kept]
-        n, n_classes = len(kept), len(self.classes_)
+        n = len(kept)
         self.low_rank_ = min(self.low_rank or LOGISTIC_LANDMARKS, n) if self.low_rank or n > EXACT_ROWS else None
         if chosen_on is not None and self.norm == "weights":
             penalty = penalty * (self.low_rank_ or float(weights.sum())) / chosen_on
@@ -94,21 +91,13 @@ class KernelMachine(FlipClassifier):
             basis, projection = low_rank_features(rows, indices, self.norm)
             basis = basis[kept] if n < len(basis) else basis
         features, penalties = with_intercept(basis, penalty, self.fit_intercept)
-        problem = FlipProblem(
-            features=features,
-            codes=codes,
-            weights=weights,
-            penalties=penalties,
-            n_classes=n_classes,
-            n_scores=1 if n_classes == 2 else n_classes,
-            flips=None if noise is None else noise.matrix,
-        )
         preconditioner = features_preconditioner(features, weights, penalties)
-        found = self._solve(problem, max_iter, self.tol, preconditioner, solver)
-        self._keep(found, noise, "raise max_iter or the penalty")
+        advice = "raise max_iter or the penalty"
+        coefficients = self._fit_coefficients(
+            features, codes, weights, penalties, noise, preconditioner, advice, max_iter, solver
+        )
         self.support_ = rows.support(indices)
-        self.dual_coef_ = projection @ found.coefficients[: projection.shape[1]]
-        self.intercept_ = found.coefficients[-1] if self.fit_intercept else np.zeros(problem.n_scores)
+        self.dual_coef_ = projection @ coefficients[: projection.shape[1]]
 
 
 def sample_rows(replicates: Codes, rng: np.random.Generator, most: int = SELECTION_ROWS) -> Codes:

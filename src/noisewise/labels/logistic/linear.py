@@ -6,22 +6,18 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import hstack, issparse
-from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from noisewise._numerics.cholesky import logistic_preconditioner
-from noisewise._typing import Floats
 from noisewise._validation import check_weights
-from noisewise.labels.base import check_iterations, check_positive
+from noisewise.labels.base import LinearClassifier, check_iterations, check_positive
 from noisewise.labels.logistic.base import FlipClassifier
-from noisewise.labels.logistic.objective import FlipProblem
-from noisewise.labels.noise_argument import NoiseArgument, resolve_noise
+from noisewise.labels.noise_argument import resolve_noise
 from noisewise.labels.progress import with_callbacks
 
 ROWS_PER_COLUMN = 8  # with fewer, a linear model that fits all labels, flipped ones too, is likelier than any flips
 
 
-class RobustLogisticRegression(FlipClassifier):
+class RobustLogisticRegression(LinearClassifier, FlipClassifier):
     """Robust logistic regression (rLR): learns coefficients and flip matrix together, for two or more classes.
 
     Labels are a softmax (with two classes a logistic function) of linear scores, observed through a flip matrix T::
@@ -74,20 +70,6 @@ class RobustLogisticRegression(FlipClassifier):
     0.94 [[1.0, 0.0], [0.4, 0.6]]
     """
 
-    def __init__(
-        self,
-        noise: NoiseArgument = None,
-        C: float = 1.0,
-        fit_intercept: bool = True,
-        max_iter: int = 1000,
-        tol: float = 1e-6,
-    ) -> None:
-        self.noise = noise
-        self.C = C
-        self.fit_intercept = fit_intercept
-        self.max_iter = max_iter
-        self.tol = tol
-
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit coefficients and noise together. A row of weight 2 counts as two rows."""
@@ -96,33 +78,19 @@ class RobustLogisticRegression(FlipClassifier):
         check_positive("C", self.C)
         check_iterations(self.max_iter)
         weights = check_weights(sample_weight, X)
-        n_classes = len(self.classes_)
         wide = weights.sum() < ROWS_PER_COLUMN * X.shape[1]
-        noise = resolve_noise(self.noise, X, codes, n_classes, weights, default="confident" if wide else None)
+        noise = resolve_noise(self.noise, X, codes, len(self.classes_), weights, default="confident" if wide else None)
         penalties = np.append(np.full(X.shape[1], 1 / self.C), np.zeros(int(self.fit_intercept)))
-        problem = FlipProblem(
-            features=_with_ones(X) if self.fit_intercept else X,
-            codes=codes,
-            weights=weights,
-            penalties=penalties,
-            n_classes=n_classes,
-            n_scores=1 if n_classes == 2 else n_classes,
-            flips=None if noise is None else noise.matrix,
-        )
         preconditioner = logistic_preconditioner(X, weights, 1 / self.C)[: len(penalties)]
         if preconditioner.ndim == 2:
             preconditioner = preconditioner[:, : len(penalties)]
-        found = self._solve(problem, self.max_iter, self.tol, preconditioner)
-        self._keep(found, noise, "scale the columns, raise max_iter, or lower C")
-        self.coef_ = np.ascontiguousarray(found.coefficients[: X.shape[1]].T)
-        self.intercept_ = found.coefficients[-1] if self.fit_intercept else np.zeros(problem.n_scores)
+        features = _with_ones(X) if self.fit_intercept else X
+        advice = "scale the columns, raise max_iter, or lower C"
+        coefficients = self._fit_coefficients(
+            features, codes, weights, penalties, noise, preconditioner, advice, self.max_iter
+        )
+        self.coef_ = np.ascontiguousarray(coefficients[: X.shape[1]].T)
         return self
-
-    def decision_function(self, X: Any) -> Floats:
-        """Scores of the classes; with two classes the log-odds of the second."""
-        check_is_fitted(self)
-        X = validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64)
-        return self._as_decision(np.asarray(safe_sparse_dot(X, self.coef_.T, dense_output=True) + self.intercept_))
 
 
 def _with_ones(X: Any) -> Any:

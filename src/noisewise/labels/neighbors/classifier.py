@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from noisewise._typing import Codes, Floats, RandomState
+from noisewise._typing import Codes, Floats
 from noisewise.labels.neighbors.stored_rows import StoredRowsClassifier, check_voters, minus_one
 from noisewise.labels.neighbors.votes import noise_from_votes
-from noisewise.labels.noise_argument import NoiseArgument
 from noisewise.noise import FlipMatrix
 
 
@@ -70,28 +69,6 @@ class RobustKNeighborsClassifier(StoredRowsClassifier):
     >>> print(f"{model.score(X, y):.2f}")
     0.97
     """
-
-    def __init__(
-        self,
-        n_neighbors: int | None = None,
-        n_anchor_neighbors: int | None = None,
-        noise: NoiseArgument = None,
-        quantile: float | None = None,
-        metric: Any = "euclidean",
-        index: Any = "auto",
-        max_judged: int | None = 20_000,
-        n_jobs: int | None = None,
-        random_state: RandomState = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.n_anchor_neighbors = n_anchor_neighbors
-        self.noise = noise
-        self.quantile = quantile
-        self.metric = metric
-        self.index = index
-        self.max_judged = max_judged
-        self.n_jobs = n_jobs
-        self.random_state = random_state
 
     def _fit_stored(self) -> None:
         total = float(self.weights_.sum())

@@ -95,17 +95,11 @@ class RobustKNeighborsClassifierCV(StoredRowsClassifier):
         n_jobs: int | None = None,
         random_state: RandomState = None,
     ) -> None:
-        self.n_neighbors = n_neighbors
-        self.n_anchor_neighbors = n_anchor_neighbors
-        self.noise = noise
+        super().__init__(
+            n_neighbors, n_anchor_neighbors, noise, quantile, metric, index, max_judged, n_jobs, random_state
+        )
         self.criterion = criterion
         self.cv = cv
-        self.quantile = quantile
-        self.metric = metric
-        self.index = index
-        self.max_judged = max_judged
-        self.n_jobs = n_jobs
-        self.random_state = random_state
 
     def _fit_stored(self) -> None:
         if self.criterion not in CRITERIA:

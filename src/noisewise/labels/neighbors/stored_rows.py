@@ -17,7 +17,7 @@ from noisewise._validation import check_binary_or_more, check_weights, encode_la
 from noisewise.labels.base import NoisyLabelClassifier
 from noisewise.labels.neighbors.index import make_index
 from noisewise.labels.neighbors.votes import ROUNDING, choose, tally, vote_fractions
-from noisewise.labels.noise_argument import resolve_noise
+from noisewise.labels.noise_argument import NoiseArgument, resolve_noise
 from noisewise.noise import FlipMatrix
 
 ROWS: dict[str, Any] = {"accept_sparse": "csr", "dtype": (np.float64, np.float32)}
@@ -27,14 +27,29 @@ ROWS_AT_ONCE = 16_384  # neighbours of so many rows are held in memory
 class StoredRowsClassifier(NoisyLabelClassifier):
     """Robust nearest neighbours: stored rows, their index and their votes."""
 
-    noise: Any
-    quantile: float | None
-    metric: Any
-    index: Any
-    max_judged: int | None
-    n_jobs: int | None
-    random_state: RandomState
     _not_saved_ = ("_index",)  # made again when first needed
+
+    def __init__(
+        self,
+        n_neighbors: Any = None,
+        n_anchor_neighbors: Any = None,
+        noise: NoiseArgument = None,
+        quantile: float | None = None,
+        metric: Any = "euclidean",
+        index: Any = "auto",
+        max_judged: int | None = 20_000,
+        n_jobs: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.n_anchor_neighbors = n_anchor_neighbors
+        self.noise = noise
+        self.quantile = quantile
+        self.metric = metric
+        self.index = index
+        self.max_judged = max_judged
+        self.n_jobs = n_jobs
+        self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Store the rows and estimate the noise. A row of weight 2 counts as two rows."""
