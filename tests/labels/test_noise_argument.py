@@ -100,11 +100,11 @@ def test_what_is_no_noise_is_refused_in_one_sentence(kind, noise, sentence, blob
 
 
 @EVERY
-def test_the_docstring_tells_the_one_meaning(kind):
-    told = inspect.getdoc(kind)
+def test_the_docstring_states_the_one_meaning(kind):
+    text = inspect.getdoc(kind)
     values = 'None, FlipMatrix, "confident", "fisher", "ridge", function of (X, y), or object with ``estimate(X, y)``'
-    assert f"noise : {values}\n" in told
-    assert "The noise transition matrix T, or how it is estimated; one meaning for all, see `noisewise.labels`." in told
+    assert f"noise : {values}\n" in text
+    assert "The noise transition matrix T, or how it is estimated; one meaning for all, see `noisewise.labels`." in text
     assert inspect.signature(kind).parameters["noise"].default in (None, *METHODS)
 
 

@@ -108,10 +108,15 @@ class Exponential(DotProduct):
 class Binomial(DotProduct):
     """(1 - <x, x'>) ** -power [alpha], for rows within the unit ball.
 
-    The paper prints a plus sign; its series then has negative coefficients, and it is not a kernel.
+    The paper [1]_ prints a plus sign; its series then has negative coefficients, and it is not a kernel.
 
     >>> Binomial(1.0).gram([[0.5]])
     array([[1.33333333]])
+
+    References
+    ----------
+    .. [1] Cesa-Bianchi, N., Shalev-Shwartz, S., Shamir, O. (2011). Online learning of noisy data. IEEE Transactions on
+       Information Theory 57(12).
     """
 
     power: float

@@ -166,14 +166,14 @@ def asymmetric_part(matrix: Floats) -> Floats:
     return np.asarray(one_way)
 
 
-def with_least_rate(matrix: Floats, rate: float = LEAST_RATE) -> Floats:
-    """The flip matrix with the flip rate of every class at least `rate`.
+def with_least_rate(matrix: Floats) -> Floats:
+    """The flip matrix with the flip rate of every class at least `LEAST_RATE`.
 
     >>> with_least_rate(np.array([[1.0, 0.0], [0.2, 0.8]]))
     array([[0.98, 0.02],
            [0.2 , 0.8 ]])
     """
-    raised = np.maximum(matrix, rate / (len(matrix) - 1))
+    raised = np.maximum(matrix, LEAST_RATE / (len(matrix) - 1))
     np.fill_diagonal(raised, 0)
     np.fill_diagonal(raised, 1 - raised.sum(axis=1))
     return np.asarray(raised)

@@ -115,7 +115,7 @@ def corrected_balanced_accuracy(
     classes, (observed, predicted) = read_classes(classes, noise, y_observed, y_pred)
     rows, guess = Rows.cells(observed, predicted, check_weights(sample_weight, observed), noise)
     rows.class_weights(classes)
-    value, influence = _mean_of_ratios(rows, guess, np.arange(noise.n_classes), np.zeros(len(guess)))
+    value, influence = _mean_of_ratios(rows, guess, np.arange(noise.n_classes), 0.0)
     return score_of(value, influence, rows, (0.0, 1.0), confidence, noise_uncertainty, population)
 
 
@@ -163,7 +163,7 @@ def corrected_f1(
     guessed = np.bincount(guess, rows.weights, minlength=noise.n_classes)
     if (corrected + guessed)[wanted].min() <= 0:
         raise ValueError("the class is never predicted, and the noise explains all its labels; its F1 has no meaning")
-    value, influence = _mean_of_ratios(rows, guess, wanted, np.ones(len(guess)))
+    value, influence = _mean_of_ratios(rows, guess, wanted, 1.0)
     return score_of(value, influence, rows, (0.0, 1.0), confidence, noise_uncertainty, population)
 
 
@@ -179,7 +179,7 @@ def _wanted(classes: list[Any], pos_label: Any, average: str) -> Codes:
     return np.array([classes.index(pos_label) if pos_label is not None else 1])
 
 
-def _mean_of_ratios(rows: Rows, guess: Codes, wanted: Codes, guesses_count: Floats) -> tuple[float, Floats]:
+def _mean_of_ratios(rows: Rows, guess: Codes, wanted: Codes, guesses_count: float) -> tuple[float, Floats]:
     """Mean over the wanted classes c of recall (hits over true members), or with `guesses_count` of 1, of F1.
 
     F1 of c is 2 hits / (members + guesses). Returns the value, with the bias of the ratio corrected to second order,

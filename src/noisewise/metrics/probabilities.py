@@ -125,15 +125,15 @@ def _area(scores: Floats, c: int, members: float, rows: Rows) -> tuple[float, Fl
     """
     target, weights = rows.targets[:, c], rows.weights
     others = rows.total - members
-    pairs, twist = members * others, others - members  # twist: the derivative of pairs by members
+    pairs, by_members = members * others, others - members  # the latter is the derivative of the former
     ranks = weight_below(scores, weights) - rows.total / 2
     excess = float((weights * target) @ ranks)
-    derivative = ranks / pairs - excess * twist / pairs**2
+    derivative = ranks / pairs - excess * by_members / pairs**2
     is_c = np.zeros(rows.targets.shape)
     is_c[:, c] = 1
     mixed = noise_covariance(rows, is_c * ranks[:, None], is_c)
     own = noise_covariance(rows, is_c, is_c)
-    bias = -mixed * twist / pairs**2 + own * excess * (twist**2 / pairs**3 + 1 / pairs**2)
+    bias = -mixed * by_members / pairs**2 + own * excess * (by_members**2 / pairs**3 + 1 / pairs**2)
     area = 0.5 + excess / pairs
     below = weight_below(scores, weights * (1 - target)) - area * others
     above = members - weight_below(scores, weights * target) - area * members

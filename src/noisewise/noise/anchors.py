@@ -75,6 +75,11 @@ def rates_from_anchors(scores: ArrayLike, quantile: float = 1.0, weights: ArrayL
 
     >>> rates_from_anchors([[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]])
     FlipMatrix.binary(false_positive=0.1, false_negative=0.2)
+
+    References
+    ----------
+    .. [1] Agarwal, M., Manwani, N. (2021). Learning multiclass classifier under noisy bandit feedback. PAKDD 25.
+       Theorem 5.
     """
     anchors = anchor_scores(scores, quantile, weights)
     right = float(np.clip(np.mean(np.diag(anchors)), 0, 1))

@@ -59,6 +59,11 @@ def by_copies(w: ArrayLike, x: ArrayLike, other: ArrayLike, y: ArrayLike) -> Flo
 
     >>> by_copies([1.0, 0.0], [2.0, 1.0], [3.0, 0.0], 1.0)
     array([7., 2.])
+
+    References
+    ----------
+    .. [1] Cesa-Bianchi, N., Shalev-Shwartz, S., Shamir, O. (2011). Online learning of noisy data. IEEE Transactions on
+       Information Theory 57(12). Algorithm 1.
     """
     w, x, other = np.asarray(w, float), np.asarray(x, float), np.asarray(other, float)
     ones = np.ones(len(w))
@@ -66,7 +71,13 @@ def by_copies(w: ArrayLike, x: ArrayLike, other: ArrayLike, y: ArrayLike) -> Flo
 
 
 def random_degree(rng: RandomState = None, p: float = 2.0, size: int | None = None) -> Codes:
-    """Geometric degrees N with P(N = n) = (p - 1) / p^(n + 1): how many replicates `by_random_taylor` needs."""
+    """Geometric degrees N with P(N = n) = (p - 1) / p^(n + 1): how many replicates `by_random_taylor` needs.
+
+    References
+    ----------
+    .. [1] Cesa-Bianchi, N., Shalev-Shwartz, S., Shamir, O. (2011). Online learning of noisy data. IEEE Transactions on
+       Information Theory 57(12). Lemma 1.
+    """
     if not p > 1:
         raise ValueError(f"p is {p}; above 1, the degrees have a finite mean 1 / (p - 1)")
     return np.asarray(generator(rng).geometric(1 - 1 / p, size) - 1, dtype=np.intp)

@@ -163,11 +163,11 @@ def test_quality_and_suggestions_use_the_observed_label(kind, blobs):
 def test_a_class_that_loses_all_weight_still_counts_a_little():
     X, y = np.random.default_rng(0).normal(size=(60, 2)), np.repeat([0, 1], [50, 10])
 
-    class Sure(GaussianNB):
+    class Certain(GaussianNB):
         def predict_proba(self, X):
             return np.tile([1.0, 0.0], (len(X), 1))
 
-    model = ImportanceReweightedClassifier(SVC(), FlipMatrix.binary(0.1, 0.1), Sure()).fit(X, y)
+    model = ImportanceReweightedClassifier(SVC(), FlipMatrix.binary(0.1, 0.1), Certain()).fit(X, y)
     assert model.weights_[y == 1].max() == pytest.approx(1e-3)
 
 

@@ -70,9 +70,9 @@ def test_one_label_a_row_by_known_annotators(rng):
     quality = model.label_quality(X, observed, annotators=annotators)
     wrong = observed != y
     assert quality[wrong].mean() < 0.3 < 0.8 < quality[~wrong].mean()
-    told = np.full(2, "careful"), np.full(2, "careless")
+    careful, careless = np.full(2, "careful"), np.full(2, "careless")
     near = [[0.1, 0.0], [-0.1, 0.0]]
-    assert (model.label_quality(near, [1, 0], told[0]) > model.label_quality(near, [1, 0], told[1])).all()
+    assert (model.label_quality(near, [1, 0], careful) > model.label_quality(near, [1, 0], careless)).all()
     with pytest.raises(ValueError, match="'nobody' gave no label"):
         model.label_quality(near, [1, 0], ["careful", "nobody"])
 

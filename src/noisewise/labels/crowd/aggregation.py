@@ -153,6 +153,11 @@ def shared_flips(
     >>> result = shared_flips([1, 1, 1, 2, 2, 3], list("abcabc"), ["no", "no", "yes", "yes", "yes", "no"])
     >>> result.labels
     array(['no', 'yes', 'no'], dtype='<U3')
+
+    References
+    ----------
+    .. [1] Dawid, A. P., Skene, A. M. (1979). Maximum likelihood estimation of observer error-rates using the EM
+       algorithm. Applied Statistics 28.
     """
     method = partial(_estimate, pooled=True, shared=True, max_iter=max_iter, tol=tol)
     return replace(method(read_annotations(items, annotators, labels, missing), None), missing=missing)

@@ -197,18 +197,18 @@ class CrowdClassifier(NoisyLabelClassifier):
             y = one_column(y)
             check_consistent_length(X, y)
         if annotators is None and items is None and not flat:
-            told = read_wide(y, self.missing, numbered=True)
-            if len(told.items) != X.shape[0]:
-                raise ValueError(f"X has {X.shape[0]} rows, y has {len(told.items)}; each row needs its labels")
+            read = read_wide(y, self.missing, numbered=True)
+            if len(read.items) != X.shape[0]:
+                raise ValueError(f"X has {X.shape[0]} rows, y has {len(read.items)}; each row needs its labels")
         else:
             what = np.arange(len(y)) if items is None else np.asarray(items)
             if what.dtype.kind not in "iu" or (what.size and not 0 <= what.min() <= what.max() < X.shape[0]):
                 raise ValueError(f"items must be numbers of rows of X, from 0 to {X.shape[0] - 1}")
             who = np.full(len(what), ANONYMOUS) if annotators is None else annotators
-            told = read_annotations(what, who, y, self.missing)
-        self.classes_ = told.classes
+            read = read_annotations(what, who, y, self.missing)
+        self.classes_ = read.classes
         check_binary_or_more(self.classes_)
-        return X, replace(told, items=np.arange(X.shape[0]), item_codes=told.items[told.item_codes])
+        return X, replace(read, items=np.arange(X.shape[0]), item_codes=read.items[read.item_codes])
 
     def _base(self, in_em: bool = False) -> Any:
         if self.estimator is None:  # a few steps in each EM iteration are enough: the next one is warm-started

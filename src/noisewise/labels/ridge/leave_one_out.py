@@ -83,9 +83,9 @@ class PooledRidge:
     class_proportions: Floats
     duplicates: DuplicateRows
 
-    def scores(self, X: Any, dtype: DTypeLike = np.float64) -> Floats:
+    def scores(self, X: Any) -> Floats:
         """Score of each class for each row; a row's scores sum to one."""
-        return np.concatenate(list(map_blocks(X, partial(self._block, dtype))))
+        return np.concatenate(list(map_blocks(X, partial(self._block, np.float64))))
 
     def leave_one_out_scores(self, X: Any, codes: Codes, dtype: DTypeLike | None = None) -> Floats:
         """The same by a fit without the row and its duplicates; in the precision of the fit by default."""
