@@ -1,6 +1,7 @@
-"""Imports point down, and importing is quick."""
+"""Imports point down, importing is quick, and the architecture page is a true map."""
 
 import ast
+import re
 import subprocess
 import sys
 from importlib import import_module
@@ -69,3 +70,11 @@ def test_importing_the_public_names_does_not_load_numba():
 def test_help_loads_no_numerics():
     loaded = modules_after("import noisewise.cli")
     assert not loaded & {"numpy", "sklearn", "numba", "polars"}
+
+
+def test_the_architecture_page_names_every_module_and_no_other_file():
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    modules = {file.stem for file in SOURCE.rglob("*.py") if not file.stem.startswith("__")}
+    assert not {name for name in modules if not re.search(rf"\b{name}\b", page)}
+    named = re.findall(r"`([a-z_]+(?:/[a-z_]+)*/[a-z_]+\.(?:py|json|html))`", page)
+    assert not [name for name in named if not list(SOURCE.glob(name)) and not (ROOT / name).exists()]
