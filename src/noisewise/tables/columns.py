@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from noisewise._typing import Floats
 from noisewise._validation import is_missing
-from noisewise.tables.parse import PARSERS, is_gap, reading_of, unread_note
+from noisewise.tables.parse_strings import PARSERS, is_gap, reading_of, unread_note
 
 MOST_CATEGORIES = 50  # one-hot columns; the rarest categories share one
 TEXT_WIDTH = 2**10  # hashed columns

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
-from noisewise.tables.localized_numbers import has_commas, parse_localized
+from noisewise.tables.localized_values import has_commas, parse_localized
 
 NULL_VALUES = ["", "NA", "NaN", "nan", "null", "NULL"]
 UNDERSTOOD = "CSV, TSV, Parquet, JSON and JSON lines (also .gz) are understood"

@@ -9,7 +9,7 @@ import pytest
 
 from noisewise import load, save
 from noisewise.datasets import TableEncoder
-from noisewise.tables.parse import number_of
+from noisewise.tables.parse_strings import number_of
 
 
 def texts(odd, n=400, seed=0):

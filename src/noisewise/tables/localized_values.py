@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Collection
 from typing import Any
 
-from noisewise.tables.parse import GAPS, LEAST_READ, LIKELY_GAPS, MOST_NAMED, NEARLY_ALL
+from noisewise.tables.parse_strings import GAPS, LEAST_READ, LIKELY_GAPS, MOST_NAMED, NEARLY_ALL
 
 SIGN = "[$€£¥%]"
 EXPONENT = "(?:e[+-]?[0-9]+)?"
