@@ -1,4 +1,4 @@
-"""The store of an earlier service: its models, what was asked and said, and how it goes on, all through the web."""
+"""The store of an earlier service: its models, requests and responses, and how it goes on, all over HTTP."""
 
 import numpy as np
 
@@ -15,7 +15,7 @@ SPECS = {
     "told": {
         **ABC,
         "recipe": "rcnbf",
-        "noise": [{"false_positive": 0.1 * place, "false_negative": 0.2} for place in range(3)],
+        "noise": [{"false_positive": 0.1 * index, "false_negative": 0.2} for index in range(3)],
         "exploration": 0.3,
     },
     "tracked": {**ABC, "recipe": "ucwl", "noise": "estimate", "options": {"block": 100}, "seed": 6},
@@ -35,32 +35,32 @@ def spec_of(name):
     return {**SPECS, **OLDER}[name]
 
 
-def drawn(name, place):
-    """Numbers of a round: fixed, and of few digits, so that a store of them takes little room."""
-    seed = [sum(name.encode()), place]
+def drawn(name, index):
+    """Numbers of a round: fixed, and of few digits, so that a store of them takes little space."""
+    seed = [sum(name.encode()), index]
     return np.random.default_rng(seed).integers(-64, 65, size=6) / 64
 
 
-def ask(client, name, place):
-    """Decide in a round; what came back."""
-    spec, numbers = spec_of(name), drawn(name, place)
+def decide(client, name, index):
+    """The response to the decision of a round."""
+    spec, numbers = spec_of(name), drawn(name, index)
     features = {"hour": numbers[0], "heat": numbers[1]} if name == "linucb" else numbers[: spec["features"]["count"]]
-    body = {"features": features if isinstance(features, dict) else features.tolist(), "decision_id": f"{name}-{place}"}
-    if place % 8 == 5:
+    body = {"features": features if isinstance(features, dict) else features.tolist(), "decision_id": f"{name}-{index}"}
+    if index % 8 == 5:
         body["excluded"] = spec["actions"][:1]
     return good(client.post(f"/models/{name}/decide", json=body))
 
 
-def tell(client, name, place, action):
-    """Feedback on a round; what became of it."""
-    spec, numbers = spec_of(name), drawn(name, place)
+def give_feedback(client, name, index, action):
+    """The response to the feedback on a round."""
+    spec, numbers = spec_of(name), drawn(name, index)
     right = action == spec["actions"][int(numbers[0] > 0) + int(numbers[1] > 0.5)]
-    body = {"decision_id": f"{name}-{place}", "right": bool(right)}
+    body = {"decision_id": f"{name}-{index}", "right": bool(right)}
     draw = (numbers[4] + 1) / 2
     if spec.get("people"):
-        body["person"] = list(ANNOTATORS)[place % 3]
+        body["person"] = list(ANNOTATORS)[index % 3]
         body["right"] = bool(right != (draw < ANNOTATORS[body["person"]]))
-        if place % 7 == 6:  # nobody is named
+        if index % 7 == 6:  # nobody is named
             del body["person"]
     elif draw < (0.45 if action == spec["actions"][0] else 0.05):
         body["right"] = not body["right"]
@@ -69,51 +69,51 @@ def tell(client, name, place, action):
     return good(client.post(f"/models/{name}/feedback", json=body))
 
 
-def play(client, name, places):
+def play(client, name, indices):
     """Rounds in order; each tenth waits for its feedback, and some have it when a later one has been decided."""
     held = []
-    for place in places:
-        action = ask(client, name, place)["action"]
-        if place % WAITING == WAITING - 1:
+    for index in indices:
+        action = decide(client, name, index)["action"]
+        if index % WAITING == WAITING - 1:
             continue
-        held.append((place, action))
-        if place % LATE != LATE - 1:
+        held.append((index, action))
+        if index % LATE != LATE - 1:
             for one in reversed(held):
-                assert tell(client, name, *one)["status"] == "accepted"
+                assert give_feedback(client, name, *one)["status"] == "accepted"
             held = []
     for one in held:
-        assert tell(client, name, *one)["status"] == "accepted"
+        assert give_feedback(client, name, *one)["status"] == "accepted"
 
 
-def rank(client, place, **more):
+def rank(client, index, **more):
     """A call of Personalizer, whose first one makes the model."""
-    numbers = drawn("personalizer", place)
-    context = [{"time": ["morning", "evening"][place % 2]}, {"device": {"kind": ["phone", "desk"][place % 3 % 2]}}]
-    body = {"contextFeatures": context, "actions": [{"id": name} for name in RANKED], "eventId": f"event-{place}"}
+    numbers = drawn("personalizer", index)
+    context = [{"time": ["morning", "evening"][index % 2]}, {"device": {"kind": ["phone", "desk"][index % 3 % 2]}}]
+    body = {"contextFeatures": context, "actions": [{"id": name} for name in RANKED], "eventId": f"event-{index}"}
     if numbers[0] > 0.8:
         body["excludedActions"] = RANKED[:1]
     return good(client.post(f"{RANKING}/rank", json=body | more))
 
 
-def reward(client, place, chosen):
+def reward(client, index, chosen):
     """A reward, which is 1 or 0."""
-    value = float(chosen == RANKED[place % 2])
-    return client.post(f"{RANKING}/events/event-{place}/reward", json={"value": value}).status_code
+    value = float(chosen == RANKED[index % 2])
+    return client.post(f"{RANKING}/events/event-{index}/reward", json={"value": value}).status_code
 
 
-def activate(client, place):
+def activate(client, index):
     """Say that what was ranked has been shown."""
-    return client.post(f"{RANKING}/events/event-{place}/activate").status_code
+    return client.post(f"{RANKING}/events/event-{index}/activate").status_code
 
 
-def play_ranking(client, places):
+def play_ranking(client, indices):
     """Rounds of Personalizer's calls: some wait to be activated, some for their reward."""
-    for place in places:
-        chosen = rank(client, place, deferActivation=place % 4 == 1)["rewardActionId"]
-        if place % 6 != 5:
-            assert reward(client, place, chosen) == 204
-        if place % 8 == 1:
-            assert activate(client, place) == 204
+    for index in indices:
+        chosen = rank(client, index, deferActivation=index % 4 == 1)["rewardActionId"]
+        if index % 6 != 5:
+            assert reward(client, index, chosen) == 204
+        if index % 8 == 1:
+            assert activate(client, index) == 204
 
 
 def good(reply):
@@ -122,12 +122,12 @@ def good(reply):
 
 
 def go_on(client):
-    """What every model of the store says, of the rounds before, of those that wait, and of the next ones."""
-    said = {"models": [[one["name"], one["recipe"], one["n_features"]] for one in all_models(client)]}
-    said |= ranking(client)
-    for name in sorted(ROUNDS, key=closes):  # what closes decisions writes to the log when it likes
-        said |= {f"{key} of {name}": value for key, value in one_model(client, name).items()}
-    return said
+    """Outputs of every model of the store: for the rounds before, those that wait, and the next ones."""
+    outputs = {"models": [[one["name"], one["recipe"], one["n_features"]] for one in all_models(client)]}
+    outputs |= ranking(client)
+    for name in sorted(ROUNDS, key=closes):  # models that close decisions write to the log at any time
+        outputs |= {f"{key} of {name}": value for key, value in one_model(client, name).items()}
+    return outputs
 
 
 def closes(name):
@@ -139,18 +139,21 @@ def all_models(client):
 
 
 def one_model(client, name):
-    """What is known of a model, and how it goes on; a model that closes decisions by itself is asked once."""
+    """Outputs of a model before and after more rounds; one that closes decisions by itself makes one more."""
     n, closing = ROUNDS[name], closes(name)
     waiting = range(WAITING - 1, n, WAITING)
-    before = {f"{key} before": value for key, value in told(client, name).items()}
-    explained = [good(client.get(f"/models/{name}/decisions/{name}-{place}")) for place in (0, *waiting[-2:])]
-    late = [tell(client, name, place, made["action"])["status"] for place, made in zip(waiting[-2:], explained[-2:])]
-    again = [ask(client, name, 3), tell(client, name, 3, spec_of(name)["actions"][0])]
+    before = {f"{key} before": value for key, value in state_of(client, name).items()}
+    explained = [good(client.get(f"/models/{name}/decisions/{name}-{index}")) for index in (0, *waiting[-2:])]
+    late = [
+        give_feedback(client, name, index, made["action"])["status"]
+        for index, made in zip(waiting[-2:], explained[-2:])
+    ]
+    again = [decide(client, name, 3), give_feedback(client, name, 3, spec_of(name)["actions"][0])]
     made = []
-    for place in range(n, n + (1 if closing else 9)):
-        made.append(ask(client, name, place))
-        if not closing and place % 4:
-            tell(client, name, place, made[-1]["action"])
+    for index in range(n, n + (1 if closing else 9)):
+        made.append(decide(client, name, index))
+        if not closing and index % 4:
+            give_feedback(client, name, index, made[-1]["action"])
     log = good_text(client.get(f"/models/{name}/export"))
     return {
         **before,
@@ -160,11 +163,11 @@ def one_model(client, name):
         "actions": [one["action"] for one in made],
         "versions": [] if closing else [one["version"] - made[0]["version"] for one in made],
         "exported": [len(log.splitlines()), *log.splitlines()[:6:5]],
-        **({} if closing else told(client, name)),
+        **({} if closing else state_of(client, name)),
     } | {"probabilities": [one["probability"] for one in made]}
 
 
-def told(client, name):
+def state_of(client, name):
     """The numbers of a model's report, its annotators and its curve, without the words."""
     report = good(client.get(f"/models/{name}"))
     noise = report["noise"]
@@ -184,17 +187,17 @@ def history(client, name):
 def ranking(client):
     """The same for Personalizer's calls."""
     n = 40
-    before = {f"{key} before of ranking": value for key, value in told(client, "personalizer").items()}
+    before = {f"{key} before of ranking": value for key, value in state_of(client, "personalizer").items()}
     settled = [reward(client, 35, "news"), activate(client, 37), activate(client, 13), reward(client, 11, "sport")]
-    made = [rank(client, place) for place in range(n, n + 12)]
-    rewarded = [reward(client, n + place, one["rewardActionId"]) for place, one in enumerate(made)]
+    made = [rank(client, index) for index in range(n, n + 12)]
+    rewarded = [reward(client, n + index, one["rewardActionId"]) for index, one in enumerate(made)]
     return {
         **before,
         "settled of ranking": settled,
         "probabilities of ranking": [[one["probability"] for one in each["ranking"]] for each in made],
         "chosen of ranking": [[one["id"] for one in each["ranking"]] for each in made],
         "rewarded of ranking": rewarded,
-        **{f"{key} of ranking": value for key, value in told(client, "personalizer").items()},
+        **{f"{key} of ranking": value for key, value in state_of(client, "personalizer").items()},
     }
 
 

@@ -60,12 +60,12 @@ def plain_arow(X, y, n_classes):
     for x, true in zip(X.astype(float), y):
         scores, variance = x @ means, x**2 @ variances
         rival = np.where(np.arange(n_classes) == true, -np.inf, scores).argmax()
-        lack = 1 - scores[true] + scores[rival]
-        if lack > 0:
+        loss = 1 - scores[true] + scores[rival]
+        if loss > 0:
             beta = 1 / (variance[true] + variance[rival] + 1)
             for k, sign in ((true, 1), (rival, -1)):
                 gain = variances[:, k] * x
-                means[:, k] += sign * lack * beta * gain
+                means[:, k] += sign * loss * beta * gain
                 variances[:, k] -= beta * gain**2
     return means, variances
 
@@ -105,7 +105,7 @@ def test_a_dense_stream_equals_its_rows_one_by_one_and_sparse(make, dtype, width
     assert np.array_equal(whole.table_, single.table_)
 
 
-def test_the_first_of_the_best_classes_is_chosen_with_one_left_out(rng):
+def test_argmax_is_the_first_of_the_highest_scores_with_one_class_excluded(rng):
     for _ in range(200):
         n = rng.integers(2, 12)
         scores = rng.integers(-3, 3, size=12).astype(float)
@@ -115,7 +115,7 @@ def test_the_first_of_the_best_classes_is_chosen_with_one_left_out(rng):
         assert best_other(scores, n, k) == np.argmax(np.where(np.arange(n) == k, -np.inf, scores[:n]))
 
 
-def test_scores_that_are_no_numbers_still_give_a_class():
+def test_nan_scores_still_give_a_class():
     nothing = np.full(4, np.nan)
     assert argmax(nothing, 3, -1) == -1
     assert best_other(nothing, 3, 0) == 1

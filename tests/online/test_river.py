@@ -69,7 +69,7 @@ def test_a_learner_from_feedback_is_refused_as_a_classifier():
 
 
 @pytest.mark.parametrize(
-    ("label", "says"),
+    ("label", "message"),
     [
         (None, "a missing value is no label"),
         (float("nan"), "a missing value is no label"),
@@ -78,17 +78,17 @@ def test_a_learner_from_feedback_is_refused_as_a_classifier():
         (np.ones(2), "do not change"),
     ],
 )
-def test_what_names_no_class_is_refused_and_changes_nothing(label, says):
+def test_what_names_no_class_is_refused_and_changes_nothing(label, message):
     model = adapter.RiverClassifier()
     model.learn_one({"a": 1.0}, "cat")
     model.learn_one({"b": 1.0}, "dog")
     table = model._learner.table_.copy()
-    with pytest.raises(ValueError, match=f"y is .*{says}"):
+    with pytest.raises(ValueError, match=f"y is .*{message}"):
         model.learn_one({"c": 1.0}, label)
     assert list(model.predict_proba_one({"a": 1.0})) == ["cat", "dog"]
     assert len(model._columns) == 2
     np.testing.assert_array_equal(model._learner.table_, table)
-    with pytest.raises(ValueError, match=f"classes is .*{says}"):
+    with pytest.raises(ValueError, match=f"classes is .*{message}"):
         adapter.RiverClassifier(classes=["cat", label])
 
 
@@ -190,6 +190,6 @@ def test_values_that_can_t_be_learnt_from_change_nothing(value):
 
 
 @pytest.mark.parametrize("classes", [["a", "b", "a"], "ab"])
-def test_classes_that_would_share_a_place_are_refused(classes):
+def test_classes_that_are_duplicate_or_no_list_are_refused(classes):
     with pytest.raises(ValueError, match="classes is"):
         adapter.RiverClassifier(classes=classes)

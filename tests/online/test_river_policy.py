@@ -96,13 +96,13 @@ def test_clones_know_nothing_of_each_other():
 
 
 @pytest.mark.parametrize(
-    ("reward", "says"),
+    ("reward", "message"),
     [((0.5,), "feedback is 0.5"), ((2,), "feedback is 2"), ((), "one reward"), ((1, 1), "one reward")],
 )
-def test_rewards_that_are_not_right_or_wrong_change_nothing(reward, says):
+def test_rewards_that_are_not_right_or_wrong_change_nothing(reward, message):
     policy = adapter.RiverPolicy(linucb(classes=["a", "b"], random_state=0))
     arm = policy.pull(["a", "b"], context={"x": 1.0})
-    with pytest.raises(ValueError, match=says):
+    with pytest.raises(ValueError, match=message):
         policy.update(arm, {"x": 1.0}, *reward)
     policy.update(arm, {"x": 1.0}, 1)
     assert policy._n == 1

@@ -131,7 +131,7 @@ def test_banditron_settles_at_the_floor_and_the_corrected_learner_below_it():
 
 
 @pytest.mark.parametrize(
-    ("call", "says"),
+    ("call", "message"),
     [
         (lambda: theory.second_moments(1, 0.1), "two or more labels"),
         (lambda: theory.second_moments(3, 0.0), "above 0"),
@@ -144,6 +144,6 @@ def test_banditron_settles_at_the_floor_and_the_corrected_learner_below_it():
         (lambda: theory.noise_floor(3, FlipMatrix.none(2), gamma=2.0), "gamma is 2.0"),
     ],
 )
-def test_bad_numbers_are_refused(call, says):
-    with pytest.raises(ValueError, match=says):
+def test_bad_numbers_are_refused(call, message):
+    with pytest.raises(ValueError, match=message):
         call()

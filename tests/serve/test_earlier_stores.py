@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 from earlier_models import assert_said
-from earlier_stores import ROUNDS, go_on, good, told
+from earlier_stores import ROUNDS, go_on, good, state_of
 from noisewise import load
 from noisewise.serve import Store, replay
 from serve_app import serving
 
 FOLDER = Path(__file__).parent / "earlier_stores"
 EXPECTED = json.loads((FOLDER / "expected.json").read_text())
-BEFORE_THE_LAST_RUN = 0.8  # fraction of the rounds that the newest states have seen
+BEFORE_THE_LAST_RUN = 0.8  # fraction of the rounds that are in the newest snapshots
 
 
 @pytest.fixture
@@ -62,9 +62,9 @@ def test_states_of_the_first_version_go_on_identically_without_the_log_before_th
     others = " AND ".join(f"decision_id NOT LIKE '{one}'" for one in asked_again)
     change(path, f"DELETE FROM events WHERE {learnt} AND {others}")
     with opened(path, caplog) as client:
-        said = go_on(client)
-    said, expected = ({k: v for k, v in one.items() if not k.startswith("exported")} for one in (said, EXPECTED))
-    assert_said(said, expected)
+        outputs = go_on(client)
+    outputs, expected = ({k: v for k, v in one.items() if not k.startswith("exported")} for one in (outputs, EXPECTED))
+    assert_said(outputs, expected)
 
 
 def test_a_log_of_the_first_version_replays_to_the_models_that_are_served(path, caplog, tmp_path, rng):
@@ -85,5 +85,5 @@ def test_a_process_that_only_decides_reads_the_states_of_the_first_version(path,
     with opened(path, caplog, role="api") as client:
         for name, n in ROUNDS.items():
             assert good(client.get(f"/models/{name}"))["counts"]["decisions"] == int(BEFORE_THE_LAST_RUN * n)
-            points = told(client, name)["curve"][:-1]  # the last one has only begun
+            points = state_of(client, name)["curve"][:-1]  # the last one has only begun
             assert points == EXPECTED[f"curve before of {name}"][: len(points)]

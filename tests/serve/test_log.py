@@ -32,7 +32,7 @@ def feedback(name, model=1):
 def test_batches_of_any_size_are_numbered_in_order(store, size):
     writer = LogWriter(store)
     for start in (0, size):
-        writer.prepare([decision(f"d{start + index}") for index in range(size)]).commit()
+        writer.prepare([decision(f"d{start + index}") for index in range(size)])()
     rows = store.read(limit=1000)
     assert [row.position for row in rows] == list(range(1, 2 * size + 1))
     assert [row.number for row in rows] == list(range(2 * size))
@@ -43,7 +43,7 @@ def test_two_writers_alternate(store):
     first, second = LogWriter(store), LogWriter(store)
     for batch in range(6):
         writer = (first, second)[batch % 2]
-        writer.prepare([decision(f"{batch}-{model}", model) for model in (1, 2)]).commit()
+        writer.prepare([decision(f"{batch}-{model}", model) for model in (1, 2)])()
     rows = store.read()
     assert [row.position for row in rows] == list(range(1, 13))
     assert [row.number for row in rows if row.model == 2] == list(range(6))
@@ -51,7 +51,7 @@ def test_two_writers_alternate(store):
 
 def test_a_batch_knows_its_own_entries(store):
     batch = [feedback("d"), decision("d"), feedback("d"), feedback("d"), decision("d")]
-    outcomes = LogWriter(store).prepare(batch).commit()
+    outcomes = LogWriter(store).prepare(batch)()
     assert [one.status for one in outcomes] == [UNKNOWN, ACCEPTED, ACCEPTED, DUPLICATE, DUPLICATE]
     assert len(store.read()) == 2
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from noisewise import load, save
-from noisewise.serve.models.progress import FEEDBACK, MAX_POINTS, RECENT, Progress
+from noisewise.serve.models.progress import MAX_POINTS, N_FEEDBACK, RECENT, Progress
 
 
 def filled(n, rates, truth, rng, n_features=3):
@@ -36,7 +36,7 @@ def test_intervals_have_their_coverage(rng):
 def test_the_learning_curve_is_bounded_and_keeps_its_sums(rng):
     progress = filled(6000, [(0.1, 0.1)], 0.8, rng)
     assert len(progress.learning_curve) <= MAX_POINTS
-    assert progress.learning_curve[:, FEEDBACK].sum() == 6000
+    assert progress.learning_curve[:, N_FEEDBACK].sum() == 6000
     points = progress.history()
     assert points[-1]["answers"] == points[-1]["decisions"] == 6000
     assert [point["time"] for point in points] == sorted(point["time"] for point in points)

@@ -1,4 +1,4 @@
-"""Writes the store that later versions of the service must open, and what its models say when they go on.
+"""Writes the store that later versions of the service must open, and the outputs of its models when they go on.
 
 The store in `earlier_stores` is that of version 0.1.0 as it was first kept, and stays as it is. It was written in the
 root of the project by
@@ -30,13 +30,13 @@ def main(folder):
     folder.mkdir(parents=True, exist_ok=True)
     if list(folder.iterdir()):
         raise SystemExit(f"{folder} is not empty; stores of earlier versions are not written again")
-    with tempfile.TemporaryDirectory() as place:
-        first, kept = Path(place, "log.db"), Path(place, "kept.db")
+    with tempfile.TemporaryDirectory() as temporary:
+        first, kept = Path(temporary, "log.db"), Path(temporary, "kept.db")
         write_log(first, kept)
         (folder / "store.db.gz").write_bytes(gzip.compress(kept.read_bytes(), mtime=0))
         with serving(f"sqlite:///{kept}", state_seconds=1e6) as client:
-            said = {name: plain(value) for name, value in go_on(client).items()}
-    lines = (f"{json.dumps(name)}: {json.dumps(value, allow_nan=False)}" for name, value in said.items())
+            outputs = {name: plain(value) for name, value in go_on(client).items()}
+    lines = (f"{json.dumps(name)}: {json.dumps(value, allow_nan=False)}" for name, value in outputs.items())
     (folder / "expected.json").write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
 

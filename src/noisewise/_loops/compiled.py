@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 from uuid import uuid4
 
-from numba import njit
+from numba import config, njit
 
 Loop = TypeVar("Loop", bound=Callable[..., Any])
 
@@ -51,13 +51,7 @@ INNER: Any = {**BARE, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 INLINED: Any = {**INNER, "forceinline": True}
 compiled, bare = cached_jit(), cached_jit(**BARE)
 inner, inlined = cached_jit(**INNER), cached_jit(**INLINED)
-
-
-def _nothing() -> None:
-    pass
-
-
-COMPILING = hasattr(compiled(_nothing), "py_func")  # false under NUMBA_DISABLE_JIT
+COMPILING = not config.DISABLE_JIT  # type: ignore[attr-defined]  # set from the environment
 
 
 def reference_of(intrinsic: Any) -> Callable[[Callable[..., Any]], Any]:

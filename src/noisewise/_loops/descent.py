@@ -103,15 +103,14 @@ def descend(
             for j in range(d):
                 predictions[t] += state.weights[j] * (clean[t, j] - (state.means[j] if centred else 0.0))
         past = state.rounds[0]
-        if step == CONSTANT or past > 0:  # other steps, and means, need earlier rows
+        if past > 0 or (step == CONSTANT and not centred):  # other steps, and means, need earlier rows
             for j in range(d):
                 centre = state.means[j] if centred else 0.0
                 first[j], second[j] = left[t, j] - centre, right[t, j] - centre
             target = targets[t] - (state.means[d] if centred else 0.0)
-            if not centred or past > 0:
-                fill_gradient(t, state.weights, first, second, target, variances, covariances, deviations, gradient)
-                take_step(state, gradient, step, rate)
-                project(state, radius)
+            fill_gradient(t, state.weights, first, second, target, variances, covariances, deviations, gradient)
+            take_step(state, gradient, step, rate)
+            project(state, radius)
         update_moments(state, left[t], right[t], targets[t], centred)
         average(state)
 

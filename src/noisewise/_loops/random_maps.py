@@ -1,4 +1,10 @@
-"""Online gradient descent with random feature maps (Algorithm 4): inner products of maps, rounds and predictions."""
+"""Online gradient descent with random feature maps: inner products of maps, rounds and predictions.
+
+References
+----------
+.. [1] Cesa-Bianchi, N., Shalev-Shwartz, S., Shamir, O. (2011). Online learning of noisy data. IEEE Transactions on
+   Information Theory 57(12), 7907-7931. Algorithm 4.
+"""
 
 from __future__ import annotations
 
@@ -122,18 +128,18 @@ def products(terms: Any, a: Any, b: Any, out: Any) -> None:
 
 
 @compiled
-def multiples(terms: Any, roots: Any, maps: Any, x: Any, out: Any) -> None:
+def products_with_row(terms: Any, roots: Any, maps: Any, x: Any, out: Any) -> None:
     """Fill `out` with the inner products of many maps with Psi(x)."""
     for i in range(out.shape[0]):
         out[i] = maps[2][i] * against_row(terms, roots, maps[3], maps[0][i], maps[1][i], x, -1)
 
 
-# counts
-ROUNDS, DEEP, VECTORS = range(3)
+# counts: rounds, deep maps, and vectors of these
+N_ROUNDS, N_DEEP, N_VECTORS = range(3)
 # sums: squared norms of maps, squared targets, squared factors, factors, squared rows, rows, weights of the average
 NORMS, TARGETS, FACTORS, N_FACTORS, ROWS, N_ROWS, WEIGHTS = range(7)
 # settings: constant step (-1 adapts), relative step, bound of the squared norm (-1 adapts), power of the weights
-STEP, RELATIVE_STEP, BALL, POWER = range(4)
+CONSTANT_STEP, RELATIVE_STEP, BALL, POWER = range(4)
 BURN_IN = 100.0  # rounds before an adaptive step begins to decrease
 BALL_FACTOR = 100.0  # of an adaptive ball, times mean squared target / mean squared norm of the maps
 TINY = 1e-100  # against division by zero
@@ -175,7 +181,7 @@ def values(state: Any, terms: Any, copies: Any, start: int, degree: int, size: f
         return
     top = state.offsets.shape[0] - 2
     if degree > top:
-        for i in range(state.counts[DEEP]):
+        for i in range(state.counts[N_DEEP]):
             value = state.sizes[i] * product(
                 terms, state.vectors, state.starts[i], state.degrees[i], copies, start, degree, top
             )
@@ -237,12 +243,12 @@ def keep(state: Any, copies: Any, first: int, degree: int, size: float) -> None:
     """Store the vectors of a map of higher than dense degree."""
     if degree <= state.offsets.shape[0] - 2:
         return
-    i, start = state.counts[DEEP], state.counts[VECTORS]
-    state.rounds[i], state.starts[i] = state.counts[ROUNDS], start
+    i, start = state.counts[N_DEEP], state.counts[N_VECTORS]
+    state.rounds[i], state.starts[i] = state.counts[N_ROUNDS], start
     state.degrees[i], state.sizes[i] = degree, size
     state.vectors[start : start + degree] = copies[first : first + degree]
-    state.counts[DEEP] += 1
-    state.counts[VECTORS] += degree
+    state.counts[N_DEEP] += 1
+    state.counts[N_VECTORS] += degree
 
 
 @compiled
@@ -251,9 +257,9 @@ def step_size(state: Any, own: float) -> float:
 
     The norm of the map itself is used in the first round only: a step that depends on the map would bias the gradient.
     """
-    rounds = state.counts[ROUNDS]
-    if state.settings[STEP] >= 0:
-        return float(state.settings[STEP])
+    rounds = state.counts[N_ROUNDS]
+    if state.settings[CONSTANT_STEP] >= 0:
+        return float(state.settings[CONSTANT_STEP])
     mean = state.sums[NORMS] / rounds if state.sums[NORMS] > 0 else own
     return float(state.settings[RELATIVE_STEP] / (max(mean, TINY) * np.sqrt(1 + rounds / BURN_IN)))
 
@@ -272,7 +278,7 @@ def move(
     y: Any,
 ) -> None:
     """Add the new map to each predictor, project on the ball, and update the average."""
-    t = state.counts[ROUNDS]
+    t = state.counts[N_ROUNDS]
     state.sums[NORMS] += own
     state.sums[TARGETS] += np.sum(y * y) / y.shape[0]
     weight = (t + 1.0) ** state.settings[POWER]
@@ -299,13 +305,13 @@ def move(
         state.total[k] += weight * state.scale[k]
         if state.scale[k] < SMALLEST_SCALE:
             rescale(state, k)
-    state.counts[ROUNDS] += 1
+    state.counts[N_ROUNDS] += 1
 
 
 @compiled
 def rescale(state: Any, k: int) -> None:
     """Multiply the coefficients of a predictor by its scale, before that is small, and restart scale and total."""
-    for t in range(state.counts[ROUNDS] + 1):
+    for t in range(state.counts[N_ROUNDS] + 1):
         state.marks[t, k] -= state.total[k] * state.coefs[t, k]
         state.coefs[t, k] *= state.scale[k]
     state.drift[k] -= state.total[k] * state.dense[k]

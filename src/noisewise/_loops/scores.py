@@ -158,7 +158,7 @@ def score(state: Any, row: Any, work: Any) -> Any:
                 work.variances[k] = norm
         else:
             return np.isfinite(work.means[0]) or is_finite(row)
-    return np.isfinite(work.variances[0]) or has_length(row, state.table.dtype.type(0.0))
+    return np.isfinite(work.variances[0]) or has_finite_norm(row, state.table.dtype.type(0.0))
 
 
 @inner
@@ -171,8 +171,8 @@ def is_finite(row: Any) -> bool:
 
 
 @inner
-def has_length(row: Any, total: Any) -> bool:
-    """Whether the squares of all values of a row, added to a total, are finite too."""
+def has_finite_norm(row: Any, total: Any) -> bool:
+    """Whether the squares of a row's values, added to a total in its precision, have a finite sum."""
     for t in range(row.start, row.stop):
         total += value_at(row, t) * value_at(row, t)
     return bool(np.isfinite(total))

@@ -1,4 +1,4 @@
-"""Signals (what a round says about each class) as updates of at most two columns of weights."""
+"""From the signal s of a round to the update along s (x) x: at most two columns of weights change."""
 
 from __future__ import annotations
 
@@ -55,15 +55,12 @@ def plan(
         if other == true:
             return -1, 0.0, 0.0, -1, 0.0, 0.0
         return plan_pair(counters, parameters, means, variances, true, 1.0, other, -1.0)
-    h = parameters[RATES + PER_ACTION * action + H1] if observed else parameters[RATES + PER_ACTION * action + H0]
+    rates = RATES + PER_ACTION * action
+    h = parameters[rates + H1] if observed else parameters[rates + H0]
     if signal == IMPORTANCE:
         return plan_pair(counters, parameters, means, variances, action, h / probability, best, -1.0)
     if signal == SIGN:
-        C = (
-            parameters[STEP] * parameters[RATES + PER_ACTION * action + BETA]
-            if parameters[SCALED]
-            else parameters[STEP]
-        )
+        C = parameters[STEP] * parameters[rates + BETA] if parameters[SCALED] else parameters[STEP]
         return plan_sign(counters, parameters, C, means[action], variances[action], action, h, observed)
     if signal == VALUE:
         column = counters[CLASSES] + action
@@ -108,9 +105,7 @@ def plan_sign(
 ) -> Moves:
     """Signal +-e_k: h step(+1) - (1 - h) step(-1), whose expectation over the flips is the step without noise."""
     shift = 0.0
-    if (
-        counters[PROJECT] and v > 0.0 and abs(score) > 1.0
-    ):  # project the mean on |score| <= 1, in the norm of inv(Sigma)
+    if counters[PROJECT] and v > 0.0 and abs(score) > 1.0:  # onto |score| <= 1, in the norm of inv(Sigma)
         inside = min(1.0, max(-1.0, score))
         shift, score = (inside - score) / v, inside
     if counters[COVARIANCE] == DIAGONAL and counters[SHRINK] == ALONE:

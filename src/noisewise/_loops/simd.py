@@ -34,7 +34,7 @@ def start_of(array: Any) -> Any:
 
 @reference_of(simd_llvm.zero_vectors)
 def zero_vectors(like: Any, n: int) -> Any:
-    """N zero vectors of an array's dtype; n must be a constant."""
+    """Zero vectors of an array's dtype, n of them; n must be a constant."""
     return np.zeros(n * SIMD_WIDTH, like.dtype)
 
 

@@ -194,9 +194,9 @@ def prefetch(typing: Any, array: Any, index: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         byte, i32 = ir.IntType(8), ir.IntType(32)
         pointer = address(context, builder, array, arguments[0], [arguments[1]], byte)
-        asks = ir.FunctionType(ir.VoidType(), [byte.as_pointer(), i32, i32, i32])
+        prototype = ir.FunctionType(ir.VoidType(), [byte.as_pointer(), i32, i32, i32])
         declare: Any = cgutils.get_or_insert_function
-        builder.call(declare(builder.module, asks, "llvm.prefetch.p0"), [pointer, i32(0), i32(3), i32(1)])
+        builder.call(declare(builder.module, prototype, "llvm.prefetch.p0"), [pointer, i32(0), i32(3), i32(1)])
         return context.get_dummy_value()
 
     return types.void(array, types.intp), generate

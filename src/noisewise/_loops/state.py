@@ -15,7 +15,7 @@ WIDTH, EXPLORATION, STEP, PHI, RIDGE, SCALED, RUNNING, RATES = range(8)
 # per action: corrected feedback h(0) and h(1), rho0, beta = 1 - rho0 - rho1, and whether its feedback is uninformative,
 # so that it is scored by what the others leave of a probability of one
 H0, H1, RHO0, BETA, UNINFORMATIVE = range(5)
-PER_ACTION = 5
+PER_ACTION = 5  # entries of these
 HUGE_PAGE = 1 << 21  # bytes
 SIMD_WIDTH = 4  # means, or variances, that are stored side by side and processed as one SIMD vector
 PADDING = 8  # non-zeros of a row are written eight at a time, so buffers have as many entries more than are read

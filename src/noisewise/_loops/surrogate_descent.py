@@ -1,4 +1,10 @@
-"""Online gradient descent in a surrogate space (Algorithm 3), in blocks of rounds, for several step sizes at once."""
+"""Online gradient descent in a surrogate space, in blocks of rounds, for several step sizes at once.
+
+References
+----------
+.. [1] Cesa-Bianchi, N., Shalev-Shwartz, S., Shamir, O. (2011). Online learning of noisy data. IEEE Transactions on
+   Information Theory 57(12), 7907-7931. Algorithm 3.
+"""
 
 from __future__ import annotations
 

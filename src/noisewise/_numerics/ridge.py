@@ -50,7 +50,7 @@ def leave_copies_out(
 
     Features and targets that are centred on the mean of all rows, of weight n = `total`, would give the copies away:
     the centred rows sum to zero, so the others determine x, and their targets t. Around the mean of the other rows,
-    x, t and their part of the normal matrix are q = n / (n - r) times as long, and the fit says
+    x, t and their part of the normal matrix are q = n / (n - r) times as long, and the prediction is
 
         q (f - q h t) / (1 - r q h)
 

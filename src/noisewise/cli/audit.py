@@ -32,10 +32,7 @@ def audit(
         str | None,
         typer.Argument(help="CSV, TSV, Parquet, JSON or JSON-lines file, or a folder of Parquet files; - reads stdin."),
     ] = None,
-    label: Annotated[
-        str | None,
-        typer.Option("--label", "-l", help="Column that holds the labels.", autocompletion=completion.columns),
-    ] = None,
+    label: completion.Label = None,
     model: Annotated[
         str | None,
         typer.Option(
@@ -51,7 +48,7 @@ def audit(
     ] = None,
     annotator: Annotated[
         str | None,
-        typer.Option("--annotator", "-a", help="Column that says who labelled.", autocompletion=completion.columns),
+        typer.Option("--annotator", "-a", help="Column of who gave each label.", autocompletion=completion.columns),
     ] = None,
     seed: Annotated[int | None, typer.Option("--seed", help="Random seed.")] = None,
     out: Annotated[Path, typer.Option("--out", "-o", help=f"Folder for {FILES}.")] = Path(),

@@ -1,8 +1,9 @@
-"""Shell completion."""
+"""Arguments that several commands have, with shell completion."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
@@ -26,3 +27,9 @@ def estimators(incomplete: str) -> list[str]:
     from noisewise.cli.estimators import known_names
 
     return [name for name in known_names() if name.lower().startswith(incomplete.lower())]
+
+
+Data = Annotated[str, typer.Argument(help="CSV, TSV, Parquet, JSON or JSON-lines file; - reads stdin.")]
+Label = Annotated[
+    str | None, typer.Option("--label", "-l", help="Column that holds the labels.", autocompletion=columns)
+]

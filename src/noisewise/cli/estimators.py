@@ -24,7 +24,7 @@ def estimator_named(name: str, seed: int | None = None) -> Any:
     theirs = _scikit_learn()
     wanted = SHORT.get(name.lower(), name)
     if wanted == "SVC":
-        return _probable_svc(seed)
+        return _svc_with_probabilities(seed)
     if wanted in theirs:
         return _seeded(theirs[wanted](), seed)
     names = {known.lower(): known for known in (*theirs, *ours, *SHORT)}
@@ -34,7 +34,7 @@ def estimator_named(name: str, seed: int | None = None) -> Any:
 
 
 def known_names() -> list[str]:
-    """What can be asked for."""
+    """Names that `estimator_named` takes."""
     return [*_ours(), *SHORT, *_scikit_learn()]
 
 
@@ -58,7 +58,7 @@ def _scikit_learn() -> dict[str, Callable[[], Any]]:
     }
 
 
-def _probable_svc(seed: int | None) -> Any:
+def _svc_with_probabilities(seed: int | None) -> Any:
     """A support vector machine that gives probabilities."""
     from sklearn.calibration import CalibratedClassifierCV
     from sklearn.svm import SVC

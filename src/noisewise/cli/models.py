@@ -13,11 +13,8 @@ from noisewise.cli.talk import noting, say, working
 
 
 def fit(
-    data: Annotated[str, typer.Argument(help="CSV, TSV, Parquet, JSON or JSON-lines file; - reads stdin.")],
-    label: Annotated[
-        str | None,
-        typer.Option("--label", "-l", help="Column that holds the labels.", autocompletion=completion.columns),
-    ] = None,
+    data: completion.Data,
+    label: completion.Label = None,
     estimator: Annotated[
         str,
         typer.Option(
@@ -43,7 +40,7 @@ def fit(
         raise ValueError(f"{out} is a folder; name a file for the model, such as {out / 'model.nw'}")
     check_folder(out.parent, "the model file")
     chosen = estimator_named(estimator, seed)
-    _check_kept(chosen, estimator)
+    _check_storable(chosen, estimator)
     table = read_labelled(data, label, say=say)
     with working(f"fitting {type(chosen).__name__} to {len(table.labels):,} rows"):
         model = make_pipeline(TableEncoder(), chosen).fit(table.features, table.labels)
@@ -58,7 +55,7 @@ def fit(
     typer.echo(json.dumps(found) if as_json else "\n".join(f"{name}: {value}" for name, value in found.items()))
 
 
-def _check_kept(chosen: Any, name: str) -> None:
+def _check_storable(chosen: Any, name: str) -> None:
     """Refuse what a model file can't hold before it is fitted."""
     from tempfile import TemporaryDirectory
 
@@ -70,7 +67,7 @@ def _check_kept(chosen: Any, name: str) -> None:
         except ValueError:
             raise ValueError(
                 f"a model file can't hold {name}; classifiers of noisewise, label recipes like arow, and simple ones "
-                "of scikit-learn such as LogisticRegression can be kept"
+                "of scikit-learn such as LogisticRegression can be stored"
             ) from None
 
 

@@ -15,6 +15,7 @@ import typer
 from noisewise.cli.talk import say
 
 LOCAL = ("127.0.0.1", "localhost", "::1")
+# between two snapshots: API processes decide with the learner process's, so it stores them more often
 STATE_SECONDS = {"all": 10.0, "api": 10.0, "learner": 0.5}
 
 
@@ -25,7 +26,7 @@ def serve(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port to listen on.", min=1, max=65535)] = 8000,
     role: Annotated[
-        str, typer.Option(help="all: decide and learn. api: decide with the states a learner keeps. learner: learn.")
+        str, typer.Option(help="all: decide and learn. api: decide with the snapshots of a learner. learner: learn.")
     ] = "all",
     keys: Annotated[
         Path | None, typer.Option(help="File with the hashes of API keys; without it, none is asked.")
@@ -83,8 +84,8 @@ def _run(settings: Any, host: str, port: int, log_level: str, temporary: bool) -
 
     log_as_json(log_level)
     app = create_app(settings)
-    kept = " (kept until this ends)" if temporary else ""
-    say(f"noisewise serves on http://{host}:{port} with {settings.store}{kept}; stop it with Ctrl-C")
+    note = " (temporary)" if temporary else ""
+    say(f"noisewise serves on http://{host}:{port} with {settings.store}{note}; stop it with Ctrl-C")
     config = uvicorn.Config(
         app,
         host=host,

@@ -32,11 +32,8 @@ class Flips(StrEnum):
 
 
 def stress(
-    data: Annotated[str, typer.Argument(help="CSV, TSV, Parquet, JSON or JSON-lines file; - reads stdin.")],
-    label: Annotated[
-        str | None,
-        typer.Option("--label", "-l", help="Column that holds the labels.", autocompletion=completion.columns),
-    ] = None,
+    data: completion.Data,
+    label: completion.Label = None,
     kind: Annotated[Kind, typer.Option("--kind", "-k", help="What the noise is put into.")] = Kind.labels,
     flips: Annotated[
         Flips, typer.Option("--flips", help="Labels change to any other class, or always to the next.")

@@ -2,10 +2,10 @@
 
 from noisewise.online import recipes, theory
 from noisewise.online.learners.bandit import BanditClassifier
+from noisewise.online.learners.base import rank_actions as rank_actions
 from noisewise.online.learners.decision import Decision, History
 from noisewise.online.learners.online_classifier import OnlineClassifier
 from noisewise.online.learners.policies import Greedy, UniformExploration, UpperConfidence
-from noisewise.online.learners.ranking import rank_actions as rank_actions
 from noisewise.online.learners.rules import (
     Adaptive,
     Additive,

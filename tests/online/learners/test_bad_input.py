@@ -1,4 +1,4 @@
-"""What can't be right is refused with a sentence by every layout in, and the learner is as it was before."""
+"""Invalid input is refused with a sentence by every public call, and the learner is left as it was."""
 
 import numpy as np
 import pandas as pd
@@ -33,10 +33,10 @@ def rounds(n=60):
 
 
 def calls(learner, decision, person, shape):
-    """Every layout in, with what it must refuse."""
+    """Every public call with input that it must refuse, and the message."""
     X, y = rounds(8)
-    ones, hole, endless = np.ones(8), X.copy(), X.copy()
-    hole[5, 2], endless[5, 1] = np.nan, np.inf
+    ones, hole, infinite = np.ones(8), X.copy(), X.copy()
+    hole[5, 2], infinite[5, 1] = np.nan, np.inf
     named = {"person": person} if person else {}
     for feedback in (2, -1, 0.5, np.inf, "yes", "1", [1]):
         yield lambda f=feedback: learner.learn(decision, f, **named), "feedback is"
@@ -68,10 +68,10 @@ def calls(learner, decision, person, shape):
     yield lambda: learner.learn(None, 1, **named), "the Decision that decide returned"
     yield lambda: learner.learn(decision, 1, person=["ann"]), "person|linucb"
     yield lambda: learner.learn(decision, 1, person=(1, ["ann"])), "person|linucb"
-    yield lambda: learner.learn(decision, 1, person=None if person else "bob"), "name|linucb|who answers"
+    yield lambda: learner.learn(decision, 1, person=None if person else "bob"), "name|linucb|whoever gave it"
     yield lambda: learner.play(shape(X), y, noise=0.3), "FlipMatrix of two classes"
     in_stream = "weights feedback by annotator" if person else "NaN or infinity in row 5"
-    for rows in (hole, endless):
+    for rows in (hole, infinite):
         yield lambda r=rows: learner.decide(shape(r[5])), "NaN or infinity"
         yield lambda r=rows: learner.play(shape(r), y), in_stream
         yield lambda r=rows: learner.learn_logged(shape(r), y, ones, ones), in_stream
@@ -248,7 +248,7 @@ def test_noise_of_each_action_may_come_from_a_generator():
     assert learner.noise_ == noises
 
 
-def test_scores_of_a_learner_that_has_seen_nothing_are_refused():
+def test_scores_of_a_learner_that_has_learnt_nothing_are_refused():
     with pytest.raises(ValueError, match="has not learnt anything yet"):
         recipes.ucwl(3).predict([[1.0]])
 
@@ -261,7 +261,7 @@ def test_scores_of_a_learner_that_has_seen_nothing_are_refused():
         lambda noise: recipes.rcine(3, noise=noise, tracker=RateTracker(3)),
     ],
 )
-def test_rates_are_told_or_found_but_not_both(make):
+def test_rates_are_given_or_estimated_but_not_both(make):
     with pytest.raises(ValueError, match="give one of the two"):
         make(FlipMatrix.binary(0.1, 0.2))
 

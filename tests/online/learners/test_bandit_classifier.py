@@ -1,4 +1,4 @@
-"""Deciding, learning late or from logs, and refusing what can't be right."""
+"""Decisions, late feedback, logs of other policies, and refusal of invalid input."""
 
 import copy
 import pickle
@@ -79,7 +79,7 @@ def test_actions_restrict_the_choice_and_the_probability(stream):
         assert decision.probability == pytest.approx(0.6 * (decision.action == best) + 0.2)
 
 
-def test_probabilities_are_the_shares_played(stream):
+def test_probabilities_are_the_fractions_played(stream):
     learner = recipes.banditron(K, gamma=0.3, random_state=1)
     learner.play(*stream)
     decisions = [learner.decide(stream[0][0]) for _ in range(4000)]
@@ -287,18 +287,18 @@ def test_feedback_noise_flips_at_its_rates_and_per_action(stream):
 def test_linucb_rates_may_change_at_any_time(stream):
     X, y = stream
     noises = [FlipMatrix.binary(0.4, 0.1), FlipMatrix.binary(0.05, 0.5)] * 2
-    raw, told = recipes.linucb(K), recipes.linucb(K, noise=noises)
+    raw, known = recipes.linucb(K), recipes.linucb(K, noise=noises)
     log = recipes.banditron(K, gamma=1.0, random_state=0).play(X, y, noise=noises, rng=2)
-    for learner in (raw, told):
+    for learner in (raw, known):
         learner.learn_logged(X, log.actions, log.feedback, 1 / K)
-    assert not np.allclose(raw.decision_function(X), told.decision_function(X))
+    assert not np.allclose(raw.decision_function(X), known.decision_function(X))
     raw.use_noise(noises)
-    assert np.array_equal(raw.decision_function(X), told.decision_function(X))
+    assert np.array_equal(raw.decision_function(X), known.decision_function(X))
     assert [n.matrix.tolist() for n in raw.noise_] == [n.matrix.tolist() for n in noises]
 
 
 class KnownRates:
-    """A tracker that knows."""
+    """A tracker with given rates."""
 
     def __init__(self, noise):
         self.noise, self.blocks = noise, []
@@ -355,7 +355,7 @@ def test_a_tracker_needs_no_policy_of_its_own(stream):
     assert learner.noise_ == noise
 
 
-class FirstActionSaysNothing(KnownRates):
+class FirstActionUninformative(KnownRates):
     """A tracker with blocks of its own that finds the first action's feedback uninformative."""
 
     next_refit = 50
@@ -369,10 +369,10 @@ class FirstActionSaysNothing(KnownRates):
         return np.arange(K) == 0
 
 
-def test_an_action_whose_feedback_says_nothing_is_judged_by_the_others(stream):
+def test_an_action_with_uninformative_feedback_is_scored_by_elimination(stream):
     X, y = stream
     learner = BanditClassifier(
-        UpperConfidence(0.0), LeastSquares(), "value", K, covariance="full", tracker=FirstActionSaysNothing(None)
+        UpperConfidence(0.0), LeastSquares(), "value", K, covariance="full", tracker=FirstActionUninformative(None)
     )
     history = learner.play(X, y)
     assert len(learner.tracker_.blocks[0][1]) == 50 == learner.n_tracked_

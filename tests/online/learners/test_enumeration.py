@@ -1,4 +1,4 @@
-"""Every way a round can go, weighed by its probability: corrected feedback is right on average, exactly."""
+"""Expectations by enumeration of all outcomes of a round: corrected feedback and steps are unbiased."""
 
 import copy
 import itertools

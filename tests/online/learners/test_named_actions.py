@@ -125,21 +125,21 @@ def test_probabilities_that_are_no_numbers_are_refused():
     assert_refused(learner, lambda: learner.learn_logged(X, y, [1, 0, 1], "high"), "probabilities is 'high'; numbers")
 
 
-@pytest.mark.parametrize("told", [(0.95, 0.04), (0.04, 0.95), (0.49, 0.5)])
-def test_an_action_told_to_be_answered_alike_right_or_wrong_is_judged_by_the_others(told):
+@pytest.mark.parametrize("rates", [(0.95, 0.04), (0.04, 0.95), (0.49, 0.5)])
+def test_an_action_with_uninformative_feedback_is_scored_by_elimination(rates):
     X, y = rounds(3000)
-    noise = [FlipMatrix.binary(*told), FlipMatrix.binary(0.1, 0.1), FlipMatrix.binary(0.1, 0.1)]
+    noise = [FlipMatrix.binary(*rates), FlipMatrix.binary(0.1, 0.1), FlipMatrix.binary(0.1, 0.1)]
     learner = recipes.linucb(classes=NAMES, noise=noise)
     assert learner.play(X, y, noise=noise, rng=1).mistakes[-1000:].mean() < 0.05
     scores = learner.decision_function(X)
     np.testing.assert_allclose(scores[:, 0], 1 - np.maximum(scores[:, 1:], 0).sum(axis=1))
 
 
-def test_feedback_that_says_little_is_corrected_where_there_is_no_other():
+def test_feedback_of_low_signal_is_corrected_if_all_actions_have_it():
     X, y = rounds(3000)
     noise = FlipMatrix.binary(0.45, 0.45)
-    raw, told = recipes.linucb(classes=NAMES), recipes.linucb(classes=NAMES, noise=noise)
-    for learner in (raw, told):
+    raw, known = recipes.linucb(classes=NAMES), recipes.linucb(classes=NAMES, noise=noise)
+    for learner in (raw, known):
         learner.learn_logged(X, y, [1, 0] * 1500, 1.0)
     scores, baseline = np.split(X @ raw._weights(), 2, axis=1)
-    np.testing.assert_allclose(told.decision_function(X), (scores - 0.45 * baseline) / 0.1)
+    np.testing.assert_allclose(known.decision_function(X), (scores - 0.45 * baseline) / 0.1)

@@ -73,7 +73,7 @@ def test_any_other_ridge_gives_scores_that_are_numbers(ridge):
         (lambda: recipes.arow(np.inf), "regularisation is inf; it must be positive and finite"),
         (lambda: recipes.corrected_ucwl(3, exploration="x"), "exploration is 'x'; it is a fraction"),
         (lambda: recipes.corrected_ucwl(3, exploration=None), "exploration is None; it is a fraction"),
-        (lambda: RateTracker(3, exploration="x"), "exploration is 'x'; a share"),
+        (lambda: RateTracker(3, exploration="x"), "exploration is 'x'; a fraction"),
         (lambda: RateTracker(3, n_kept=2.5), "n_kept is 2.5; it is a number of rounds"),
         (lambda: NREst(3, quantile="x"), "quantile is 'x'; it must lie"),
         (lambda: theory.mistake_bound("x", 9, 0.1), "horizon is 'x'; it must be positive"),

@@ -27,19 +27,19 @@ def test_rows_that_must_not_be_written_to_are_learnt_from_by_the_same_loop(make,
     assert not COMPILING or len(loop.signatures) == known
 
 
-def test_memory_is_lent_and_not_copied():
+def test_memory_is_shared_and_not_copied():
     rows = np.arange(6.0).reshape(2, 3)
     assert writable(rows) is rows
-    lent = writable(frozen(rows[:]))
-    assert lent.flags.writeable
-    assert np.shares_memory(lent, rows)
-    assert np.array_equal(lent, rows)
+    shared = writable(frozen(rows[:]))
+    assert shared.flags.writeable
+    assert np.shares_memory(shared, rows)
+    assert np.array_equal(shared, rows)
 
 
-def test_lent_memory_outlives_the_array_it_belongs_to():
-    lent = writable(frozen(np.full(100_000, 7.0)))
+def test_shared_memory_outlives_the_array_it_belongs_to():
+    shared = writable(frozen(np.full(100_000, 7.0)))
     np.zeros(100_000)  # would be given the memory if it had been let go
-    assert (lent == 7.0).all()
+    assert (shared == 7.0).all()
 
 
 def hand_made(starts):

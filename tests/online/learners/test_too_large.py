@@ -35,7 +35,7 @@ def rounds(n=30, dtype=np.float64):
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("name", RECIPES)
-def test_by_every_way_in_before_the_first_round_and_later(name, shape):
+def test_by_every_public_call_before_the_first_round_and_later(name, shape):
     learner, (X, y), make = RECIPES[name](), rounds(), SHAPES[shape]
     long = X.copy()
     long[10, 2] = 1e200

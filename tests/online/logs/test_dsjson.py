@@ -74,7 +74,7 @@ def test_actions_without_tags_are_their_positions():
 
 
 @pytest.mark.parametrize(
-    ("change", "says"),
+    ("change", "message"),
     [
         ({"_label_probability": 0}, "line 1: a probability is 0"),
         ({"_label_cost": -0.5}, "line 1: the cost is -0.5"),
@@ -97,8 +97,8 @@ def test_actions_without_tags_are_their_positions():
         ({"_skipLearn": 0}, "line 1: _skipLearn is 0; it is true or false"),
     ],
 )
-def test_bad_events_say_where_and_what(change, says):
-    with pytest.raises(ValueError, match=says):
+def test_bad_events_say_where_and_what(change, message):
+    with pytest.raises(ValueError, match=message):
         read_dsjson([json.dumps({**PERSONALIZER, **change})])
 
 

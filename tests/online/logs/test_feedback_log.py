@@ -35,7 +35,7 @@ def test_a_log_calls_its_features_as_a_frame_does(frame):
 
 
 @pytest.mark.parametrize(
-    ("change", "says"),
+    ("change", "message"),
     [
         ({"X": [1.0, 2.0]}, "one row of features"),
         ({"X": [[1.0], [np.nan]]}, "NaN or infinity in row 1"),
@@ -60,9 +60,9 @@ def test_a_log_calls_its_features_as_a_frame_does(frame):
         ({"dropped": [np.nan, 0.5]}, "dropped with probability nan"),
     ],
 )
-def test_impossible_logs_are_refused(change, says):
+def test_impossible_logs_are_refused(change, message):
     parts = {"X": [[1.0], [2.0]], "actions": ["a", "b"], "feedback": [1, 0], "probabilities": [0.5, 0.5]}
-    with pytest.raises(ValueError, match=says):
+    with pytest.raises(ValueError, match=message):
         FeedbackLog(**{**parts, **change})
 
 
@@ -125,7 +125,7 @@ def test_open_bandit_feedback_of_named_sparse_logs():
 
 
 @pytest.mark.parametrize(
-    ("change", "says"),
+    ("change", "message"),
     [
         ({"pscore": None}, "pscore missing"),
         ({"pscore": np.zeros(6)}, "above 0"),
@@ -137,8 +137,8 @@ def test_open_bandit_feedback_of_named_sparse_logs():
         ({"n_actions": np.inf}, "n_actions is inf"),
     ],
 )
-def test_bad_open_bandit_feedback_is_refused(change, says):
-    with pytest.raises(ValueError, match=says):
+def test_bad_open_bandit_feedback_is_refused(change, message):
+    with pytest.raises(ValueError, match=message):
         from_open_bandit({**open_bandit_feedback(), **change})
 
 

@@ -58,7 +58,7 @@ def test_namespaces_weights_words_tags_and_repeats_are_read():
 
 
 @pytest.mark.parametrize(
-    ("line", "says"),
+    ("line", "message"),
     [
         ("2:-1:0 | a", "line 2: a probability is 0"),
         ("2:-1:1.5 | a", "line 2: a probability is 1.5"),
@@ -81,13 +81,13 @@ def test_namespaces_weights_words_tags_and_repeats_are_read():
         ("shared | a", "line 2: .* belongs to layout"),
     ],
 )
-def test_bad_lines_say_where_and_what(line, says):
-    with pytest.raises(ValueError, match=says):
+def test_bad_lines_say_where_and_what(line, message):
+    with pytest.raises(ValueError, match=message):
         read_vw(["1:-1:0.5 | a", line], classes=["a", "b", "c"])
 
 
 @pytest.mark.parametrize(
-    ("lines", "says"),
+    ("lines", "message"),
     [
         (["shared | a", "| x"], "line 1: there is no action:cost"),
         (["shared | a"], "line 1: the round has no actions"),
@@ -96,8 +96,8 @@ def test_bad_lines_say_where_and_what(line, says):
         (["| x", "0:-1:0.5 | y:inf"], "line 2: feature 'y' is inf"),
     ],
 )
-def test_bad_blocks_say_where_and_what(lines, says):
-    with pytest.raises(ValueError, match=says):
+def test_bad_blocks_say_where_and_what(lines, message):
+    with pytest.raises(ValueError, match=message):
         read_vw(lines, layout="adf")
 
 
@@ -107,7 +107,7 @@ def test_rounds_without_feedback_are_skipped_on_request():
 
 
 @pytest.mark.parametrize(
-    ("one", "says"),
+    ("one", "message"),
     [
         (LoggedRound({"a b": 1.0}, 1, 1, 0.5), "round 1: feature 'a b' can't be written"),
         (LoggedRound({"a:2": 1.0}, 1, 1, 0.5), "round 1: feature 'a:2' can't be written"),
@@ -120,14 +120,18 @@ def test_rounds_without_feedback_are_skipped_on_request():
         (LoggedRound({}, 1, 1, 0.5, dropped=0.9), "round 1: .* dropped with probability 0.9, .* log.repeated"),
     ],
 )
-def test_what_text_can_t_hold_is_refused(one, says):
-    with pytest.raises(ValueError, match=says):
+def test_what_text_can_t_hold_is_refused(one, message):
+    with pytest.raises(ValueError, match=message):
         write_vw([one], io.StringIO())
 
 
 def test_unknown_options_are_refused_at_once():
-    for options, says in (({"layout": "ccb"}, "layout"), ({"cost": "reward"}, "cost"), ({"missing": "no"}, "missing")):
-        with pytest.raises(ValueError, match=says):
+    for options, message in (
+        ({"layout": "ccb"}, "layout"),
+        ({"cost": "reward"}, "cost"),
+        ({"missing": "no"}, "missing"),
+    ):
+        with pytest.raises(ValueError, match=message):
             iter_vw([], **options)
     with pytest.raises(ValueError, match="no rounds"):
         read_vw([])

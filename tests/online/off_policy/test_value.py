@@ -16,7 +16,7 @@ from noisewise.online.recipes import linucb
 
 ONE = FlipMatrix.binary(0.1, 0.3)
 EACH = [FlipMatrix.binary(0.4, 0.1), FlipMatrix.binary(0.05, 0.5), FlipMatrix.binary(0.0, 0.2)]
-CHANCE_OF_RIGHT = np.array([[0.9, 0.3, 0.3], [0.2, 0.8, 0.4]])  # by context and action
+P_RIGHT = np.array([[0.9, 0.3, 0.3], [0.2, 0.8, 0.4]])  # by context and action
 LOGGING = np.array([[0.5, 0.3, 0.2], [0.2, 0.5, 0.3]])
 POLICY = np.array([[0.1, 0.2, 0.7], [0.0, 0.5, 0.5]])
 
@@ -25,7 +25,7 @@ def simulated_log(rng, n_rounds, noise=None, contexts=None):
     """Rounds of two contexts and three actions, and the policy's probabilities in them."""
     context = rng.integers(2, size=n_rounds) if contexts is None else contexts
     actions = (rng.random(n_rounds)[:, None] > np.cumsum(LOGGING[context], axis=1)[:, :2]).sum(axis=1)
-    feedback = (rng.random(n_rounds) < CHANCE_OF_RIGHT[context, actions]).astype(int)
+    feedback = (rng.random(n_rounds) < P_RIGHT[context, actions]).astype(int)
     each = [noise or FlipMatrix.none(2)] * 3 if not isinstance(noise, list) else noise
     for action, flips in enumerate(each):
         feedback[actions == action] = flips.corrupt(feedback[actions == action], rng)
@@ -33,7 +33,7 @@ def simulated_log(rng, n_rounds, noise=None, contexts=None):
     return log, POLICY[context]
 
 
-TRUE_VALUE = (POLICY * CHANCE_OF_RIGHT).sum(axis=1).mean()
+TRUE_VALUE = (POLICY * P_RIGHT).sum(axis=1).mean()
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -47,18 +47,18 @@ def test_the_mean_over_every_possible_log_is_the_value(method, noise):
         actions, feedback = np.array(rounds).T
         probability = 1.0
         for context, action, observed in zip(contexts, actions, feedback):
-            right = CHANCE_OF_RIGHT[context, action]
+            right = P_RIGHT[context, action]
             probability *= LOGGING[context, action] * (np.array([1 - right, right]) @ each[action].matrix)[observed]
         log = FeedbackLog(np.eye(2)[contexts], actions, feedback, LOGGING[contexts, actions], [0, 1, 2])
         if probability:
             mean += probability * off_policy_value(log, POLICY[contexts], noise, method)
             total += probability
     assert total == pytest.approx(1, abs=1e-12)
-    assert mean == pytest.approx((POLICY * CHANCE_OF_RIGHT).sum(axis=1)[contexts].mean(), abs=1e-9)
+    assert mean == pytest.approx((POLICY * P_RIGHT).sum(axis=1)[contexts].mean(), abs=1e-9)
 
 
 @pytest.mark.parametrize("noise", [None, EACH])
-def test_values_are_unbiased_and_intervals_hold_them_as_often_as_they_say(noise):
+def test_values_are_unbiased_and_intervals_have_their_coverage(noise):
     rng = np.random.default_rng(5)
     logs = [simulated_log(rng, 200, noise) for _ in range(500)]
     for method in ("ips", "snips", "dr"):
@@ -67,7 +67,7 @@ def test_values_are_unbiased_and_intervals_hold_them_as_often_as_they_say(noise)
         assert 0.93 <= np.mean([one.low <= TRUE_VALUE <= one.high for one in found]) <= 0.97
 
 
-def test_an_interval_is_student_s_where_nothing_is_skewed_and_leans_where_something_is():
+def test_an_interval_is_student_s_for_symmetric_terms_and_corrected_for_skewed_ones():
     even = FeedbackLog(np.ones((30, 1)), [0, 1] * 15, [0, 1, 1, 0, 1, 0] * 5, [0.5] * 30)
     uniform = np.full((30, 2), 0.5)
     for confidence in (0.5, 0.95):
@@ -116,12 +116,12 @@ def test_labels_probabilities_and_learners_are_the_same_policy():
     assert off_policy_value(named, np.array(list("abc"))[labels]) == values[0]
 
 
-def test_too_little_support_is_said_aloud():
+def test_too_little_support_is_warned_of():
     always = FeedbackLog(np.ones((100, 1)), [0] * 100, [1, 0] * 50, [1.0] * 100, [0, 1])
     with pytest.warns(RuntimeWarning, match="weights average 0.50 instead of 1"):
         off_policy_value(always, [0, 1] * 50, method="ips")
     rare = FeedbackLog(np.ones((100, 1)), [0] * 98 + [1, 1], [1] * 100, [0.98] * 98 + [0.02] * 2, [0, 1])
-    with pytest.warns(RuntimeWarning, match="in as much as 2 rounds"):
+    with pytest.warns(RuntimeWarning, match="effective sample size is 2 rounds"):
         off_policy_value(rare, [1] * 100)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -145,7 +145,7 @@ def test_weights_that_are_too_large_are_warned_of(method):
     off_policy_value(log, y, method=method)  # warnings are errors here
 
 
-def test_honest_logs_raise_no_alarm():
+def test_correct_propensities_raise_no_warning():
     messages = []
     for seed in range(200):
         rng = np.random.default_rng(seed)
@@ -162,10 +162,10 @@ def test_honest_logs_raise_no_alarm():
     assert not [sentence for sentence in messages if WARNED in sentence]
 
 
-def thinned_log(rng, n_rounds, share_by_action=(0.9, 0.9, 0.5)):
+def thinned_log(rng, n_rounds, drop_rates=(0.9, 0.9, 0.5)):
     """A simulated log from which most rounds with negative feedback were dropped."""
     log, policy = simulated_log(rng, n_rounds)
-    dropped = np.where(log.feedback, 0.0, np.array(share_by_action)[log.actions])
+    dropped = np.where(log.feedback, 0.0, np.array(drop_rates)[log.actions])
     kept = rng.random(n_rounds) >= dropped
     parts = [part[kept] for part in (log.X, log.actions, log.feedback, log.probabilities)]
     return FeedbackLog(*parts, log.classes, dropped=dropped[kept]), policy[kept]
@@ -227,7 +227,7 @@ def test_columns_without_names_are_in_the_order_of_the_classes():
 
 
 @pytest.mark.parametrize(
-    ("change", "says"),
+    ("change", "message"),
     [
         ({"log": {"a": 1}}, "log is {'a': 1}; a FeedbackLog is needed"),
         ({"method": "dm"}, "method is 'dm'"),
@@ -241,9 +241,9 @@ def test_columns_without_names_are_in_the_order_of_the_classes():
         ({"noise": [ONE, ONE]}, "2 noises"),
     ],
 )
-def test_bad_questions_are_refused(change, says):
+def test_invalid_arguments_are_refused(change, message):
     log = FeedbackLog(np.ones((4, 1)), [0, 1, 2, 0], [1, 0, 1, 0], [0.5] * 4)
-    with pytest.raises(ValueError, match=says):
+    with pytest.raises(ValueError, match=message):
         off_policy_value(**{"log": log, "policy": [0, 0, 0, 0], **change})
 
 
@@ -288,10 +288,10 @@ def test_a_learner_that_knows_its_features_by_name_finds_them_in_a_log_of_a_fram
     names = [f"f{column}" for column in range(log.X.shape[1])]
     frame = made.DataFrame(dict(zip(names, log.X.T)))
     named = FeedbackLog(frame, log.actions, log.feedback, log.probabilities, classes=log.classes)
-    by_name, by_place = (
+    by_name, by_position = (
         linucb(len(log.classes)).learn_logged(rows, log.actions, log.feedback, log.probabilities)
         for rows in (frame, log.X)
     )
-    assert off_policy_value(named, by_name) == off_policy_value(log, by_place)  # and without a warning
+    assert off_policy_value(named, by_name) == off_policy_value(log, by_position)  # and without a warning
     with pytest.raises(ValueError, match="feature names should match"):
         off_policy_value(replace(named, feature_names=names[::-1]), by_name)

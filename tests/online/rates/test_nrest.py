@@ -15,7 +15,7 @@ from noisewise.online.recipes import banditron, rcine
 
 
 def logged(rates, n_rounds, rng, skill=0.5):
-    """Rounds of a player right with some skill, on digits told by few features of each class."""
+    """Rounds of a player right with some skill, on digits described by their distances to the class means."""
     X, y = load_digits(return_X_y=True)
     centres = np.stack([X[y == k].mean(axis=0) for k in range(10)])
     near = np.exp(-np.square(X[:, None] - centres).sum(axis=2) / 200)

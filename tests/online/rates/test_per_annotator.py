@@ -36,20 +36,20 @@ def play(rates, n_rounds, rng, tracked=True):
     X, y = digits()
     inverses, weights = np.tile(np.eye(X.shape[1]), (10, 1, 1)), np.zeros((10, X.shape[1]))
     activity = 1 / np.arange(1, len(rates) + 1)
-    people = rng.choice(len(rates), size=n_rounds, p=activity / activity.sum())
+    annotators = rng.choice(len(rates), size=n_rounds, p=activity / activity.sum())
     rows, uniforms = rng.integers(len(X), size=n_rounds), rng.random(n_rounds)
     tracker, mistakes = PeopleTracker(10), 0
-    for row, person, u in zip(rows, people.tolist(), uniforms):
+    for row, annotator, u in zip(rows, annotators.tolist(), uniforms):
         x = X[row]
         gains = inverses @ x
         variance, scores = gains @ x, weights @ x
         action = int(np.argmax(scores + np.sqrt(variance)))
         right = action == y[row]
         mistakes += not right
-        feedback = int(u >= rates[person, 1]) if right else int(u < rates[person, 0])
+        feedback = int(u >= rates[annotator, 1]) if right else int(u < rates[annotator, 0])
         target, importance = float(feedback), 1.0
         if tracked:
-            target, importance = tracker.weigh(x, action, feedback, person, scores)
+            target, importance = tracker.weigh(x, action, feedback, annotator, scores)
         step = gains[action] / (1 / importance + variance[action])
         weights[action] += (target - scores[action]) * step
         inverses[action] -= np.outer(step, gains[action])
@@ -67,12 +67,12 @@ def test_the_rates_of_a_mixed_crowd_are_found_while_playing():
     assert greedy <= 0.06
     assert greedy < raw
     report = tracker.report()
-    people = np.array(report.people)
+    annotators = np.array(report.people)
     often = report.answers > 100
     assert often.sum() >= 10
-    assert np.abs(report.false_positive - rates[people, 0])[often].mean() < 0.1
-    assert np.abs(report.false_negative - rates[people, 1])[often].mean() < 0.06
-    spiteful = (rates[people, 0] > 0.5) & (rates[people, 1] > 0.5)
+    assert np.abs(report.false_positive - rates[annotators, 0])[often].mean() < 0.1
+    assert np.abs(report.false_negative - rates[annotators, 1])[often].mean() < 0.06
+    spiteful = (rates[annotators, 0] > 0.5) & (rates[annotators, 1] > 0.5)
     assert (report.signal[spiteful & often] < 0).all()
 
 

@@ -170,9 +170,9 @@ def test_a_report_that_is_too_early_says_when_there_is_one(make, first):
 def test_report_has_the_tracked_rates_in_a_frame(rng):
     y = rng.integers(3, size=3000)
     X = np.eye(3)[y] + rng.normal(scale=0.1, size=(3000, 3))
-    told = corrected_ucwl(3, block=1000, random_state=0)
-    told.play(X, y, noise=FlipMatrix.binary(0.2, 0.1), rng=1)
-    frame, found = told.report("pandas"), told.tracker_.estimate()
+    learner = corrected_ucwl(3, block=1000, random_state=0)
+    learner.play(X, y, noise=FlipMatrix.binary(0.2, 0.1), rng=1)
+    frame, found = learner.report("pandas"), learner.tracker_.estimate()
     assert len(frame) == 1
     assert frame["false_positive"][0] == found.false_positive
     assert (frame["false_negative_low"][0], frame["false_negative_high"][0]) == found.false_negative_interval

@@ -99,7 +99,7 @@ def test_feedback_missing_at_random_is_dropped(digits):
     assert not learner.report("pandas")["missing_used"].any()
 
 
-def test_missing_feedback_is_negative_where_one_says_so(digits):
+def test_missing_feedback_is_negative_with_missing_no(digits):
     X, _ = digits
     one, other = linucb(10, missing="no"), linucb(10)
     for row in X[:50]:
@@ -128,9 +128,9 @@ def test_logs_with_gaps_are_learnt_in_each_way(digits):
     dropped = linucb(10).learn_logged(X, actions, feedback, 0.1)
     short = linucb(10).learn_logged(X[kept], actions[kept], [feedback[i] for i in kept], 0.1)
     np.testing.assert_array_equal(dropped.decision_function(X), short.decision_function(X))
-    told_no = linucb(10, missing="no").learn_logged(X, actions, feedback, 0.1)
+    as_negative = linucb(10, missing="no").learn_logged(X, actions, feedback, 0.1)
     filled = linucb(10).learn_logged(X, actions, [one or 0 for one in feedback], 0.1)
-    np.testing.assert_array_equal(told_no.decision_function(X), filled.decision_function(X))
+    np.testing.assert_array_equal(as_negative.decision_function(X), filled.decision_function(X))
     assert np.mean(linucb(10, missing="auto").learn_logged(X, actions, feedback, 0.1).predict(X) == y) > 0.7
 
 
@@ -214,10 +214,10 @@ def test_feedback_is_weighted_or_corrected_for_noise_but_not_both():
     learner.learn(decision, 1, person="ann")
     with pytest.raises(ValueError, match="can't be given another one"):
         learner.use_noise(noise)
-    told = linucb(3, random_state=0)
-    decision = told.decide([1.0, 0.5])
+    corrected = linucb(3, random_state=0)
+    decision = corrected.decide([1.0, 0.5])
     with pytest.raises(ValueError, match="without noise="):
-        told.use_noise(noise).learn(decision, 1, person="ann")
+        corrected.use_noise(noise).learn(decision, 1, person="ann")
 
 
 @pytest.mark.parametrize("missing", ["drop", "no", "auto"])

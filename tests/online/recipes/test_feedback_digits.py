@@ -136,15 +136,15 @@ def test_rates_that_differ_by_action_are_where_correction_decides():
     X, y = digits(30_000)
     kinds = np.random.default_rng(0).permutation([0] * 5 + [1] * 5)
     noises = [FlipMatrix.binary(*((0.5, 0.1), (0.05, 0.6))[kind]) for kind in kinds]
-    raw, told, found = (
+    raw, known, found = (
         recipes.linucb(10),
         recipes.linucb(10, noise=noises),
         recipes.linucb(10, rates="action", random_state=0),
     )
-    for learner in (raw, told, found):
+    for learner in (raw, known, found):
         learner.play(X, y, noise=noises, rng=3)
     assert (raw.predict(X) != y).mean() > 0.4
-    assert (told.predict(X) != y).mean() < 0.05
+    assert (known.predict(X) != y).mean() < 0.05
     assert (found.predict(X) != y).mean() < 0.05
     assert found.tracker_.report.on
 
@@ -161,7 +161,7 @@ def test_equal_rates_cost_nothing_where_they_are_estimated():
 
 
 @pytest.mark.slow
-def test_an_action_that_is_always_praised_does_not_take_over():
+def test_an_action_with_nearly_only_positive_feedback_does_not_take_over():
     X, y = digits(20_000)
     noises = [FlipMatrix.binary(0.95, 0.04)] + [FlipMatrix.binary(0.1, 0.1)] * 9
     learner = recipes.linucb(10, rates="action", random_state=0)

@@ -22,7 +22,7 @@ RATES = {
     ("mnist", "mcw"): (0.113, 0.274, 0.400, 0.500),
     ("mnist", "marow"): (0.096, 0.137, 0.177, 0.236),
 }
-# how near it says that others come; it says nothing of Confidit, whose tolerances are set here
+# the tolerances it states; it states none for Confidit, whose tolerances are set here
 WITHIN = {
     ("usps", "ucwl"): (0.006, 0.008, 0.010, 0.012),
     ("usps", "confidit-projected"): (0.012,) * 4,
@@ -40,7 +40,7 @@ WITHIN = {
 APART = {
     # .022 higher, .010 too far (standard error .002); a mean of five orders, as the other's, has one of .011
     ("usps", "confidit-projected", 0.3): (0.3313, 0.0238),
-    # .0064 lower, .0004 too far (standard error .0004); it follows the share of labels that chance moves, one for one
+    # .0064 lower, .0004 too far (standard error .0004); it follows the fraction of labels drawn to move, one for one
     ("usps", "mcw", 0.1): (0.1946, 0.0041),
     # .0044 lower, .0004 too far (standard error .0001); 7 of 20 tuning runs choose 0.75 and 2**-5, which makes .096
     ("mnist", "mscw-I", 0.0): (0.0916, 0.0005),
@@ -61,7 +61,7 @@ def test_ucwl_makes_the_same_updates_on_usps_in_its_own_order():
 @pytest.mark.parametrize("name", ["usps", "mnist"])
 def test_one_pass_makes_the_mistakes_of_an_independent_implementation(name):
     X, y = ONE_PASS.pixels(name)
-    for index, noise in enumerate(ONE_PASS.SHARES):
+    for index, noise in enumerate(ONE_PASS.NOISE_RATES):
         means = {method: float(np.mean(rates)) for method, rates in ONE_PASS.mistake_rates(name, X, y, noise).items()}
         for method, mean in means.items():
             expected, within = RATES[name, method][index], WITHIN[name, method][index]

@@ -149,8 +149,8 @@ def h(f):
     return (f - RHO0) / (1 - RHO0 - RHO1)
 
 
-def relive(learner, X, y, update):
-    """Play with the learner, and repeat every update by hand; its decisions are checked on the way by `update`."""
+def play_both(learner, X, y, update):
+    """Play with the learner and repeat every update in NumPy by `update`, which also checks the decisions."""
     flips = np.random.default_rng(5).random(len(y))
     for x, true, u in zip(X, y, flips):
         decision = learner.decide(x)
@@ -169,7 +169,7 @@ def test_rcnbf_equals_its_plain_version(stream):
         W[decision.action] += h(f) / decision.probability * x
         W[greedy] -= x
 
-    relive(learner, *stream, update)
+    play_both(learner, *stream, update)
     np.testing.assert_allclose(learner._weights().T, W, rtol=1e-9, atol=1e-10)
 
 
@@ -186,7 +186,7 @@ def test_corrected_ucwl_equals_its_plain_version(covariance, stream):
         (up, up_beta), (down, down_beta) = scw(0.8, C, m[a], v[a]), scw(0.8, C, -m[a], v[a])
         plain.move(a, x, h(f) * up - (1 - h(f)) * down, up_beta if f else down_beta)
 
-    relive(learner, *stream, update)
+    play_both(learner, *stream, update)
     np.testing.assert_allclose(learner._weights().T, plain.mean, rtol=1e-8, atol=1e-10)
 
 
@@ -199,7 +199,7 @@ def test_bandit_pa_equals_its_plain_version(C, stream):
         loss = max(0, 1 + (1 - 2 * f) * (W @ x)[decision.action])
         W[decision.action] += (2 * f - 1) * min(C, loss / (x @ x)) * x
 
-    relive(learner, *stream, update)
+    play_both(learner, *stream, update)
     np.testing.assert_allclose(learner._weights().T, W, rtol=1e-9, atol=1e-12)
 
 
@@ -222,7 +222,7 @@ def test_linucb_equals_ridge_regressions_corrected_afterwards(stream):
         b1[a] += f * x
         b0[a] += x
 
-    relive(learner, *stream, update)
+    play_both(learner, *stream, update)
     X = stream[0][:50]
     np.testing.assert_allclose(learner.decision_function(X), [scores(x) for x in X], rtol=1e-8, atol=1e-10)
 
@@ -244,7 +244,7 @@ def test_confidit_equals_its_plain_version(covariance, projection, stream):
         A[a] += np.diag(x * x) if covariance == "diagonal" else np.outer(x, x)
         w[a] = np.linalg.solve(A[a], before @ inside + (2 * f - 1) * x)
 
-    relive(learner, *stream, update)
+    play_both(learner, *stream, update)
     np.testing.assert_allclose(learner._weights().T, w, rtol=1e-7, atol=1e-9)
 
 
@@ -275,7 +275,7 @@ def test_soba_equals_its_plain_version(stream):
             A[k] = np.linalg.inv(np.linalg.inv(A[k]) - np.outer(gain, gain) / (p + v))
             theta[k] = A[k] @ weights
 
-    relive(learner, *stream, update)
+    play_both(learner, *stream, update)
     w = np.linalg.solve(A, theta[:, :, None])[..., 0]
     np.testing.assert_allclose(learner._weights().T, w, rtol=1e-6, atol=1e-8)
     assert skipped[0] > 0

@@ -221,10 +221,10 @@ class RandomMap:
 
     def mult(self, maps: Maps, x: ArrayLike) -> Floats:
         """Inner products <Psi~, Psi(x)> with the map of a clean x (Subroutines 4 and 7)."""
-        from noisewise._loops.random_maps import multiples
+        from noisewise._loops.random_maps import products_with_row
 
         row, out = np.asarray(x, dtype=np.float64), np.empty(len(maps.starts))
-        multiples(self.terms.compiled(), self.roots, tuple(maps), row, out)
+        products_with_row(self.terms.compiled(), self.roots, tuple(maps), row, out)
         return np.asarray(out * self.size_at(row[None])[0])
 
     def size_at(self, X: Floats) -> Floats:

@@ -18,7 +18,7 @@ from noisewise.online.learners import streams
 from noisewise.online.learners.base import blank_log, loops, seeded_rng
 from noisewise.online.learners.decision import Decision, History, round_probabilities
 from noisewise.online.learners.policies import Policy, UpperConfidence
-from noisewise.online.learners.rows import refuse_endless, unusable_row
+from noisewise.online.learners.rows import refuse_overflow, unusable_row
 from noisewise.online.learners.rules import Confidence, Rule
 from noisewise.online.learners.signals import FEEDBACK_SIGNALS, signal_code
 from noisewise.online.learners.validation import FeedbackLearner
@@ -41,8 +41,8 @@ class BanditClassifier(FeedbackLearner):
     rule : rule, default=Confidence(0.75, C=0.125)
         The update rule: how far to move.
     signal : {"sign", "importance", "value", "importance_rival"}, default="sign"
-        What a round says: +-1 on the played class; feedback over its propensity; feedback to be regressed, corrected
-        afterwards; importance against the best other class.
+        What a round contributes to each class: +-1 to the played one; feedback over its propensity; feedback to be
+        regressed and corrected afterwards; importance against the best other class.
     n_classes, classes : int or list of hashables
         How many labels, named 0, 1, ..., or the labels themselves.
     noise : FlipMatrix over wrong (0) and right (1), or one for each class (in order, or by name in a dict), or None
@@ -104,8 +104,8 @@ class BanditClassifier(FeedbackLearner):
         """Play a label for one row, among `actions` if given; nothing is learnt yet."""
         some = None if actions is None else self._allowed(actions)  # first, as a learner starts with the first row
         row = self._one_row(x)
-        state, (scratch, everything) = self._state(), self._scratch()
-        allowed = everything if some is None else some
+        state, (scratch, all_classes) = self._state(), self._scratch()
+        allowed = all_classes if some is None else some
         if type(row) is tuple:
             code, best, probability = loops().decide_sparse(*state, *row, scratch, allowed)
         else:
@@ -240,12 +240,12 @@ class BanditClassifier(FeedbackLearner):
 
     def _go(self, rows: Any, log: Log) -> None:
         if self.missing == "auto":
-            refuse_endless(rows.astype(self.table_.dtype, copy=False))
+            refuse_overflow(rows.astype(self.table_.dtype, copy=False))
             run_weighted(self, rows, log)
         elif hasattr(self, "weigher_"):
             raise ValueError("this learner weights feedback by annotator; learn from decisions, with person=")
         elif not hasattr(self, "tracker_"):
             self._run(rows, log)
         else:
-            refuse_endless(rows.astype(self.table_.dtype, copy=False))
+            refuse_overflow(rows.astype(self.table_.dtype, copy=False))
             streams.run(self, rows, log)

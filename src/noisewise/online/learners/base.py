@@ -23,16 +23,16 @@ from noisewise._validation import generator
 from noisewise.online.learners.policies import Policy
 from noisewise.online.learners.rows import (
     TOO_LARGE,
-    adds_up,
     check_rows,
     csr_parts,
+    has_finite_squares,
     refuse_unusable,
     unusable_row,
     writable,
 )
 from noisewise.online.learners.rules import Rule
 from noisewise.online.learners.signals import check_pair
-from noisewise.online.rates.flip_rates import UNINFORMATIVE, corrected_scores
+from noisewise.online.rates.flip_rates import LEAST_CORRECTED_SIGNAL, corrected_scores
 
 COVARIANCES = {"diagonal": codes.DIAGONAL, "full": codes.FULL}
 
@@ -100,7 +100,7 @@ class RoundLearner(BaseEstimator):
         """Correct for these flip rates (rho0, rho1 of each class) from now on; uninformative feedback is not used."""
         rho0, rho1 = flip_rates.T
         beta = 1 - rho0 - rho1
-        uninformative = uninformative | (beta < UNINFORMATIVE)
+        uninformative = uninformative | (beta < LEAST_CORRECTED_SIGNAL)
         by_elimination = uninformative & ~uninformative.all()  # if there are informative classes
         self.flip_rates_ = flip_rates
         self._rates()[...] = np.column_stack([-rho0 / beta, (1 - rho0) / beta, rho0, beta, by_elimination])
@@ -144,8 +144,8 @@ class RoundLearner(BaseEstimator):
         self._scored = None
         buffers: tuple[NDArray[np.float64], NDArray[np.bool_]] | None = self.__dict__.get("_buffers")
         if buffers is None:
-            everything = np.ones(self.counters_[codes.CLASSES], dtype=np.bool_)
-            buffers = self._buffers = codes.new_scratch(self.table_), everything
+            all_classes = np.ones(self.counters_[codes.CLASSES], dtype=np.bool_)
+            buffers = self._buffers = codes.new_scratch(self.table_), all_classes
         return buffers
 
     def _learn_one(self, scored: bool, row: Any, code: int, best: int, probability: float, feedback: int) -> None:
@@ -169,7 +169,7 @@ class RoundLearner(BaseEstimator):
         checked = not untouched and X.size < self.table_.size  # checking first is then cheaper than a copy to restore
         if checked:
             refuse_unusable(X)
-            checked = adds_up(X)
+            checked = has_finite_squares(X)
         table = state.table[: 1 if untouched else None]
         before = [] if checked else [part.copy() for part in (table, *state[1:])]
         if sp.issparse(X):
@@ -260,3 +260,35 @@ def blank_log(true: Codes, noise: Floats, uniforms: Floats) -> Log:
     """The empty log of a stream to be played."""
     n = len(true)
     return Log(true, noise, uniforms, np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int8), np.zeros(n), given=False)
+
+
+def rank_actions(
+    learner: Any, row: Floats, allowed: NDArray[np.bool_] | None, rng_state: NDArray[np.uint64]
+) -> tuple[int, int, float, Floats, Floats]:
+    """Decide for a dense row as ``learner.decide`` does, drawing from another SFC64 state; the learner is unchanged.
+
+    Action, greedy action, propensity, score of each action and what is added to it (the UCB bonus). The action is -1
+    if the scores are not finite.
+    """
+    scratch, all_classes = learner._scratch()
+    state = State(learner.table_, learner.sigma_, learner.parameters_, learner.counters_, rng_state)
+    code, best, probability = loops().decide_dense(*state, row, scratch, all_classes if allowed is None else allowed)
+    return code, best, probability, *_scores_and_bonuses(learner, scratch)
+
+
+def _scores_and_bonuses(learner: Any, scratch: Floats) -> tuple[Floats, Floats]:
+    """What the compiled round has just compared, read from its scratch buffer."""
+    counters, parameters = learner.counters_, learner.parameters_
+    n_columns, n_actions = counters.item(codes.COLUMNS), counters.item(codes.CLASSES)
+    means, variances = codes.scored(learner.table_, scratch)
+    means, variances = means[:n_columns], variances[:n_actions]
+    if parameters.item(codes.WIDTH) > 0:
+        bonuses = parameters.item(codes.WIDTH) * np.sqrt(np.maximum(variances, 0.0))
+    else:
+        bonuses = np.zeros(n_actions)
+    if counters.item(codes.SIGNAL) != codes.VALUE:
+        return means.clip(-1.0, 1.0) if counters.item(codes.PROJECT) else means.copy(), bonuses
+    rates = learner._rates()
+    bonuses = bonuses / rates[:, codes.BETA]
+    bonuses[rates[:, codes.UNINFORMATIVE] > 0] = 0.0
+    return learner._corrected(means), bonuses

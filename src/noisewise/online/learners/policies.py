@@ -9,34 +9,35 @@ from noisewise._deprecation import renamed
 from noisewise._validation import check_number
 
 
-class _OldNames:
+class _Policy:
+    """What the learners read of a policy: here neither a UCB bonus nor exploration."""
+
     share = renamed("share", "exploration_rate")
     first_share = renamed("first_share", "first_exploration_rate")
+    width_in_std: float = 0.0
+
+    @property
+    def exploration_rate(self) -> float:
+        """Fraction of rounds played uniformly at random."""
+        return 0.0
+
+    @property
+    def first_exploration_rate(self) -> float:
+        """Fraction of rounds played uniformly before the noise has been estimated."""
+        return self.exploration_rate
 
 
 @dataclass(frozen=True)
-class Greedy(_OldNames):
+class Greedy(_Policy):
     """Play the class with the highest score.
 
     >>> Greedy().exploration_rate
     0.0
     """
 
-    @property
-    def width_in_std(self) -> float:
-        """UCB width: no bonus for uncertainty."""
-        return 0.0
-
-    @property
-    def exploration_rate(self) -> float:
-        """Fraction of rounds played uniformly at random: none."""
-        return 0.0
-
-    first_exploration_rate = exploration_rate
-
 
 @dataclass(frozen=True)
-class UniformExploration(_OldNames):
+class UniformExploration(_Policy):
     """Play the best class, except in a fraction `gamma` of the rounds, played uniformly (epsilon-greedy).
 
     The greedy class has the propensity 1 - gamma + gamma / K, every other gamma / K.
@@ -58,20 +59,13 @@ class UniformExploration(_OldNames):
         _check_rate("gamma", self.gamma)
 
     @property
-    def width_in_std(self) -> float:
-        """UCB width: no bonus for uncertainty."""
-        return 0.0
-
-    @property
     def exploration_rate(self) -> float:
         """Fraction of rounds played uniformly at random."""
         return self.gamma
 
-    first_exploration_rate = exploration_rate
-
 
 @dataclass(frozen=True)
-class UpperConfidence(_OldNames):
+class UpperConfidence(_Policy):
     """Play the class with the highest upper confidence bound (UCB): score + `width_in_std` standard deviations [k].
 
     A fraction `exploration` of the rounds is played uniformly; 0 by default. Without it, the false-positive rate of the

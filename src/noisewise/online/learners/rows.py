@@ -22,9 +22,7 @@ def check_rows(model: Any, X: Any, reset: bool, dtype: Any = None) -> Any:
     checked = validate_data(
         model, X, reset=reset, accept_sparse="csr", dtype=wanted, order="C", ensure_all_finite=False
     )
-    if sp.issparse(checked):
-        return check_csr(checked)
-    return checked
+    return check_csr(checked) if sp.issparse(checked) else checked
 
 
 def refuse_unusable(X: Any) -> None:
@@ -42,10 +40,10 @@ def refuse_unusable(X: Any) -> None:
         raise ValueError(NOT_FINITE.format(row=int(np.argmin(finite))))
 
 
-def refuse_endless(X: Any) -> None:
+def refuse_overflow(X: Any) -> None:
     """Refuse what `refuse_unusable` does, and rows whose squared norm overflows."""
     refuse_unusable(X)
-    if adds_up(X):
+    if has_finite_squares(X):
         return
     with np.errstate(over="ignore"):
         lengths = X.multiply(X).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", X, X)
@@ -53,7 +51,7 @@ def refuse_endless(X: Any) -> None:
         raise ValueError(TOO_LARGE.format(row=int(np.argmin(np.isfinite(lengths)))))
 
 
-def adds_up(X: Any) -> bool:
+def has_finite_squares(X: Any) -> bool:
     """Whether the sum of squares of X is finite: then every value and every squared norm is."""
     values = X.data if sp.issparse(X) else X
     return bool(np.isfinite(np.vdot(values, values)))

@@ -51,7 +51,7 @@ def label_signal(n_classes: int, true: int, greedy: int) -> Floats:
     >>> label_signal(3, true=2, greedy=0)
     array([-1.,  0.,  1.])
     """
-    return _only(n_classes, true, 1) - _only(n_classes, greedy, 1)
+    return _one_hot(n_classes, true, 1) - _one_hot(n_classes, greedy, 1)
 
 
 def rival_signal(scores: ArrayLike, true: int) -> Floats:
@@ -68,7 +68,7 @@ def rival_signal(scores: ArrayLike, true: int) -> Floats:
     array([ 0.,  1., -1.])
     """
     others = np.array(scores, dtype=float)
-    others[_only(len(others), true, 1) > 0] = -np.inf
+    others[_one_hot(len(others), true, 1) > 0] = -np.inf
     return label_signal(len(others), true, int(np.argmax(others)))
 
 
@@ -90,7 +90,7 @@ def importance_signal(
     array([-1.,  0.,  4.])
     """
     weight = corrected_feedback(feedback, noise) / float(check_probabilities(probability))
-    return _only(n_classes, action, weight) - _only(n_classes, greedy, 1)
+    return _one_hot(n_classes, action, weight) - _one_hot(n_classes, greedy, 1)
 
 
 def sign_signal(n_classes: int, action: int, feedback: int) -> Floats:
@@ -108,10 +108,10 @@ def sign_signal(n_classes: int, action: int, feedback: int) -> Floats:
     >>> sign_signal(3, action=1, feedback=0)
     array([ 0., -1.,  0.])
     """
-    return _only(n_classes, action, 1 if check_feedback(feedback) else -1)
+    return _one_hot(n_classes, action, 1 if check_feedback(feedback) else -1)
 
 
-def _only(n_classes: int, index: int, value: float) -> Floats:
+def _one_hot(n_classes: int, index: int, value: float) -> Floats:
     if not 0 <= index < n_classes:
         raise ValueError(f"a class is {index}; the {n_classes} classes are numbered from 0 to {n_classes - 1}")
     signal = np.zeros(n_classes)

@@ -99,17 +99,10 @@ def _block_size(learner: Any) -> int:
 def run(learner: Any, rows: Any, log: Log) -> None:
     """Play or replay the rows block by block, with the rates of each block."""
     first, n = 0, rows.shape[0]
+    by_round = ("true", "uniforms", "actions", "feedback", "probabilities")
     while first < n:
         last = min(n, first + len(learner.log_["actions"]) - learner.log_["n"])
-        part = Log(
-            log.true[first:last],
-            log.noise,
-            log.uniforms[first:last],
-            log.actions[first:last],
-            log.feedback[first:last],
-            log.probabilities[first:last],
-            log.given,
-        )
+        part = log._replace(**{name: getattr(log, name)[first:last] for name in by_round})
         learner._run(rows[first:last], part)
         remember(learner, rows[first:last], part.actions, part.feedback, part.probabilities)
         first = last

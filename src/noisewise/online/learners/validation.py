@@ -16,9 +16,9 @@ from noisewise._validation import find_actions, known_classes
 from noisewise.online.learners.base import RoundLearner
 from noisewise.online.learners.decision import BOOLEAN_TYPES, NUMBER_TYPES, Decision
 from noisewise.online.learners.rows import (
-    adds_up,
     check_rows,
     feature_names,
+    has_finite_squares,
     one_row,
     refuse_other_names,
     stored_row,
@@ -58,17 +58,17 @@ class FeedbackLearner(RoundLearner):
         with self._all_or_nothing():
             self._start(width, dtype)
             row = stored_row(row, width, self.table_.dtype)
-            self._refuse_endless(row)
+            self._refuse_overflow(row)
         if (names := feature_names(x)) is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
         return row
 
-    def _refuse_endless(self, row: Any) -> None:
+    def _refuse_overflow(self, row: Any) -> None:
         """Refuse a first row whose sum of squares overflows, as the loops would, but before anything is stored."""
         values = row[1] if isinstance(row, tuple) else row
         if self.counters_[codes.COVARIANCE] == codes.IDENTITY:
             values = values.astype(np.float64)  # as the loops sum squares then
-        if self.counters_[codes.RULE] != codes.ADDITIVE and not adds_up(values):
+        if self.counters_[codes.RULE] != codes.ADDITIVE and not has_finite_squares(values):
             raise unusable_row(row)
 
     def _rows(self, X: Any) -> Any:

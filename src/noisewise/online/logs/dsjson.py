@@ -24,11 +24,9 @@ from noisewise.online.logs.text import (
     feedback_of,
     join_name,
     numbered_lines,
-    numbers_of,
-    rounds_of,
     split_name,
     with_feedback,
-    write_lines,
+    write_rounds,
 )
 
 MAX_FLOAT = float_info.max  # integers in JSON may be larger
@@ -195,7 +193,11 @@ def write_dsjson(
      "Version": "1", "a": [2], "c": {"age": 30.0, "_multi": [{"_tag": "x"}, {"_tag": "y"}]}, "p": [0.8]}
     """
     check_options(cost)
-    write_lines(_lines(rounds_of(log), cost, numbers_of(log, classes)), target)
+
+    def as_text(one: LoggedRound, numbering: Numbering) -> str:
+        return json.dumps(_event(one, cost, numbering), ensure_ascii=False, allow_nan=False)
+
+    write_rounds(log, target, classes, as_text)
 
 
 def _rounds(source: Source, cost: str, actions: Actions) -> Iterator[tuple[str, LoggedRound | None]]:
@@ -215,13 +217,6 @@ def _rounds(source: Source, cost: str, actions: Actions) -> Iterator[tuple[str, 
             one = None if skipped else event_round(event, cost, actions)
         if not skipped:
             yield where, one
-
-
-def _lines(rounds: Iterable[LoggedRound], cost: str, numbering: Numbering) -> Iterator[str]:
-    for number, one in enumerate(rounds, start=1):
-        with at(f"round {number}"):
-            text = json.dumps(_event(one, cost, numbering), ensure_ascii=False, allow_nan=False)
-        yield text
 
 
 def _event(one: LoggedRound, cost: str, numbering: Numbering) -> dict[str, Any]:

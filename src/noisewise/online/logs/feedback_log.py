@@ -112,14 +112,9 @@ class FeedbackLog:
         refuse_unusable(X)
         classes = _played(self.actions) if self.classes is None else known_classes(None, self.classes)
         codes = find_actions(self.actions, classes)
-        feedback, probabilities = check_feedbacks(self.feedback), check_probabilities(self.probabilities)
-        dropped = None if self.dropped is None else check_dropped(self.dropped)
-        parts: dict[str, Any] = {
-            "actions": codes,
-            "feedback": feedback,
-            "probabilities": probabilities,
-            "dropped": dropped,
-        }
+        parts: dict[str, Any] = {"actions": codes, "feedback": check_feedbacks(self.feedback)}
+        parts["probabilities"] = check_probabilities(self.probabilities)
+        parts["dropped"] = None if self.dropped is None else check_dropped(self.dropped)
         for name, part in parts.items():
             if part is not None and part.shape != (X.shape[0],):
                 raise ValueError(f"{name} has shape {part.shape}; X has {X.shape[0]} rounds, and each needs one")
@@ -129,13 +124,8 @@ class FeedbackLog:
         if names is not None and len(set(names)) != X.shape[1]:
             raise ValueError(f"{len(set(names))} different feature names for {X.shape[1]} columns of X")
         _check_offered(self.offered, classes[codes])
-        for name, value in {
-            **parts,
-            "X": X,
-            "actions": classes[codes],
-            "classes": classes,
-            "feature_names": names,
-        }.items():
+        parts |= {"X": X, "actions": classes[codes], "classes": classes, "feature_names": names}
+        for name, value in parts.items():
             object.__setattr__(self, name, value)
 
     @classmethod

@@ -6,7 +6,7 @@ import gzip
 import os
 import re
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from math import isfinite
 from pathlib import Path
@@ -19,7 +19,7 @@ from noisewise.online.logs.logged_round import Choice, LoggedRound
 
 Source = str | os.PathLike[str] | Iterable[str]
 Target = str | os.PathLike[str] | IO[str]
-Numbering = dict[Any, int] | None  # of each label in a file, from 1
+Numbering = dict[Any, int] | None  # of each label in a file: its position, from 1, among the classes
 COSTS = {"-reward": (0.0, -1.0), "1-reward": (1.0, 0.0)}  # cost of wrong, and of right
 MOST_ACTIONS = 1_000_000  # without classes=, all numbers up to the largest are labels
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
@@ -67,9 +67,23 @@ def _packed(raw: IO[bytes], path: Path) -> Any:
     return gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if path.suffix == ".gz" else nullcontext(raw)
 
 
-def rounds_of(log: FeedbackLog | Iterable[LoggedRound]) -> Iterable[LoggedRound]:
-    """The rounds of a log, or of whatever gives rounds."""
-    return log.rounds() if isinstance(log, FeedbackLog) else log
+def write_rounds(
+    log: FeedbackLog | Iterable[LoggedRound],
+    target: Target,
+    classes: Any,
+    as_text: Callable[[LoggedRound, Numbering], str],
+) -> None:
+    """Write the rounds of a log, or rounds as they come, each as a text; errors say in which round they happened."""
+    known = log.classes if isinstance(log, FeedbackLog) else None if classes is None else known_classes(None, classes)
+    numbering = None if known is None else {label: number for number, label in enumerate(known.tolist(), start=1)}
+
+    def lines() -> Iterator[str]:
+        for number, one in enumerate(log.rounds() if isinstance(log, FeedbackLog) else log, start=1):
+            with at(f"round {number}"):
+                text = as_text(one, numbering)
+            yield text
+
+    write_lines(lines(), target)
 
 
 @contextmanager
@@ -168,12 +182,6 @@ class Actions:
         if len(set(tags)) == len(tags) and all(tags):
             return [self.named(tag) for tag in tags]
         return [self.numbered(position) for position in range(1, len(tags) + 1)]
-
-
-def numbers_of(log: FeedbackLog | Iterable[LoggedRound], classes: Any) -> Numbering:
-    """The number of each label in a file: its position, from 1, among the log's classes, or those given."""
-    known = log.classes if isinstance(log, FeedbackLog) else None if classes is None else known_classes(None, classes)
-    return None if known is None else {label: position for position, label in enumerate(known.tolist(), start=1)}
 
 
 def number_of(action: Any, numbering: Numbering) -> int:

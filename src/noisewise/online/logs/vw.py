@@ -27,11 +27,9 @@ from noisewise.online.logs.text import (
     number_in,
     number_of,
     numbered_lines,
-    numbers_of,
-    rounds_of,
     split_name,
     with_feedback,
-    write_lines,
+    write_rounds,
 )
 
 BLANKS = " \t"
@@ -211,8 +209,13 @@ def write_vw(
     check_options(cost)
     if layout not in ("plain", "adf"):
         raise ValueError(f"layout is {layout!r}; it is 'plain' or 'adf'")
-    as_text = _plain_text if layout == "plain" else _adf_text
-    write_lines(_lines(rounds_of(log), as_text, cost, numbers_of(log, classes)), target)
+
+    def as_text(one: LoggedRound, numbering: Numbering) -> str:
+        refuse_dropped(one.dropped, "Vowpal Wabbit's text")
+        label_tail = f"{cost_of(one.feedback, cost)!r}:{float(one.probability)!r}"
+        return (_plain_text if layout == "plain" else _adf_text)(one, label_tail, numbering)
+
+    write_rounds(log, target, classes, as_text)
 
 
 def _plain_rounds(source: Source, cost: str, actions: Actions) -> Iterator[tuple[str, LoggedRound | None]]:
@@ -280,14 +283,6 @@ def _feedback_and_probability(parts: list[list[str]], cost: str) -> tuple[int, f
     if len(parts[0]) != 3:
         raise ValueError(f"the label is {':'.join(parts[0])!r}; action:cost:probability is needed")
     return feedback_of(number_in(parts[0][1], "cost"), cost), number_in(parts[0][2], "probability")
-
-
-def _lines(rounds: Iterable[LoggedRound], as_text: Any, cost: str, numbering: Numbering) -> Iterator[str]:
-    for number, one in enumerate(rounds, start=1):
-        with at(f"round {number}"):
-            refuse_dropped(one.dropped, "Vowpal Wabbit's text")
-            text = as_text(one, f"{cost_of(one.feedback, cost)!r}:{float(one.probability)!r}", numbering)
-        yield text
 
 
 def _plain_text(one: LoggedRound, label_tail: str, numbering: Numbering) -> str:

@@ -185,7 +185,7 @@ def _warn_of_wrong_weights(weights: Floats, multiplicity: Floats) -> None:
             "log's probabilities are not those they were drawn with"
         )
     elif total**2 < LEAST_EFFECTIVE_ROUNDS * squares:
-        wrong = f"the log agrees with the policy in as much as {total**2 / squares:.0f} rounds only"
+        wrong = f"the effective sample size is {total**2 / squares:.0f} rounds only"
     else:
         return
     warnings.warn(f"{wrong}; the value and its interval can't be trusted", RuntimeWarning, stacklevel=3)

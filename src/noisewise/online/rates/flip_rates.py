@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from noisewise._typing import Floats
 from noisewise.noise import FlipMatrix
 
-UNINFORMATIVE = 0.15  # 1 - rho0 - rho1 below it: the feedback of other actions tells more about an action than its own
+LEAST_CORRECTED_SIGNAL = 0.15  # 1 - rho0 - rho1; below it, scores by elimination are more accurate than corrected ones
 Noise = FlipMatrix | Iterable[FlipMatrix] | Mapping[Any, FlipMatrix] | None
 
 

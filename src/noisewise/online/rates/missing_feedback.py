@@ -17,7 +17,7 @@ from noisewise.online.rates.pooling import SIGNIFICANCE, equal_channels_p_value,
 from noisewise.online.rates.refit import Refitter
 
 ITERATIONS = 4  # of fit, high-confidence rounds and channels: they change little after the third
-UNINFORMATIVE_RATIOS = 0.8, 1.25  # feedback whose likelihood ratio of right to wrong lies between tells nothing
+UNINFORMATIVE_RATIOS = 0.8, 1.25  # feedback with a likelihood ratio of right to wrong between them is left out
 FIRST_TARGETS = [0.0, 1.0, 0.5]  # of wrong, right and missing feedback, before anything is estimated
 LEAST_DIFFERENCE, LEAST_BY_ACTION = 0.1, 0.25  # in P(missing) between wrong and right actions, beyond what x explains
 MNAR_LEVEL = 0.0027  # of the test for missing not at random: three standard errors, two-sided
@@ -121,7 +121,7 @@ class MissingTracker(Refitter):
         """Add rounds; answers are the feedback: 0 (wrong), 1 (right) or 2 (missing)."""
         feedback = np.asarray(answers)
         if not np.isin(feedback, range(N_CODES)).all():
-            raise ValueError("answers must be 0 (wrong), 1 (right) or 2 (none given)")
+            raise ValueError("answers must be 0 (wrong), 1 (right) or 2 (missing)")
         rows, played, *_ = check_log(X, actions, feedback == RIGHT, np.ones(feedback.shape), self.n_classes)
         self._keep(rows, played, feedback)
 
@@ -179,7 +179,7 @@ def unbiased_targets(report: MissingReport) -> FeedbackTable:
     r, w = np.maximum(report.when_right, 1e-6), np.maximum(report.when_wrong, 1e-6)
     kept = (r / w <= UNINFORMATIVE_RATIOS[0]) | (r / w >= UNINFORMATIVE_RATIOS[1])
     kept[:, MISSING] &= report.missing_used
-    kept[kept.sum(axis=1) < 2, :MISSING] = True  # one kind of feedback alone tells nothing apart
+    kept[kept.sum(axis=1) < 2, :MISSING] = True  # a single kind of feedback carries no information
     r, w = r * kept, w * kept
     r, w = r / r.sum(axis=1, keepdims=True), w / w.sum(axis=1, keepdims=True)
     values = np.where(kept, (r - w) / np.maximum(r + w, 1e-12), 0.0)
@@ -203,17 +203,18 @@ def _report(
         for chosen in (wrong, right)
     ]
     wrong_rounds, right_rounds = (table.sum(axis=1) for table in counts)
-    tells = missing_not_at_random(residuals, np.zeros_like(actions), right, wrong, LEAST_DIFFERENCE)
-    if not tells and channels_differ(*counts):  # the difference may have another sign for other actions
-        tells = missing_not_at_random(residuals, actions, right, wrong, LEAST_BY_ACTION)
-    used_codes = slice(None) if tells else slice(MISSING)
+    not_at_random = missing_not_at_random(residuals, np.zeros_like(actions), right, wrong, LEAST_DIFFERENCE)
+    if not not_at_random and channels_differ(*counts):  # the difference may have another sign for other actions
+        not_at_random = missing_not_at_random(residuals, actions, right, wrong, LEAST_BY_ACTION)
+    used_codes = slice(None) if not_at_random else slice(MISSING)
     by_action = channels_differ(*(table[:, used_codes] for table in counts))
     p_value = min(equal_channels_p_value(table[:, used_codes]) for table in counts)
     if not by_action:
         counts = [np.repeat(table.sum(axis=0, keepdims=True), n_actions, axis=0) for table in counts]
     when_wrong, when_right = (shrunken_channels(table) for table in counts)
     used = oriented(when_right, when_wrong)
-    return MissingReport(when_wrong, when_right, wrong_rounds, right_rounds, p_value, by_action, used, used and tells)
+    missing_used = used and not_at_random
+    return MissingReport(when_wrong, when_right, wrong_rounds, right_rounds, p_value, by_action, used, missing_used)
 
 
 def _rescaled_by_quantiles(scores: Floats, baseline: Floats) -> Floats:
@@ -224,7 +225,7 @@ def _rescaled_by_quantiles(scores: Floats, baseline: Floats) -> Floats:
 
 
 def channels_differ(wrong: Floats, right: Floats) -> bool:
-    """Whether the channels of the actions differ, and each of them still tells right from wrong; from counts."""
+    """Whether the channels of the actions differ, and each is still informative about right and wrong; from counts."""
     p_value = min(equal_channels_p_value(wrong), equal_channels_p_value(right))
     return p_value < SIGNIFICANCE and oriented(shrunken_channels(right), shrunken_channels(wrong))
 

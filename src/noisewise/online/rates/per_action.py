@@ -13,14 +13,14 @@ from noisewise._numerics.ridge import fit_per_action, leave_one_out_per_action
 from noisewise._typing import Codes, Floats
 from noisewise.noise import FlipMatrix, check_log, proportion_interval, right_and_wrong, with_interval
 from noisewise.online.rates import flip_rates
-from noisewise.online.rates.flip_rates import UNINFORMATIVE
+from noisewise.online.rates.flip_rates import LEAST_CORRECTED_SIGNAL
 from noisewise.online.rates.pooling import SIGNIFICANCE, equal_rates_p_value, shrunken_rates
 from noisewise.online.rates.refit import Refitter
 
-LEAST_ACTION_SIGNAL = 0.1  # 1 - rho0 - rho1 of one action: below `UNINFORMATIVE`, so that such actions are still found
+LEAST_ACTION_SIGNAL = 0.1  # of one action; below LEAST_CORRECTED_SIGNAL, so that uninformative actions are found
 COUNTING_FROM = 3000  # rounds; before, quantiles of the scores are more accurate than counts
 LEAST_RIGHT = 0.2  # an action is assumed right in at least this fraction of 1 / n_actions of the rounds
-QUANTILE_ITERATIONS = 3
+QUANTILE_ITERATIONS = 3  # of the best action in each round and the quantiles that follow
 COUNT_ITERATIONS, UNDAMPED, TOLERANCE = 12, 5, 0.002  # of the fixed point; steps are halved after the first five
 
 
@@ -52,7 +52,7 @@ class ActionRates:
     @property
     def uninformative(self) -> NDArray[np.bool_]:
         """Actions whose feedback hardly depends on the truth; they are scored by elimination."""
-        return self.on & (1 - self.false_positive - self.false_negative < UNINFORMATIVE)
+        return self.on & (1 - self.false_positive - self.false_negative < LEAST_CORRECTED_SIGNAL)
 
     @property
     def noise(self) -> list[FlipMatrix]:
@@ -172,7 +172,7 @@ def rates_from_quantiles(scores: Floats, baseline: Floats) -> Floats:
 def corrected_scores(scores: Floats, baseline: Floats, rates: Floats) -> Floats:
     """`flip_rates.corrected_scores` for the rates (rho0, rho1) of each action, of shape (2, n_actions)."""
     signal = 1 - rates[0] - rates[1]
-    uninformative = signal < UNINFORMATIVE
+    uninformative = signal < LEAST_CORRECTED_SIGNAL
     return flip_rates.corrected_scores(scores, baseline, rates[0], signal, uninformative & ~uninformative.all())
 
 

@@ -48,17 +48,12 @@ class RoundLog(PlainState):
     ) -> None:
         """Add rounds: features, actions, feedback codes, who gave it, and the target and importance learnt from it."""
         rows = np.atleast_2d(np.asarray(X, dtype=np.float64))
-        first, last = self.n, self.n + len(rows)
-        while last > len(self.rows):
-            for name in ("rows", "played", "feedback", "annotators", "targets", "importance"):
-                old = getattr(self, name)
-                setattr(self, name, np.concatenate([old, np.zeros_like(old)]))
-        self.rows[first:last] = rows
-        self.played[first:last] = actions
-        self.feedback[first:last] = feedback
-        self.annotators[first:last] = annotators
-        self.targets[first:last] = targets
-        self.importance[first:last] = importance
+        columns = {"rows": rows, "played": actions, "feedback": feedback, "annotators": annotators}
+        last = self.n + len(rows)
+        for name, values in (columns | {"targets": targets, "importance": importance}).items():
+            while last > len(stored := getattr(self, name)):
+                setattr(self, name, np.concatenate([stored, np.zeros_like(stored)]))
+            stored[self.n : last] = values
         self.n = last
 
     @property

@@ -120,12 +120,7 @@ class RateTracker(PlainState):
             rows = project_rows(checked)
             finite = np.isfinite(np.einsum("ij,ij->i", rows, rows))
         if not finite.all():
-            rows, played, observed, propensities = (
-                rows[finite],
-                played[finite],
-                observed[finite],
-                propensities[finite],
-            )
+            rows, played, observed, propensities = (part[finite] for part in (rows, played, observed, propensities))
         if self.gram is None:
             self._start(rows.shape[1])
         if rows.shape[1] != self.moments.shape[1]:

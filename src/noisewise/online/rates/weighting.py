@@ -16,7 +16,7 @@ from noisewise._numerics.ridge import RidgeFit
 from noisewise._typing import Floats
 from noisewise._validation import is_missing, one_column
 from noisewise.online.learners.base import loops
-from noisewise.online.learners.rows import adds_up, unusable_row
+from noisewise.online.learners.rows import has_finite_squares, unusable_row
 from noisewise.online.rates.feedback_codes import MISSING
 from noisewise.online.rates.missing_feedback import MissingTracker
 from noisewise.online.rates.per_annotator import PeopleTracker
@@ -25,7 +25,7 @@ from noisewise.online.rates.per_annotator import PeopleTracker
 def learn_weighted(learner: Any, row: Any, code: int, feedback: int, person: Hashable | None) -> None:
     """Learn feedback by its target and importance as now estimated; when a refit is due, from all rounds again."""
     x = _dense(row, learner.n_features_in_)
-    if not adds_up(x):
+    if not has_finite_squares(x):
         raise unusable_row(x)
     try:
         hash(person)
@@ -100,9 +100,9 @@ def report_frame(learner: Any, backend: str | None) -> Any:
 
 def _nothing_to_report(tracker: Any, learner: Any) -> str:
     if learner.missing == "auto":
-        return "nothing is estimated yet: the feedback is first judged after 500 rounds"
+        return "nothing is estimated yet: missing feedback is tested for the first time after 500 rounds"
     if tracker is not None:
-        return "the tracker says no more than its rates: tracker_.estimate() has them"
+        return "the tracker has no report; tracker_.estimate() gives its rates"
     if learner.noise is not None:
         return "nothing is estimated: the noise was given, and noise_ has it"
     return "nothing is estimated: name a person in learn, or use rates='action' or missing='auto'"
@@ -111,11 +111,11 @@ def _nothing_to_report(tracker: Any, learner: Any) -> str:
 def _tracker(learner: Any, person: Hashable | None) -> Any:
     tracker = getattr(learner, "weigher_", None)
     if person is not None and learner.missing == "auto":
-        raise ValueError("missing='auto' reads feedback alike, whoever gave it; leave it out, or name nobody")
+        raise ValueError("missing='auto' treats feedback alike, whoever gave it; leave out missing='auto' or person=")
     if tracker is None:
         check_regression(learner)
         if person is not None and learner.counters_[codes.ROUNDS]:
-            raise ValueError("name who gives feedback from the first round on: what came before can't be told apart")
+            raise ValueError("name who gives feedback from the first round on: earlier feedback has no annotator")
         kind = MissingTracker if person is None else PeopleTracker
         tracker = learner.weigher_ = kind(len(learner.classes_), float(learner.parameters_[codes.RIDGE]))
     if isinstance(tracker, PeopleTracker) == (person is None):

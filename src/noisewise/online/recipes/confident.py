@@ -161,8 +161,8 @@ def corrected_ucwl(
     Examples
     --------
     >>> from noisewise import FlipMatrix
-    >>> told = corrected_ucwl(n_classes=2, noise=FlipMatrix.binary(false_positive=0.4, false_negative=0.2))
-    >>> told.decide([1.0, 0.5]).probability, corrected_ucwl(n_classes=2, random_state=0).decide([1.0, 0.5]).probability
+    >>> known = corrected_ucwl(n_classes=2, noise=FlipMatrix.binary(false_positive=0.4, false_negative=0.2))
+    >>> known.decide([1.0, 0.5]).probability, corrected_ucwl(n_classes=2, random_state=0).decide([1.0, 0.5]).probability
     (1.0, 0.975)
     """
     policy = UpperConfidence(width_in_std)
@@ -171,16 +171,5 @@ def corrected_ucwl(
         tracker = default_tracker(n_classes, classes) if tracker is None else tracker
         policy = UpperConfidence(width_in_std, exploration)  # checks the rate
         policy = replace(policy, first_exploration=min(1.0, 5 * exploration))
-    return made_of(
-        policy,
-        Confidence(confidence, C),
-        "sign",
-        n_classes,
-        classes,
-        noise,
-        random_state,
-        covariance,
-        scale_step=scale_step,
-        tracker=tracker,
-        block=block,
-    )
+    rule, options = Confidence(confidence, C), {"scale_step": scale_step, "tracker": tracker, "block": block}
+    return made_of(policy, rule, "sign", n_classes, classes, noise, random_state, covariance, **options)

@@ -89,18 +89,10 @@ def rcine(
     True
     """
     refuse_both(noise, tracker)
-    chosen = default_tracker(n_classes, classes) if tracker is None else tracker
-    return made_of(
-        UniformExploration(gamma),
-        Additive(),
-        "importance",
-        n_classes,
-        classes,
-        noise,
-        random_state,
-        tracker=chosen,
-        block=block,
-    )
+    tracker = default_tracker(n_classes, classes) if tracker is None else tracker
+    tracking: dict[str, Any] = {"tracker": tracker, "block": block}
+    policy = UniformExploration(gamma)
+    return made_of(policy, Additive(), "importance", n_classes, classes, noise, random_state, **tracking)
 
 
 def bandit_pa(

@@ -71,13 +71,13 @@ async def rank_actions(body: RankRequest, request: Request) -> Any:
     if len(set(ids)) != len(ids):
         raise ValueError("two actions have the same id")
     model = await _model(service, ids)
-    asked = DecideRequest(
+    decide_request = DecideRequest(
         features={"context": list(body.contextFeatures)},
         actions=ids,
         excluded=body.excludedActions or None,
         decision_id=body.eventId,
     )
-    made = await service.decide(model, asked, active=not body.deferActivation)
+    made = await service.decide(model, decide_request, active=not body.deferActivation)
     chosen = str(model.spec.actions[made.code or 0])
     allowed = [name for name in ids if name not in body.excludedActions]
     each = float(model.learner.parameters_[EXPLORATION]) / max(len(allowed), 1)  # exploration probability of one action

@@ -40,12 +40,6 @@ class Outcome(NamedTuple):
     decision: Event | None
 
 
-class Prepared(NamedTuple):
-    """A transaction ready to be committed; when `commit` returns, the entries are on disk."""
-
-    commit: Callable[[], list[Outcome]]
-
-
 class LogWriter:
     """Writes batches of entries: each is checked against the log, numbered, and written once.
 
@@ -57,8 +51,8 @@ class LogWriter:
         self.position = 0
         self.numbers: dict[int, int] = {}
 
-    def prepare(self, entries: list[Entry]) -> Prepared:
-        """Write all entries into one transaction, which is still to be committed."""
+    def prepare(self, entries: list[Entry]) -> Callable[[], list[Outcome]]:
+        """Write all entries into one transaction; the function that commits it returns when they are on disk."""
         numbers = dict(self.numbers)
         rows: list[Event] = []
         connection, transaction = self.store.begin()
@@ -82,7 +76,7 @@ class LogWriter:
             self.position, self.numbers = last + len(rows), numbers  # only what has been committed is cached
             return outcomes
 
-        return Prepared(commit)
+        return commit
 
     def _resolve(
         self,
@@ -157,7 +151,7 @@ class GroupCommit:
         for start in range(0, len(entries), MAX_BATCH):
             with self._writing:
                 try:
-                    outcomes = self.writer.prepare(entries[start : start + MAX_BATCH]).commit()
+                    outcomes = self.writer.prepare(entries[start : start + MAX_BATCH])()
                 except Exception as error:
                     self.failed(error)
                     return
@@ -191,13 +185,13 @@ class GroupCommit:
         self._writing.acquire()
         if self.writer.store.sqlite:
             try:
-                prepared = self.writer.prepare(entries)
+                commit = self.writer.prepare(entries)
             except Exception as error:
                 self._finish(batch, error)
                 return
-            written = self._loop.run_in_executor(self._thread, prepared.commit)
+            written = self._loop.run_in_executor(self._thread, commit)
         else:
-            written = self._loop.run_in_executor(self._thread, lambda: self.writer.prepare(entries).commit())
+            written = self._loop.run_in_executor(self._thread, lambda: self.writer.prepare(entries)())
         written.add_done_callback(lambda done: self._finish(batch, done.exception() or done.result()))
 
     def _finish(self, batch: list[Queued], result: Any) -> None:

@@ -72,8 +72,8 @@ class Store:
         if self.sqlite:
             sa.event.listen(self.engine, "connect", _prepare_sqlite)
             sa.event.listen(self.engine, "begin", _begin_sqlite)
-        mark = "?" if self.sqlite else "%s"
-        columns, values = ", ".join(Event._fields), ", ".join([mark] * len(Event._fields))
+        placeholder = "?" if self.sqlite else "%s"
+        columns, values = ", ".join(Event._fields), ", ".join([placeholder] * len(Event._fields))
         insert = f"INSERT INTO events ({columns}) VALUES "
         self._insert = {n: insert + ", ".join([f"({values})"] * n) for n in INSERT_SIZES}
 
@@ -154,7 +154,7 @@ class Store:
                 known[one.model, one.decision_id] = one
         return [(one, known[one.model, one.decision_id]) for one in rows]
 
-    def unanswered(self, model: int, after: int, before: float, limit: int = 500) -> list[tuple[Event, bool]]:
+    def decisions_before(self, model: int, after: int, before: float, limit: int = 500) -> list[tuple[Event, bool]]:
         """Decisions made after a position and before a time, in order, and whether they have feedback."""
         feedback = events.alias()
         same = (feedback.c.model == events.c.model) & (feedback.c.decision_id == events.c.decision_id)

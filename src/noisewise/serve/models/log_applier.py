@@ -83,7 +83,7 @@ class LogApplier:
             waiting = [model for model in self.models.values() if model.spec.wait_seconds is not None]
         for model in waiting:
             before = time.time() - (model.spec.wait_seconds or 0.0)
-            found = self.store.unanswered(model.id, self._closed_up_to.get(model.id, 0), before)
+            found = self.store.decisions_before(model.id, self._closed_up_to.get(model.id, 0), before)
             write([Entry(_default_feedback(model, one)) for one, has_feedback in found if not has_feedback])
             for one, has_feedback in found:
                 if not has_feedback:  # it is looked at again until its feedback is in the log

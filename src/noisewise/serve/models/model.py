@@ -6,22 +6,68 @@ import tempfile
 import threading
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from noisewise._typing import Floats
-from noisewise.online import Decision
+from noisewise.online import Decision, rank_actions
 from noisewise.persistence import load, save
 from noisewise.serve.log.events import BY_DEFAULT, DECISION, MISSING, Event, effective_feedback
 from noisewise.serve.log.store import Store
 from noisewise.serve.models.progress import Progress
-from noisewise.serve.models.rank import Ranked, move_past, rank
 from noisewise.serve.models.recipes import stored_learner
+from noisewise.serve.models.rows import shortened
 from noisewise.serve.models.spec import ModelSpec
 
+MAX_SKIPPED = 16  # draws of simultaneous requests for one decision, which is made once
 UNNAMED, BY_NOBODY = "(unnamed)", "(no answer)"  # annotators of feedback that names none; stored in model states
+
+
+class Ranked(NamedTuple):
+    """An action with its propensity, and the scores and UCB widths it was chosen by; `draw` is None without one."""
+
+    code: int
+    best: int
+    probability: float
+    draw: float | None
+    scores: Floats
+    widths: Floats
+
+
+def rank(learner: Any, row: Floats, allowed: NDArray[np.bool_] | None, rng_state: NDArray[np.uint64]) -> Ranked:
+    """Decide as ``learner.decide`` does, with draws from `rng_state`, which advances; the learner is unchanged."""
+    before = rng_state.copy()
+    code, best, probability, scores, widths = rank_actions(learner, row, allowed, rng_state)
+    if code < 0:
+        raise ValueError("the scores of this row are not finite; smaller numbers would do")
+    draw = None if rng_state[3] == before[3] else next_uniform(before)
+    return Ranked(code, best, probability, draw, scores, widths)
+
+
+def next_uniform(rng_state: NDArray[np.uint64]) -> float:
+    """The next number in [0, 1) of numpy's SFC64 stream; `rng_state` advances.
+
+    >>> from noisewise._loops.state import new_rng
+    >>> next_uniform(new_rng(0)) == np.random.Generator(np.random.SFC64(0)).random()
+    True
+    """
+    from noisewise._loops.rng import uniform  # compiled: loaded when first needed
+
+    return float(uniform(rng_state))
+
+
+def move_past(rng_state: NDArray[np.uint64], draw: float) -> None:
+    """Advance a stream to just after `draw`; not at all if the draw is of another stream.
+
+    A few draws may have been skipped: a decision that is requested twice at the same time is made once.
+    """
+    ahead = rng_state.copy()
+    for _ in range(MAX_SKIPPED):
+        if next_uniform(ahead) == draw:
+            rng_state[:] = ahead
+            return
 
 
 class ServedModel:
@@ -60,7 +106,8 @@ class ServedModel:
         for given, value in ((actions or (), True), (excluded or (), False)):
             for action in given:
                 if action not in self.codes:
-                    raise ValueError(f"there is no action {action!r}; the model has {self._some_actions()}")
+                    names = shortened(list(map(repr, self.codes)), most=10)
+                    raise ValueError(f"there is no action {action!r}; the model has {names}")
                 allowed[self.codes[action]] = value
         if not allowed.any():
             raise ValueError("no action is left to choose from; allow at least one")
@@ -77,8 +124,8 @@ class ServedModel:
                     move_past(self.learner.rng_state_, event.draw)
                 self.progress.add_decision(event.code or 0, event.time)
             else:
-                about = self._rows_about(event.decision_id, store) if decision.active == 0 else []
-                feedback = effective_feedback(event, decision, about)
+                about = store.about([event.decision_id]) if decision.active == 0 else []
+                feedback = effective_feedback(event, decision, [one for one in about if one.model == self.id])
                 if feedback is not None:
                     self._learn(feedback, decision, event.time)
             self.position = event.position
@@ -142,13 +189,6 @@ class ServedModel:
         if feedback is not None:
             rates = self.estimated_rates(annotator, code)
             progress.add_feedback(row, code, decision.probability or 1.0, bool(feedback), rates, time)
-
-    def _rows_about(self, decision_id: str, store: Store) -> list[Event]:
-        return [one for one in store.about([decision_id]) if one.model == self.id]
-
-    def _some_actions(self, most: int = 10) -> str:
-        names = [repr(action) for action in list(self.codes)[:most]]
-        return ", ".join(names) + (f" and {len(self.codes) - most} more" if len(self.codes) > most else "")
 
 
 def _saved(model: Any, extra: Any = ()) -> bytes:

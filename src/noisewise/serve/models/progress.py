@@ -16,7 +16,7 @@ BLOCK = 250  # rounds between two updates of the rate estimate
 MAX_TRACKED_FEATURES = 256  # for wider rows the rate tracker would cost more than the learner
 Z = float(ndtri(0.975))  # half-width of a 95 % interval in standard errors
 # columns of the learning curve; a point's accuracy is CORRECTED / INFORMATION
-DECISIONS, FEEDBACK, RIGHT, CORRECTED, INFORMATION, TIME, FALSE_POSITIVE, FALSE_NEGATIVE = range(8)
+N_DECISIONS, N_FEEDBACK, N_RIGHT, CORRECTED, INFORMATION, TIME, FALSE_POSITIVE, FALSE_NEGATIVE = range(8)
 OBSERVED, RHO0, BETA, ACTION = range(4)  # columns of the recent rounds
 
 
@@ -43,7 +43,7 @@ class Progress(PlainState):
         """Count a decision."""
         self.n_decisions += 1
         self.decisions_by_action[code] += 1
-        self.learning_curve[-1, DECISIONS] += 1
+        self.learning_curve[-1, N_DECISIONS] += 1
         self.learning_curve[-1, TIME] = time
 
     def add_feedback(
@@ -58,13 +58,13 @@ class Progress(PlainState):
         self.right_by_action[code] += right
         self._track_rates(row, code, propensity, right)
         point = self.learning_curve[-1]
-        point[FEEDBACK] += 1
-        point[RIGHT] += right
+        point[N_FEEDBACK] += 1
+        point[N_RIGHT] += right
         point[CORRECTED] += beta * (right - rho0)
         point[INFORMATION] += beta**2
         point[TIME] = time
         point[FALSE_POSITIVE:] = rates
-        if point[FEEDBACK] >= self.feedback_per_point:
+        if point[N_FEEDBACK] >= self.feedback_per_point:
             self._next_point()
 
     def accuracy(self) -> dict[str, float] | None:
@@ -88,15 +88,15 @@ class Progress(PlainState):
         """The learning curve: fraction of right decisions, as observed and corrected for the noise."""
         points, cumulative = [], np.cumsum(self.learning_curve, axis=0)
         for total, point in zip(cumulative, self.learning_curve):
-            if point[FEEDBACK]:
-                corrected = point[CORRECTED] / max(point[INFORMATION], 1e-12)
+            if point[N_FEEDBACK]:
+                corrected = float(point[CORRECTED] / max(point[INFORMATION], 1e-12))
                 points.append(
                     {
                         "time": float(point[TIME]),
-                        "decisions": int(total[DECISIONS]),
-                        "answers": int(total[FEEDBACK]),
-                        "heard_right": float(point[RIGHT] / point[FEEDBACK]),
-                        "accuracy": float(min(max(corrected, 0.0), 1.0)),
+                        "decisions": int(total[N_DECISIONS]),
+                        "answers": int(total[N_FEEDBACK]),
+                        "heard_right": float(point[N_RIGHT] / point[N_FEEDBACK]),
+                        "accuracy": _clipped(corrected),
                         "false_positive": float(point[FALSE_POSITIVE]),
                         "false_negative": float(point[FALSE_NEGATIVE]),
                     }

@@ -41,11 +41,11 @@ def _vector(given: Any, count: int) -> Floats:
 
 def _named(given: Any, names: list[str]) -> Floats:
     if not isinstance(given, dict):
-        raise ValueError(f"features is a list; this model needs an object with {_some(names)}")
+        raise ValueError(f"features is a list; this model needs an object with {shortened(names)}")
     if given.keys() != set(names):
         unknown = [name for name in given if name not in set(names)]
         absent = [name for name in names if name not in given]
-        reason = f"unknown: {_some(unknown)}" if unknown else f"missing: {_some(absent)}"
+        reason = f"unknown: {shortened(unknown)}" if unknown else f"missing: {shortened(absent)}"
         raise ValueError(f"features must have each of the model's {len(names)} names; {reason}")
     return np.array([_number(name, given[name]) for name in names], dtype=np.float64)
 
@@ -92,5 +92,6 @@ def _number(name: str, value: Any) -> float:
     return float(value)
 
 
-def _some(names: list[str], most: int = 5) -> str:
+def shortened(names: list[str], most: int = 5) -> str:
+    """The first names of a list, and how many more there are."""
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, model_validator
 
-MAX_ACTIONS, MAX_FEATURES = 1000, 10_000
+MAX_ACTIONS, MAX_FEATURES = 1000, 10_000  # every decision scores all actions on all features
 MAX_BYTES = 256_000_000  # memory of a model's covariances
 NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"
 
