@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
+from scipy.special import softmax
 
 from noisewise._numerics.ridge import RidgeFit, fit_per_action, leave_one_out_per_action
 from noisewise._typing import Codes, Floats
@@ -255,6 +256,4 @@ def weighted_targets(feedback: Floats, p_right: Floats, rho0: Floats, rho1: Floa
 
 
 def _posterior(log_likelihood: Floats, prior: Floats) -> Floats:
-    joint = log_likelihood + np.log(prior)
-    unnormalised = np.exp(joint - joint.max(axis=1, keepdims=True))
-    return np.asarray(unnormalised / unnormalised.sum(axis=1, keepdims=True))
+    return np.asarray(softmax(log_likelihood + np.log(prior), axis=1))
