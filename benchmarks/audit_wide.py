@@ -40,7 +40,7 @@ WORDS = 10_000
 
 
 def few_columns(truth, rng):
-    """Ten columns of 2,000 know a class; the others are noise."""
+    """Ten of 2,000 columns are informative about each class; the others are noise."""
     X = rng.normal(size=(len(truth), COLUMNS))
     for c in range(truth.max() + 1):
         X[:, 10 * c : 10 * c + 10] += 1.2 * (truth[:, None] == c)
@@ -48,23 +48,23 @@ def few_columns(truth, rng):
 
 
 def all_columns(truth, rng):
-    """Each of 2,000 columns knows a little."""
+    """Each of 2,000 columns is weakly informative."""
     X = rng.normal(size=(len(truth), COLUMNS))
     return X + 0.12 * rng.normal(size=(truth.max() + 1, COLUMNS))[truth]
 
 
 def embeddings(truth, rng):
-    """Thirty directions of falling weight in 2,000 columns, all of which say a little of the class, and noise."""
+    """Thirty latent factors of decreasing weight in 2,000 columns, all weakly informative of the class, and noise."""
     hidden = rng.normal(size=(len(truth), 30)) + rng.normal(size=(truth.max() + 1, 30))[truth] * 0.8
     directions = rng.normal(size=(30, COLUMNS)) * (np.arange(1, 31) ** -0.7)[:, None]
     return hidden @ directions + rng.normal(size=(len(truth), COLUMNS))
 
 
 def counts(truth, rng):
-    """Texts of 20 to 300 words out of 10,000, some much commoner than others; each class has words it likes."""
-    usual = rng.permutation(np.arange(1, WORDS + 1) ** -1.0)
-    likes = np.where(rng.random((truth.max() + 1, WORDS)) < 0.02, 4.0, 1.0)
-    probabilities = usual * likes
+    """Word counts of texts of 20 to 300 words out of 10,000: Zipf frequencies, some words likelier in each class."""
+    frequencies = rng.permutation(np.arange(1, WORDS + 1) ** -1.0)
+    factors = np.where(rng.random((truth.max() + 1, WORDS)) < 0.02, 4.0, 1.0)
+    probabilities = frequencies * factors
     probabilities /= probabilities.sum(axis=1, keepdims=True)
     lengths = np.clip(rng.lognormal(4.0, 0.7, len(truth)), 20, 300).astype(int)
     columns = np.concatenate([rng.choice(WORDS, length, p=probabilities[c]) for length, c in zip(lengths, truth)])

@@ -21,9 +21,9 @@ METHODS = {
 }
 
 
-def accuracy(crowd, n_people, rng):
+def accuracy(crowd, n_annotators, rng):
     """Accuracy of every method with so many annotators."""
-    kept = np.isin(crowd.annotators, rng.choice(np.unique(crowd.annotators), n_people, replace=False))
+    kept = np.isin(crowd.annotators, rng.choice(np.unique(crowd.annotators), n_annotators, replace=False))
     annotations = crowd.items[kept], crowd.annotators[kept], crowd.labels[kept]
     results = [method(*annotations) for method in METHODS.values()]
     return [np.mean(result.labels == crowd.gold[result.items]) for result in results]

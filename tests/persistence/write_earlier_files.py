@@ -185,7 +185,7 @@ def kernel_machines(yes, abc):
 
 
 def overlapping(model):
-    """A classifier of two classes that overlap and two that stand apart: some accounts of them have own slopes."""
+    """A classifier of two classes that overlap and two apart: some candidate noise models have one scale a class."""
     rng, y = np.random.default_rng(0), np.arange(120) % 4
     centres = np.array([[0.0, 0.0], [0.6, 0.0], [6.0, 6.0], [6.0, -6.0]])
     return model.fit(centres[y] + 0.8 * rng.normal(size=(120, 2)), np.array(["a", "b", "c", "d"])[y])

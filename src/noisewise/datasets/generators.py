@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from noisewise._typing import Codes, Floats, RandomState
 from noisewise._validation import generator
 
-N_CLASSES, N_BITS, N_TOPIC_BITS = 9, 400, 120
+N_CLASSES, N_BITS, N_TOPIC_BITS = 9, 400, 120  # of SynSep, as published
 N_DROPPED, N_STRAY = 5, 20  # bits of its prototype that a row loses, and bits of no class that it gains
 TRIANGLES = np.maximum(6 - np.abs(np.arange(1, 22) - np.array([[7], [15], [11]])), 0)
 TRIANGLE_PAIRS = np.array([[0, 1], [0, 2], [1, 2]])

@@ -13,7 +13,7 @@ from noisewise.persistence.tree import Codec, Node, Reader, Writer
 
 # what safetensors has a name for; the rest is kept as bytes
 AS_THEY_ARE = frozenset(("|b1", "|i1", "|u1", "<i2", "<u2", "<i4", "<u4", "<i8", "<u8", "<f2", "<f4", "<f8"))
-MOST_GAPS = 2**26  # bytes of gaps that are stored in a strided array
+MOST_GAPS = 2**26  # bytes (64 MB) of gaps that may be allocated for a strided array
 SPARSE = ("csr_array", "csr_matrix", "csc_array", "csc_matrix")
 
 

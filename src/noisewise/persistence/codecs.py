@@ -7,14 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from noisewise.persistence import random_states, values
 from noisewise.persistence.arrays import ARRAY, OBJECTS, SCALAR, SPARSE_ARRAY, is_sparse
 from noisewise.persistence.dtypes import DTYPE, NUMBER_TYPE
 from noisewise.persistence.objects import BY_ITSELF, DATACLASS, ESTIMATOR, FUNCTION, NAMED_TUPLE, object_codec
+from noisewise.persistence.random_states import RANDOM_CODECS
 from noisewise.persistence.registry import Registry
 from noisewise.persistence.tree import Codec
+from noisewise.persistence.values import VALUE_CODECS
 
-BY_TYPE = {**values.CODECS, **random_states.CODECS}
+BY_TYPE = {**VALUE_CODECS, **RANDOM_CODECS}
 BY_KIND = {
     codec.kind: codec
     for codec in (

@@ -17,7 +17,7 @@ from noisewise.persistence.registry import Registry
 from noisewise.persistence.tree import AGAIN, Node, Reader, Writer
 
 ROOT = "model"
-PACKAGES = ("noisewise", "numpy", "scikit-learn")
+VERSIONED = ("noisewise", "numpy", "scikit-learn")  # packages whose versions a file records
 BROKEN = (ArithmeticError, AttributeError, ImportError, LookupError, RecursionError, TypeError, ValueError)
 
 
@@ -50,7 +50,7 @@ def save(model: Any, path: str | os.PathLike[str], *, extra: Iterable[Any] = ())
     except RecursionError:
         raise ValueError("the model is nested too deeply for a model file; a flatter one would do") from None
     kind = registry.name(type(model)) or type(model).__name__
-    versions = {"python": platform.python_version(), **{package: version(package) for package in PACKAGES}}
+    versions = {"python": platform.python_version(), **{package: version(package) for package in VERSIONED}}
     write_container(path, {"schema": SCHEMA, "class": kind, "state": state, "versions": versions}, writer.arrays)
 
 

@@ -15,7 +15,7 @@ BIT_GENERATORS: dict[str, Any] = {
     "Philox": np.random.Philox,
     "SFC64": np.random.SFC64,
 }
-MT19937_WORDS, PHILOX_WORDS = 624, 4
+MT19937_WORDS, PHILOX_WORDS = 624, 4  # words of state, or of buffer, by the definition of each generator
 
 
 def _write_seeds(seeds: np.random.SeedSequence, writer: Writer, path: str) -> dict[str, Node]:
@@ -71,10 +71,10 @@ def _checked(state: dict[str, Any]) -> dict[str, Any]:
     return state
 
 
-CODECS: dict[type, Codec] = {
+RANDOM_CODECS: dict[type, Codec] = {
     np.random.SeedSequence: Codec("seed sequence", _write_seeds, _read_seeds),
     np.random.Generator: Codec("generator", _write_generator, _read_generator),
     np.random.RandomState: Codec("random state", _write_random_state, _read_random_state),
 }
 BIT_GENERATOR = Codec("bit generator", _write_bit_generator, _read_bit_generator)
-CODECS.update(dict.fromkeys(BIT_GENERATORS.values(), BIT_GENERATOR))
+RANDOM_CODECS.update(dict.fromkeys(BIT_GENERATORS.values(), BIT_GENERATOR))

@@ -73,7 +73,7 @@ def _read_slice(node: dict[str, Node], reader: Reader) -> slice:
     return slice(start, stop, step)
 
 
-CODECS: dict[type, Codec] = {
+VALUE_CODECS: dict[type, Codec] = {
     list: _sequence(list, shared=True),
     tuple: _sequence(tuple, shared=False),
     set: _sequence(set, shared=True),

@@ -16,7 +16,7 @@ from noisewise.stress.methods import METHODS, Corrupted, Method
 from noisewise.stress.result import StressResult
 from noisewise.tables import TableEncoder
 
-RATES = {
+RATES = {  # fractions of flips; for features, standard deviations relative to those of the columns
     "labels": (0.0, 0.1, 0.2, 0.3, 0.4),
     "features": (0.0, 0.25, 0.5, 1.0, 1.5),
     "feedback": (0.0, 0.1, 0.2, 0.3, 0.4),

@@ -18,7 +18,7 @@ from noisewise.audit.summaries import columns_by_annotator, columns_by_class, is
 if TYPE_CHECKING:
     from noisewise.audit.result import LabelAudit
 
-MOST_ROWS, MOST_COLUMNS, MOST_CLASSES = 200, 6, 26
+MOST_ROWS, MOST_COLUMNS, MOST_CLASSES = 200, 6, 26  # shown: rows, features of a row, classes of the heat map
 
 
 def report_page(audit: LabelAudit, title: str, truth: Any = None, precision: float | None = None) -> str:

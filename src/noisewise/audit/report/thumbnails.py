@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from noisewise._typing import Codes, Floats
 from noisewise.audit.report.features import features_of
 
-LEAST_SIDE = 6
+LEAST_SIDE = 6  # pixels; rows of fewer than 36 columns are not taken for images
 
 
 def thumbnails(X: Any, rows: Codes) -> list[str] | None:

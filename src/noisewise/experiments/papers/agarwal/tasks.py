@@ -13,8 +13,8 @@ from noisewise.experiments.harness.data import load_once
 from noisewise.experiments.harness.spec import Cell, named
 from noisewise.noise import FlipMatrix
 
-GAMMAS = (0.005, 0.02, 0.05, 0.1, 0.2, 0.4)
-BLOCK = 50_000
+GAMMAS = (0.005, 0.02, 0.05, 0.1, 0.2, 0.4)  # grid of the exploration rate
+BLOCK = 50_000  # rounds drawn and played at a time, and the longest block of RCINE
 TUNING_SEED = 12345  # apart from every cell's own
 FACTORIES: dict[str, str] = {
     "banditron": "banditron",

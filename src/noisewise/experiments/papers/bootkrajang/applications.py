@@ -13,7 +13,7 @@ from noisewise.experiments.harness.spec import Cell, named
 from noisewise.experiments.papers.bootkrajang.tasks import gaussians
 from noisewise.noise import FlipMatrix
 
-IMAGES_A_CLASS = 515
+IMAGES_A_CLASS = 515  # as in the paper
 SEARCH_NOISE = (100 / 515, 83 / 515)  # not bike shown as bike, bike shown as not bike
 
 

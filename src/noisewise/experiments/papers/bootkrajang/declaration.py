@@ -10,7 +10,7 @@ from noisewise.experiments.papers.bootkrajang.applications import crowd, three_v
 from noisewise.experiments.papers.bootkrajang.tasks import error_on_clean
 
 SETS = list(tables.NAMES.values())
-NINE = [tables.NAMES[name] for name in tables.NINE]
+QUICK_SETS = [tables.NAMES[name] for name in tables.NINE]
 HUNDRED = list(range(100))
 KINDS = ["symmetric", "asymmetric"]
 
@@ -26,7 +26,7 @@ def _declare(name: str, title: str, methods: list[str], noises: list[float], sho
     }
     quick: dict[str, list[Any]] = {"repeat": options.get("quick_repeats", [0])}
     if "sets" not in options:
-        quick["dataset"] = NINE
+        quick["dataset"] = QUICK_SETS
     return Experiment(
         name,
         title,

@@ -30,7 +30,7 @@ TRAIN_ROWS = {
     "make_twonorm": 400,
     "make_waveform": 400,
 }
-MOST_TEST_ROWS = 2000
+MOST_TEST_ROWS = 2000  # of a split; further rows are not used
 
 
 class Split(NamedTuple):

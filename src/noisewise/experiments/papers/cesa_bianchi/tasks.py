@@ -12,7 +12,7 @@ from noisewise.experiments.harness.spec import Cell, named
 from noisewise.noise import GaussianNoise
 from noisewise.noise.unbiased import by_copies, by_second_moment
 
-STREAM_NOISE = 0.09
+STREAM_NOISE = 0.09  # variance of the feature noise in P1 and P2
 STREAM_VARIANCES = 0.7 ** np.arange(10) / (0.7 ** np.arange(10)).sum()
 STEPS = {"literal": [3e-5, 1e-4, 3e-4], "roulette": [1e-4, 3e-4, 1e-3], "full map": [1e-3, 3e-3, 1e-2]}
 

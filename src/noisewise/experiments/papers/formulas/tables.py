@@ -13,7 +13,7 @@ LEMMAS = {  # what, greatest or least over the settings, limit, side
     "off_moments": ("Lemma 3: exact second moments, distance from enumeration", max, 1e-9, "most"),
     "looseness": ("Lemma 3: printed bound over the exact moment, least", min, 1.0, "least"),
 }
-FORMULAS: dict[str, tuple[float, float, str]] = {  # limit, tolerance, side
+LIMITS: dict[str, tuple[float, float, str]] = {  # limit, tolerance, side
     "T3 surrogate kernel, full covariance: z": (3.5, 0.0, "most"),
     "T4 eq. (8) with the variance: z": (3.5, 0.0, "most"),
     "T4 eq. (8) with the deviation, as printed: z": (20.0, 0.0, "least"),
@@ -58,7 +58,7 @@ def formulas(rows: Rows, printed: Printed) -> list[Block]:
             tolerance=tolerance,
             side=side,
         )
-        for name, (limit, tolerance, side) in FORMULAS.items()
+        for name, (limit, tolerance, side) in LIMITS.items()
     ]
     said = """T20, equal weights by the literal and the fast form of Algorithm 4 and its speed, is a test of the library
 (`tests/features/test_unknown_noise.py`)."""

@@ -48,7 +48,7 @@ WANTS = {
     "mscw-II": ("eta", "C"),
     "marow": ("r",),
 }
-TUNING_ROWS = 6000
+TUNING_ROWS = 6000  # of the run on which parameters are chosen
 
 
 class Watched(OnlineClassifier):
