@@ -38,6 +38,7 @@ bench: .venv/ready-bench    ## speed and accuracy as ratios to peers, in one run
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 docs: .venv/ready-docs    ## the documentation, warnings are errors
+	rm -rf docs/api/generated  # pages of names that are gone
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
 
 clean:    ## remove what the other targets made

@@ -244,7 +244,7 @@ def rate_tracker(tracker, d=2):
     tracker.observe(*watched_rounds(120, 110, d))
     found = tracker.estimate()
     noises = found.noise if isinstance(found.noise, list) else [found.noise]
-    return {"noise": [one.matrix for one in noises], "believed": numbers_of(found)}
+    return {"noise": [one.matrix for one in noises], "estimated": numbers_of(found)}
 
 
 def missing_tracker(tracker):
@@ -252,7 +252,7 @@ def missing_tracker(tracker):
     X, actions, _, feedback = watched_rounds(120, 110)
     tracker.observe(X, actions, np.where(np.arange(120) % 4 == 0, 2, feedback))
     tracker.refit()
-    return {"believed": numbers_of(tracker.report), "targets": tracker.table.targets}
+    return {"estimated": numbers_of(tracker.report), "targets": tracker.table.targets}
 
 
 def annotator_tracker(tracker):
@@ -263,7 +263,7 @@ def annotator_tracker(tracker):
         weighed.append(tracker.weigh(X[i], int(actions[i]), int(feedback[i]), names[i % 5], scores[i]))
         if i == 40:
             tracker.refit()
-    return {"weighed": weighed, "believed": numbers_of(tracker.report())}
+    return {"weighed": weighed, "estimated": numbers_of(tracker.report())}
 
 
 def numbers_of(report):
@@ -349,7 +349,7 @@ def records(kept):
     return {
         "rows": log.X,
         "played": log.actions,
-        "heard": log.feedback,
+        "feedback": log.feedback,
         "probabilities": log.probabilities,
         "offered": [[choice.action, sorted(choice.features), choice.probability] for choice in first.offered],
         "round": [second.action, second.feedback, second.id, sorted(second.features)],

@@ -236,19 +236,19 @@ def feature_models():
         linear = features.NoisyFeatureClassifier(None if k == 3 else one, n_folds=3)
         linear.fit(copies[:, 0], np.array(names)[codes], copies if k == 3 else None)
         yield f"linear-classifier-{k}", linear, "feature classifier", {"copies": 2 * (k == 3)}
-        waves = features.DeconvolvedFourierClassifier(one, n_components=6, n_folds=2, random_state=k)
-        waves.fit(copies[:, 0], np.array(names)[codes])
-        yield f"waves-classifier-{k}", waves, "feature classifier", {}
+        fourier = features.DeconvolvedFourierClassifier(one, n_components=6, n_folds=2, random_state=k)
+        fourier.fit(copies[:, 0], np.array(names)[codes])
+        yield f"fourier-classifier-{k}", fourier, "feature classifier", {}
         unknown = features.UnknownNoiseKernelClassifier(random_state=np.random.default_rng(k))
         unknown.fit(copies[:, 0], np.array(names)[codes], np.repeat(copies, 8, axis=1))
         yield f"unknown-noise-classifier-{k}", unknown, "feature classifier", {"copies": 16}
-    waves = features.DeconvolvedFourierRegressor
-    first = waves(one, n_components=8, n_folds=2, random_state=np.random.RandomState(0)).fit(rows, y)
-    yield "waves", first, "regressor", {}
-    law = waves(features.LaplaceNoise(0.2), kernels.Laplacian(2.0), 6, 0.01, n_folds=2, random_state=1)
-    yield "waves-laplace", law.partial_fit(rows, y), "regressor", {}
-    seen = waves(kernel=kernels.Gaussian(1.5), n_components=6, n_folds=2, random_state=np.random.default_rng(1))
-    yield "waves-copies", seen.fit(rows, y, noisy), "regressor", {"copies": 2}
+    fourier = features.DeconvolvedFourierRegressor
+    first = fourier(one, n_components=8, n_folds=2, random_state=np.random.RandomState(0)).fit(rows, y)
+    yield "fourier", first, "regressor", {}
+    noise_model = fourier(features.LaplaceNoise(0.2), kernels.Laplacian(2.0), 6, 0.01, n_folds=2, random_state=1)
+    yield "fourier-laplace", noise_model.partial_fit(rows, y), "regressor", {}
+    seen = fourier(kernel=kernels.Gaussian(1.5), n_components=6, n_folds=2, random_state=np.random.default_rng(1))
+    yield "fourier-copies", seen.fit(rows, y, noisy), "regressor", {"copies": 2}
     kernel = features.NoisyKernelRegressor
     yield "kernel", kernel(noise=one, random_state=0).fit(rows, y), "noisy copies", {}
     rational = kernel(kernels.RationalQuadratic(2.0, 3.0), step=0.2, ball=2.0, averaging=None, budget=20)
@@ -262,9 +262,9 @@ def feature_models():
     printed = online_one(step="constant", rate=0.05, symmetrised=False)
     yield "online-two-copies", printed.partial_fit(rows, y, noisy), "regressor", {"copies": 2}
     yield from unknown_noise(y)
-    law = features.SymmetricNoise(earlier.uniform_noise, 1 / 12)
-    model = waves(law, n_components=6, n_folds=2, random_state=3).fit(rows, y)
-    yield "symmetric-noise", {"noise": law, "model": model}, "symmetric noise", {}
+    noise_model = features.SymmetricNoise(earlier.uniform_noise, 1 / 12)
+    model = fourier(noise_model, n_components=6, n_folds=2, random_state=3).fit(rows, y)
+    yield "symmetric-noise", {"noise": noise_model, "model": model}, "symmetric noise", {}
 
 
 def unknown_noise(y):
@@ -306,11 +306,11 @@ def label_learners():
         yield name, fitted(model, 100, k=k, names=names, **form), "label learner", {**form, **close}
 
 
-def kept(model, n=152, seed=21, d=4, classes=(0, 1, 2), form=(), **heard):
+def kept(model, n=152, seed=21, d=4, classes=(0, 1, 2), form=(), **options):
     """A learner in the middle of its stream, two decisions waiting for their feedback, and all it needs to go on."""
     classes = list(classes)
     X, y, draws = earlier.stream(n, seed, d, len(classes))
-    _, waiting = earlier.play_rounds(model, classes, range(n), X, y, draws, dict(form), heard)
+    _, waiting = earlier.play_rounds(model, classes, range(n), X, y, draws, dict(form), options)
     assert len(waiting) == n % 3
     return {"learner": model, "classes": classes, "waiting": waiting, "rounds": n, "seed": seed}
 
@@ -427,12 +427,12 @@ def trackers():
 
 def others():
     """Kernels, losses, noises, random states, tables, logs and functions."""
-    one, bent = GaussianNoise([0.2, 0.1, 0.3]), GaussianNoise(np.diag([0.1, 0.2, 0.3]) + 0.05)
+    one, correlated = GaussianNoise([0.2, 0.1, 0.3]), GaussianNoise(np.diag([0.1, 0.2, 0.3]) + 0.05)
     wide = kernels.Gaussian(2.0)
     every = [kernels.Linear(), kernels.Polynomial(3, 0.5), kernels.Exponential(), kernels.Binomial(1.5), wide]
     every += [kernels.Laplacian(1.5), kernels.RationalQuadratic(1.0, 2.0), kernels.Grouped(wide, [0, 2])]
-    every += [wide + 2 * kernels.Linear(), kernels.surrogate(wide, one), kernels.blurred(wide, bent)]
-    every += [kernels.surrogate(kernels.Laplacian(1.5), bent)]
+    every += [wide + 2 * kernels.Linear(), kernels.surrogate(wide, one), kernels.blurred(wide, correlated)]
+    every += [kernels.surrogate(kernels.Laplacian(1.5), correlated)]
     yield "kernels", every, "kernels", {}
     every = [losses.Squared(), losses.Exponential(), losses.SmoothedAbsolute(2.0), losses.SmoothedHinge()]
     yield "losses", [*every, losses.Logistic()], "losses", {}
@@ -443,17 +443,17 @@ def others():
     flips = [FlipMatrix.none(3), FlipMatrix.binary(0.1, 0.3), FlipMatrix.symmetric(0.4, 5)]
     flips += [FlipMatrix([[0.7, 0.3, 0.0], [0.0, 0.9, 0.1], [0.2, 0.0, 0.8]])]
     plain, laplace = GaussianNoise([0.25, 0.5]), features.LaplaceNoise([0.2, 0.3])
-    laws = {"plain": plain, "laplace": laplace, "masks": features.MaskingNoise([0.5, 0.9])}
+    noises = {"plain": plain, "laplace": laplace, "masks": features.MaskingNoise([0.5, 0.9])}
     covariances = [GaussianNoise(0.5), plain, GaussianNoise([[2.0, 1.0], [1.0, 2.0]]), laplace]
-    yield "noises", {"flips": flips, **laws, "covariances": covariances}, "noises", {}
+    yield "noises", {"flips": flips, **noises, "covariances": covariances}, "noises", {}
     bits = [np.random.PCG64, np.random.PCG64DXSM, np.random.MT19937, np.random.Philox, np.random.SFC64]
     states = [np.random.Generator(one([1, 2])) for one in bits] + [np.random.RandomState(3)]
     for one in states:
         one.normal()
     yield "random-states", states, "random states", {}
     X, _ = earlier.labelled(30, 41)
-    waves = kernels.FourierFeatures(kernels.RationalQuadratic(1.0, 3.0), 6, np.random.RandomState(2)).fit(X)
-    yield "fourier-features", waves, "transformer", {}
+    fourier = kernels.FourierFeatures(kernels.RationalQuadratic(1.0, 3.0), 6, np.random.RandomState(2)).fit(X)
+    yield "fourier-features", fourier, "transformer", {}
     some = kernels.NystroemFeatures(n_components=6, random_state=np.random.default_rng(1)).fit(sp.csr_array(X))
     yield "nystroem-features", some, "transformer", {"sparse": True}
     import polars as pl
