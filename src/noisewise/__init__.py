@@ -6,18 +6,28 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from noisewise.audit import LabelAudit, audit_labels
+    from noisewise.audit import LabelAudit, audit_labels, audit_probabilities
     from noisewise.noise import FlipMatrix, GaussianNoise
     from noisewise.persistence import load, save
 
 __version__ = "0.1.0"
-__all__ = ["FlipMatrix", "GaussianNoise", "LabelAudit", "__version__", "audit_labels", "load", "save"]
+__all__ = [
+    "FlipMatrix",
+    "GaussianNoise",
+    "LabelAudit",
+    "__version__",
+    "audit_labels",
+    "audit_probabilities",
+    "load",
+    "save",
+]
 
 _HOMES = {
     "FlipMatrix": "noisewise.noise",
     "GaussianNoise": "noisewise.noise",
     "LabelAudit": "noisewise.audit",
     "audit_labels": "noisewise.audit",
+    "audit_probabilities": "noisewise.audit",
     "load": "noisewise.persistence",
     "save": "noisewise.persistence",
 }

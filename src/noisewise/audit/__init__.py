@@ -6,13 +6,14 @@ from noisewise.audit.audit import run_audit as run_audit
 from noisewise.audit.cluster import OnCluster as OnCluster
 from noisewise.audit.cluster import dask_client as dask_client
 from noisewise.audit.export import patch_text as patch_text
+from noisewise.audit.probabilities import audit_probabilities
 from noisewise.audit.report import page as page
 from noisewise.audit.report import report_page as report_page
 from noisewise.audit.report import svg as svg
 from noisewise.audit.result import LabelAudit
 from noisewise.audit.streaming import with_progress as with_progress
 
-__all__ = ["LabelAudit", "audit_labels"]
+__all__ = ["LabelAudit", "audit_labels", "audit_probabilities"]
 __shared__ = ["OnCluster", "dask_client", "page", "patch_text", "report_page", "run_audit", "svg", "with_progress"]
 
 _NOW = {"Spoilt": "Corrupted", "StressResult": "StressResult", "stress_test": "stress_test"}

@@ -19,8 +19,8 @@ MOST_EXCLUDED = 0.05  # of the rows; a table with more rows in small classes is 
 
 
 @dataclass(frozen=True)
-class Judged:
-    """Posterior of the true label given the row and its observed label, the noise, and the number of label errors."""
+class Reading:
+    """One reading of what a wrong label is: posteriors of the true labels, the noise, and the number of errors."""
 
     posterior: NDArray[np.floating[Any]]
     noise: FlipMatrix
@@ -29,7 +29,7 @@ class Judged:
     notes: tuple[str, ...] = ()
 
 
-def judge_rows(rows: Any, observed: Codes, n_classes: int, model: Any, noise: FlipMatrix | None = None) -> Judged:
+def judge_rows(rows: Any, observed: Codes, n_classes: int, model: Any, noise: FlipMatrix | None = None) -> Reading:
     """Posteriors of the true labels: leave-one-out by the robust ridge, or out of fold by any classifier.
 
     A few rows of classes too small to judge are excluded from the fit: one such row can hide the noise in all others.
@@ -46,7 +46,7 @@ def judge_rows(rows: Any, observed: Codes, n_classes: int, model: Any, noise: Fl
 
 def _judge_included(
     rows: Any, codes: Codes, n_classes: int, model: Any, noise: FlipMatrix | None, included: NDArray[np.bool_]
-) -> Judged:
+) -> Reading:
     """Fit to the rows of the mask `included`; the others get their clean posterior, P(true | x)."""
     if isinstance(model, RobustRidgeClassifier):
         fitted = clone(model).fit(rows, codes, sample_weight=None if included.all() else included.astype(np.float64))
@@ -64,10 +64,10 @@ def _judge_included(
     if len(scores):
         posterior[~included] = calibration.clean_posterior(scores)
     std = flip_rate_std(calibration, posterior[included], noise)
-    return Judged(posterior, calibration.noise, std, expected, identifiability_note(calibration))
+    return Reading(posterior, calibration.noise, std, expected, identifiability_note(calibration))
 
 
-def _with_small(judged: Judged, observed: Codes, large: Codes, n_classes: int) -> Judged:
+def _with_small(judged: Reading, observed: Codes, large: Codes, n_classes: int) -> Reading:
     """The result with the small classes put back, their labels assumed to be wrong at the overall error rate."""
     n = len(observed)
     excluded = ~np.isin(observed, large)
@@ -81,7 +81,7 @@ def _with_small(judged: Judged, observed: Codes, large: Codes, n_classes: int) -
     scale = n / (n - excluded.sum())
     expected = Estimate(scale * float(judged.expected_errors), scale * low, scale * high)
     note = f"{excluded.sum()} rows of such classes are assumed to be wrong at the error rate of the others"
-    return Judged(posterior, FlipMatrix(matrix), std, expected, (note, *judged.notes))
+    return Reading(posterior, FlipMatrix(matrix), std, expected, (note, *judged.notes))
 
 
 def identifiability_note(calibration: Calibration) -> tuple[str, ...]:

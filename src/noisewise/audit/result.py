@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import narwhals as nw
 import numpy as np
@@ -18,6 +19,11 @@ from noisewise._validation import find_labels
 from noisewise.audit.export import patch_text, write_label_studio
 from noisewise.audit.summaries import NORMAL_95, columns_by_annotator, columns_by_class, columns_of_rows
 from noisewise.noise import Estimate, FlipMatrix, likely_wrong
+
+if TYPE_CHECKING:
+    from noisewise.audit.posterior import Reading
+
+LabelsAre = Literal["judgements", "outcomes"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +47,10 @@ class LabelAudit:
         What was done to the columns, and classes too small to judge.
     annotators : array of shape (n,), optional
         Who gave each label.
+    labels_are : "judgements", "outcomes" or None
+        How "wrong" was read; None: as judgements, with an interval that spans both readings.
+    readings : mapping of "judgements" and "outcomes" to Reading
+        What each reading gives: posterior, noise, noise_std, expected_errors. Empty where only one was computed.
     """
 
     X: Any = field(repr=False)
@@ -52,6 +62,28 @@ class LabelAudit:
     expected_errors: Estimate
     notes: tuple[str, ...] = ()
     annotators: NDArray[Any] | None = field(default=None, repr=False)
+    labels_are: LabelsAre | None = "outcomes"
+    readings: Mapping[str, Reading] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        X: Any,
+        classes: NDArray[Any],
+        observed: Codes,
+        readings: Mapping[str, Reading],
+        labels_are: LabelsAre | None,
+        notes: tuple[str, ...],
+        annotators: NDArray[Any] | None,
+    ) -> LabelAudit:
+        """The audit by one of two readings, or by judgements with an interval that spans both."""
+        chosen = readings[labels_are or "judgements"]
+        expected = chosen.expected_errors
+        if labels_are is None:
+            lows, highs = zip(*(reading.expected_errors.interval for reading in readings.values()))
+            expected = Estimate(float(expected), min(lows), max(highs))
+        posterior, noise, std = chosen.posterior, chosen.noise, chosen.noise_std
+        return cls(X, classes, observed, posterior, noise, std, expected, notes, annotators, labels_are, readings)
 
     @cached_property
     def probability(self) -> Floats:
@@ -77,9 +109,10 @@ class LabelAudit:
     def picked(self) -> Codes:
         """Rows worth a look, worst first: the number of rows with the highest expected F1 score.
 
-        Empty where the confidence interval of the number of wrong labels includes zero: noise is not proven then.
+        Empty where labels are outcomes and the confidence interval of the number of wrong labels includes zero: noise
+        is not proven then.
         """
-        if self.expected_errors.low <= 0:
+        if self.labels_are == "outcomes" and self.expected_errors.low <= 0:
             return self.order[:0]
         return likely_wrong(1 - self.probability)
 
@@ -161,6 +194,14 @@ class LabelAudit:
             "classes": [str(name) for name in self.classes],
             "expected_errors": round(float(self.expected_errors), 1),
             "expected_errors_interval": [round(low, 1), round(high, 1)],
+            "labels_are": self.labels_are,
+            "readings": {
+                name: {
+                    "expected_errors": round(float(reading.expected_errors), 1),
+                    "expected_errors_interval": [round(end, 1) for end in reading.expected_errors.interval],
+                }
+                for name, reading in self.readings.items()
+            },
             "picked": len(self.picked),
             "flip_matrix": self.noise.matrix.round(4).tolist(),
             "notes": list(self.notes),

@@ -3,6 +3,8 @@
 from noisewise.noise import unbiased
 from noisewise.noise.anchors import anchor_matrix as anchor_matrix
 from noisewise.noise.anchors import anchor_scores, flip_from_anchors, rates_from_anchors
+from noisewise.noise.calibration.judgement import flips_of as flips_of
+from noisewise.noise.calibration.judgement import read_judgements as read_judgements
 from noisewise.noise.calibration.noise_models import Calibration as Calibration
 from noisewise.noise.calibration.noise_models import NoiseModel
 from noisewise.noise.calibration.read_noise import likely_wrong as likely_wrong
@@ -64,12 +66,14 @@ __shared__ = [
     "combine_moments",
     "consistent_head",
     "exploration_terms",
+    "flips_of",
     "informative_about_annotators",
     "likely_wrong",
     "margins",
     "not_identified",
     "project_rows",
     "proportion_interval",
+    "read_judgements",
     "right_and_wrong",
     "two_best",
     "with_interval",

@@ -1,0 +1,198 @@
+"""The audit of any model's probabilities: out-of-fold predictions and observed labels in, wrong labels out."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import softmax
+
+from noisewise._typing import Codes
+from noisewise._validation import check_binary_or_more, encode_labels, find_labels, one_column
+from noisewise.audit.posterior import Reading, flip_rate_std, identifiability_note
+from noisewise.audit.result import LabelAudit, LabelsAre
+from noisewise.audit.summaries import alike_classes, small_classes
+from noisewise.noise import Estimate, FlipMatrix, flips_of, read_judgements, read_noise
+
+SUM_TOLERANCE = 0.02  # half precision adds up to one no better than this
+IN_SAMPLE = 0.998  # agreement with the labels from which a model has probably seen them
+FEWEST_ROWS = 100  # with fewer, such an agreement is nothing unusual
+
+
+def audit_probabilities(
+    probabilities: Any,
+    y: Any,
+    *,
+    classes: Any = None,
+    labels_are: LabelsAre | None = None,
+    X: Any = None,
+    noise: FlipMatrix | None = None,
+    annotators: Any = None,
+) -> LabelAudit:
+    """Find the rows whose labels are probably wrong, from the probabilities of any model.
+
+    Two readings of "wrong" are computed; which one holds cannot be told from the data. If the labels are *judgements*
+    that a careful annotator could make from the row (pictures, texts), truth is what most of them would say, and noise
+    may depend on the row. If they are *outcomes* that the row only hints at (illness, churn), classes overlap and only
+    flips beyond that are errors.
+
+    Parameters
+    ----------
+    probabilities : array of shape (n, n_classes), or a list of such arrays
+        Out-of-fold: of models that did not see the row's label. Several arrays (models, or repeated folds) show how
+        far the models themselves err, and make the result sharper. Logits are recognised and normalised.
+    y : array of shape (n,)
+        Observed labels: the indices of the columns, or labels of any kind.
+    classes : sequence, optional
+        The labels in the order of the columns; by default 0, 1, ... or the sorted labels.
+    labels_are : "judgements", "outcomes" or None
+        None: rows are ranked and picked as judgements, and the interval of the number of errors spans both readings.
+    X : array or frame, optional
+        The rows, to be shown in the report.
+    noise : FlipMatrix, optional
+        The flip matrix of the outcome reading, if known.
+    annotators : array of shape (n,), optional
+        Who gave each label.
+
+    Returns
+    -------
+    LabelAudit
+
+    References
+    ----------
+    .. [1] Northcutt, C., Jiang, L., Chuang, I. (2021). Confident learning: estimating uncertainty in dataset labels.
+       Journal of Artificial Intelligence Research 70.
+    .. [2] Guo, C., Pleiss, G., Sun, Y., Weinberger, K. Q. (2017). On calibration of modern neural networks. ICML.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from sklearn.model_selection import cross_val_predict
+    >>> X, y = load_digits(return_X_y=True)
+    >>> y[:100] = (y[:100] + 1) % 10
+    >>> p = cross_val_predict(LogisticRegression(max_iter=200), X / 16, y, cv=3, method="predict_proba")
+    >>> audit = audit_probabilities(p, y)
+    >>> bool((audit.order[:100] < 100).mean() > 0.9)
+    True
+    """
+    check_reading(labels_are)
+    arrays, notes = _arrays(probabilities)
+    names, codes = _codes(y, classes, arrays[0].shape[1])
+    if len(codes) != len(arrays[0]):
+        raise ValueError(
+            f"there are {len(arrays[0])} rows of probabilities and {len(codes)} labels; they must be as many"
+        )
+    who = None if annotators is None else one_column(annotators)
+    if who is not None and len(who) != len(codes):
+        raise ValueError(f"there are {len(who)} annotators and {len(codes)} labels; one for each label is needed")
+    mean = arrays[0] if len(arrays) == 1 else np.mean(arrays, axis=0, dtype=arrays[0].dtype)
+    _warn_if_in_sample(mean, codes)
+    readings = read_both(arrays, mean, codes, noise)
+    notes += (*alike_classes(names), *small_classes(names, codes), *readings["outcomes"].notes)
+    return LabelAudit.of(mean if X is None else X, names, codes, readings, labels_are, notes, who)
+
+
+def check_reading(labels_are: Any) -> None:
+    """Refuse a reading that is none."""
+    if labels_are not in (None, "judgements", "outcomes"):
+        raise ValueError(f"labels_are is {labels_are!r}; 'judgements', 'outcomes' or None would do")
+
+
+def read_both(
+    arrays: list[NDArray[Any]], mean: NDArray[Any], codes: Codes, noise: FlipMatrix | None
+) -> dict[str, Reading]:
+    """The outcome reading of the mean probabilities, and the judgement reading of all arrays."""
+    outcome = read_noise(mean, codes, noise)
+    std = flip_rate_std(outcome.calibration, outcome.posterior, noise)
+    as_outcomes = Reading(
+        outcome.posterior,
+        outcome.calibration.noise,
+        std,
+        Estimate(outcome.n_wrong, *outcome.interval),
+        identifiability_note(outcome.calibration),
+    )
+    judged = read_judgements(arrays, codes, outcome)
+    flips, flips_std = flips_of(judged.posterior, codes)
+    as_judgements = Reading(judged.posterior, flips, flips_std, Estimate(judged.n_wrong, *judged.interval))
+    return {"judgements": as_judgements, "outcomes": as_outcomes}
+
+
+def _arrays(probabilities: Any) -> tuple[list[NDArray[Any]], tuple[str, ...]]:
+    """The arrays of one model or several as probabilities, with a note where logits were given."""
+    if isinstance(probabilities, Mapping):
+        probabilities = list(probabilities.values())
+    several = isinstance(probabilities, list | tuple) and len(probabilities) and np.ndim(probabilities[0]) == 2
+    given = list(probabilities) if several or np.ndim(probabilities) == 3 else [probabilities]
+    checked = [_checked(one) for one in given]
+    shapes = {array.shape for array, _ in checked}
+    if len(shapes) > 1:
+        raise ValueError(
+            f"the arrays of probabilities have shapes {sorted(shapes)}; one row for each label is needed in all"
+        )
+    logits = any(were_logits for _, were_logits in checked)
+    return [array for array, _ in checked], (("logits were given, and normalised to probabilities",) if logits else ())
+
+
+def _checked(given: Any) -> tuple[NDArray[Any], bool]:
+    """One array as probabilities that sum to one, and whether it held logits."""
+    array = np.asarray(given.to_numpy() if hasattr(given, "to_numpy") else given)
+    if array.ndim != 2 or array.dtype.kind not in "fiub":
+        raise ValueError(
+            f"probabilities have shape {array.shape} and type {array.dtype}; numbers with a row for each label and a "
+            "column for each class are needed"
+        )
+    if array.shape[1] < 2:
+        raise ValueError(f"probabilities have {array.shape[1]} column; two classes or more are needed")
+    if not len(array):
+        raise ValueError("there are no rows of probabilities")
+    array = array.astype(np.float32 if array.dtype.itemsize <= 4 else np.float64, copy=False)
+    finite = np.isfinite(array).all(axis=1)
+    if not finite.all():
+        raise ValueError(
+            f"probabilities hold NaN or infinity, first in row {int(np.argmin(finite))}; drop or fill these rows"
+        )
+    if array.min() < 0:
+        return np.asarray(softmax(array, axis=1)), True
+    total = array.sum(axis=1)
+    off = np.abs(total - 1)
+    if off.max() > SUM_TOLERANCE:
+        row = int(np.argmax(off))
+        raise ValueError(
+            f"probabilities of a row must sum to 1; row {row} sums to {total[row]:.3g} (several labels for one row, or "
+            "scores? predict_proba of one classifier, or logits, would do)"
+        )
+    return np.asarray(array / total[:, None]), False
+
+
+def _codes(y: Any, classes: Any, n_columns: int) -> tuple[NDArray[Any], Codes]:
+    """The classes in the order of the columns, and each label as an index of them."""
+    if classes is not None:
+        names = one_column(classes)
+        if len(names) != n_columns:
+            raise ValueError(f"there are {len(names)} classes and {n_columns} columns of probabilities")
+        return names, find_labels(y, names)
+    labels = one_column(y)
+    if labels.dtype.kind in "iu" and len(labels) and labels.min() >= 0 and labels.max() < n_columns:
+        return np.arange(n_columns), labels.astype(np.intp)
+    names, codes = encode_labels(y)
+    check_binary_or_more(names)
+    if len(names) != n_columns:
+        raise ValueError(
+            f"y has {len(names)} different labels and probabilities have {n_columns} columns; pass classes=, the labels "
+            "in the order of the columns"
+        )
+    return names, codes
+
+
+def _warn_if_in_sample(mean: NDArray[Any], codes: Codes) -> None:
+    agreement = float(np.mean(mean.argmax(axis=1) == codes))
+    if agreement > IN_SAMPLE and len(codes) >= FEWEST_ROWS:
+        warnings.warn(
+            f"the probabilities agree with {agreement:.2%} of the labels: a model that was fitted to these labels can't "
+            "find errors in them; out-of-fold probabilities (cross_val_predict) can",
+            stacklevel=3,
+        )

@@ -1,0 +1,206 @@
+"""The judgement reading of labels: truth is what most careful annotators would say; noise may depend on the row.
+
+With c(x) the distribution of the judged label (class-conditional flips T removed), an annotator's label z is a draw
+from c(x) and the truth t is its mode. A model knows the mode only up to its own error, so t has the distribution
+q(x) proportional to c(x)^sharpness. Given z, t follows the maximal coupling of c and q (t = z with probability
+min(1, q_z / c_z), else one of the classes with q > c), but for a fraction in which t is drawn from q whatever z is.
+
+From (x, y) alone this reading cannot be told from the outcome reading, in which classes overlap and only flips beyond
+that are errors. Where class-conditional flips explain most of the disagreement between model and labels, the noise
+does not depend on the row, and the outcome reading is kept; between the two the weight is smooth.
+
+References
+----------
+.. [1] Guo, C., Pleiss, G., Sun, Y., Weinberger, K. Q. (2017). On calibration of modern neural networks. ICML.
+.. [2] Lindvall, T. (1992). Lectures on the coupling method. Wiley.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq, minimize_scalar
+from scipy.special import log_softmax, ndtri
+
+from noisewise._numerics.blocks import blocks
+from noisewise._numerics.em import joint_counts, normalised_rows, responsibilities
+from noisewise._typing import Codes, Floats
+from noisewise.noise.calibration.read_noise import NoiseReading
+from noisewise.noise.flip_matrix import FlipMatrix
+
+SHARPNESS = 3.0  # exponent of c(x) where nothing is known of the model's own error: one array of probabilities
+LEAST_SHARPNESS, MOST_SHARPNESS = 1.5, 20.0  # that the interval allows for; 20 is the mode itself, nearly
+LEAST_INDEPENDENCE = 0.02  # so that rows whose label is the mode are still ranked
+INDEPENDENCE = 0.45  # fraction drawn whatever z is: LEAST_INDEPENDENCE + INDEPENDENCE * (1 - 1 / sharpness)
+INDEPENDENCE_RANGE = (0.0, 0.5)  # that the interval allows for
+STEEPNESS = 4  # of the weight of the outcome reading in the fraction of disagreement that it explains
+MODEL_DISAGREEMENT = 0.5  # error of a model as a fraction of the disagreement of two: errors are half shared
+ERROR_RANGE = (2.0, 0.25)  # factors on that error that the interval allows for
+MODEL_ERROR = 0.01  # of the rows, standard deviation of the count: misfit of the calibration, however many rows
+FIT_ROWS, FIT_ROWS_PER_CLASS = 8000, 40  # the temperature is fitted to so many rows
+LOG_TEMPERATURES = (-2.5, 2.5)  # searched
+LEAST_PROBABILITY = 1e-5  # times 1 / n_classes, before the logarithm of a probability is taken
+TINY = 1e-12
+
+
+@dataclass(frozen=True)
+class Judgements:
+    """The judgement reading of a set of rows.
+
+    Attributes
+    ----------
+    posterior : array of shape (n_rows, n_classes)
+        Posterior of the true class, given the row and its observed class.
+    n_wrong : float
+        Expected number of observed labels that are not the true ones.
+    interval : tuple of two floats
+        For this number: what the model's own error leaves open, and sampling error.
+    sharpness : float
+        Exponent of the distribution of the judged label.
+    outcome_weight : float
+        Weight of the outcome reading, from 0 to 1.
+    """
+
+    posterior: NDArray[np.float32]
+    n_wrong: float
+    interval: tuple[float, float]
+    sharpness: float
+    outcome_weight: float
+
+
+def read_judgements(
+    probabilities: list[NDArray[np.floating]], codes: Codes, outcome: NoiseReading, coverage: float = 0.9
+) -> Judgements:
+    """The judgement reading from out-of-fold probabilities of one model or several.
+
+    Parameters
+    ----------
+    probabilities : list of arrays of shape (n_rows, n_classes)
+        P(observed class | x) by models that did not see the row's label. With two or more, their disagreement gives
+        the error of the models themselves; with one, a default.
+    codes : array of int of shape (n_rows,)
+    outcome : NoiseReading
+        The outcome reading of the same rows: flip matrix, and whether noise is proven.
+    coverage : float
+        Wanted coverage of the interval.
+    """
+    matrix = outcome.calibration.noise.matrix
+    calibrated = [_calibrated(one, codes, matrix) for one in probabilities]
+    judged, error = calibrated[0], None
+    if len(calibrated) > 1:
+        modes = [one.argmax(axis=1) for one in calibrated]
+        pairs = [np.mean(modes[i] != modes[j]) for i in range(len(modes)) for j in range(i)]
+        error = MODEL_DISAGREEMENT * float(np.mean(pairs))
+        mean = sum(np.log(np.maximum(one, TINY)) for one in calibrated) / len(calibrated)
+        judged = _calibrated(np.exp(log_softmax(mean, axis=1)), codes, matrix)
+    sharpness = SHARPNESS if error is None else sharpness_for(judged, error)
+    if error is None:
+        extremes = LEAST_SHARPNESS, MOST_SHARPNESS
+    else:
+        extremes = sharpness_for(judged, ERROR_RANGE[0] * error), sharpness_for(judged, ERROR_RANGE[1] * error)
+    return _combine(judged, codes, matrix, outcome, sharpness, extremes, coverage)
+
+
+def _calibrated(p: NDArray[np.floating], codes: Codes, matrix: Floats) -> NDArray[np.float32]:
+    """One temperature under the flips T, by the likelihood of the observed labels: P(y | x) = softmax(a log p) T."""
+    few = max(FIT_ROWS, FIT_ROWS_PER_CLASS * p.shape[1])
+    chosen = np.random.default_rng(0).permutation(len(codes))[:few]
+    logits = np.log(np.maximum(p[chosen], LEAST_PROBABILITY / p.shape[1]).astype(np.float64))
+    flips = matrix.T[codes[chosen]]
+
+    def loss(log_a: float) -> float:
+        clean = np.exp(log_softmax(np.exp(log_a) * logits, axis=1))
+        return -float(np.log(np.einsum("ij,ij->i", clean, flips) + 1e-300).mean())
+
+    a = np.float32(np.exp(minimize_scalar(loss, bounds=LOG_TEMPERATURES, method="bounded").x))
+    judged = np.empty(p.shape, dtype=np.float32)
+    for part in blocks(len(codes)):
+        logits = np.log(np.maximum(p[part], LEAST_PROBABILITY / p.shape[1]).astype(np.float32))
+        judged[part] = np.exp(log_softmax(a * logits, axis=1))
+    return judged
+
+
+def sharpness_for(judged: NDArray[np.floating], error: float) -> float:
+    """The sharpness, 1 or more, at which the mode is the truth in a fraction 1 - `error` of the rows: mean max q."""
+    few = judged[np.random.default_rng(0).permutation(len(judged))[:FIT_ROWS]].astype(np.float64)
+
+    def excess(log_sharpness: float) -> float:
+        return float(sharpened(few, np.exp(log_sharpness)).max(axis=1).mean()) - (1 - error)
+
+    if excess(0.0) >= 0:
+        return 1.0
+    most = np.log(MOST_SHARPNESS)
+    return float(MOST_SHARPNESS if excess(most) <= 0 else np.exp(brentq(excess, 0.0, most, xtol=1e-3)))
+
+
+def sharpened(judged: NDArray[np.floating], sharpness: float) -> NDArray[np.floating]:
+    """Rows proportional to the power `sharpness` of these.
+
+    >>> sharpened(np.array([[0.75, 0.25]]), 2.0)
+    array([[0.9, 0.1]])
+    """
+    return np.asarray(np.exp(log_softmax(judged.dtype.type(sharpness) * np.log(np.maximum(judged, 1e-30)), axis=1)))
+
+
+def couple(
+    judged: NDArray[np.floating], label: NDArray[np.floating], sharpness: float, independence: float
+) -> NDArray[np.floating]:
+    """Distribution of the truth from that of the judged label z given the observed one: `label` through P(t | z).
+
+    >>> couple(np.array([[0.75, 0.25]]), np.array([[0.0, 1.0]]), 2.0, 0.0)
+    array([[0.6, 0.4]])
+    """
+    mode = sharpened(judged, sharpness)
+    keep = np.minimum(1, mode / np.maximum(judged, TINY))
+    excess = np.maximum(mode - judged, 0)
+    total = excess.sum(axis=1, keepdims=True)
+    target = np.where(total > TINY, excess / np.maximum(total, TINY), mode)
+    moved = (label * (1 - keep)).sum(axis=1, keepdims=True)
+    return np.asarray((1 - independence) * (label * keep + moved * target) + independence * mode)
+
+
+def _combine(
+    judged: NDArray[np.float32],
+    codes: Codes,
+    matrix: Floats,
+    outcome: NoiseReading,
+    sharpness: float,
+    extremes: tuple[float, float],
+    coverage: float,
+) -> Judgements:
+    """Posterior and counts of the judgement reading, block by block."""
+    posterior = np.empty(judged.shape, dtype=np.float32)
+    independence = LEAST_INDEPENDENCE + INDEPENDENCE * (1 - 1 / sharpness)
+    flips = matrix.T.astype(np.float32)
+    by_flips = disagreements = variance = 0.0
+    counts = np.zeros(3)  # expected, least, most
+    for part in blocks(len(codes)):
+        observed, rows = codes[part], np.arange(len(codes[part]))
+        label = responsibilities(judged[part], flips[observed], float(np.finfo(np.float32).tiny))[0]
+        by_flips += float((1 - label[rows, observed]).sum(dtype=np.float64))
+        disagreements += float((judged[part].argmax(axis=1) != observed).sum())
+        posterior[part] = couple(judged[part], label, sharpness, independence)
+        for i, (sharp, independent) in enumerate(zip(extremes, INDEPENDENCE_RANGE)):
+            counts[1 + i] += float((1 - couple(judged[part], label, sharp, independent)[rows, observed]).sum())
+    explained = min(by_flips / max(disagreements, 1), 1.0) if outcome.calibration.proven else 0.0
+    weight = explained**STEEPNESS / (explained**STEEPNESS + (1 - explained) ** STEEPNESS)
+    for part in blocks(len(codes)):
+        posterior[part] = weight * outcome.posterior[part] + (1 - weight) * posterior[part]
+        wrong = 1 - posterior[part][np.arange(len(codes[part])), codes[part]].astype(np.float64)
+        counts[0] += wrong.sum()
+        variance += float((wrong * (1 - wrong)).sum())
+    n = len(codes)
+    half_width = ndtri((1 + coverage) / 2) * np.sqrt(variance + (MODEL_ERROR * n) ** 2)
+    ends = counts[1] - half_width, counts[2] + half_width
+    low, high = (weight * old + (1 - weight) * new for old, new in zip(outcome.interval, ends))
+    low, high = float(np.clip(min(low, counts[0]), 0, n)), float(np.clip(max(high, counts[0]), 0, n))
+    return Judgements(posterior, float(counts[0]), (low, high), sharpness, float(weight))
+
+
+def flips_of(posterior: NDArray[np.floating], codes: Codes) -> tuple[FlipMatrix, Floats]:
+    """The mean flip matrix of rows by the posteriors of their true classes (M-step), and the standard errors."""
+    counts = joint_counts(np.asarray(posterior, dtype=np.float64), codes)
+    matrix = normalised_rows(counts)
+    return FlipMatrix.estimated(matrix), np.sqrt(matrix * (1 - matrix) / (counts.sum(axis=1, keepdims=True) + 1))
