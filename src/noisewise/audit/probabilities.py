@@ -182,7 +182,7 @@ def _codes(y: Any, classes: Any, n_columns: int) -> tuple[NDArray[Any], Codes]:
     check_binary_or_more(names)
     if len(names) != n_columns:
         raise ValueError(
-            f"y has {len(names)} different labels and probabilities have {n_columns} columns; pass classes=, the labels "
+            f"y has {len(names)} labels and probabilities have {n_columns} columns; pass classes=, the labels "
             "in the order of the columns"
         )
     return names, codes
@@ -192,7 +192,7 @@ def _warn_if_in_sample(mean: NDArray[Any], codes: Codes) -> None:
     agreement = float(np.mean(mean.argmax(axis=1) == codes))
     if agreement > IN_SAMPLE and len(codes) >= FEWEST_ROWS:
         warnings.warn(
-            f"the probabilities agree with {agreement:.2%} of the labels: a model that was fitted to these labels can't "
+            f"the probabilities agree with {agreement:.2%} of the labels: a model fitted to these labels can't "
             "find errors in them; out-of-fold probabilities (cross_val_predict) can",
             stacklevel=3,
         )
