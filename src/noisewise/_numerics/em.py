@@ -27,7 +27,7 @@ def responsibilities(
     return np.asarray(joint), np.asarray(evidence)
 
 
-def joint_counts(posterior: Floats, codes: Codes) -> Floats:
+def joint_counts(posterior: NDArray[Any], codes: Codes) -> Floats:
     """Expected number of rows by true and observed class, from the posterior of each row's true class.
 
     >>> joint_counts(np.array([[0.75, 0.25], [1.0, 0.0], [0.5, 0.5]]), np.array([0, 1, 0]))

@@ -12,9 +12,20 @@ from noisewise.audit.report import report_page as report_page
 from noisewise.audit.report import svg as svg
 from noisewise.audit.result import LabelAudit
 from noisewise.audit.streaming import with_progress as with_progress
+from noisewise.audit.summaries import readings_sentence as readings_sentence
 
 __all__ = ["LabelAudit", "audit_labels", "audit_probabilities"]
-__shared__ = ["OnCluster", "dask_client", "page", "patch_text", "report_page", "run_audit", "svg", "with_progress"]
+__shared__ = [
+    "OnCluster",
+    "dask_client",
+    "page",
+    "patch_text",
+    "readings_sentence",
+    "report_page",
+    "run_audit",
+    "svg",
+    "with_progress",
+]
 
 _NOW = {"Spoilt": "Corrupted", "StressResult": "StressResult", "stress_test": "stress_test"}
 __getattr__ = moved(__name__, {name: f"noisewise.stress.{now}" for name, now in _NOW.items()})

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 
 from noisewise._typing import Codes
-from noisewise._validation import check_binary_or_more, encode_labels, find_labels, one_column
+from noisewise._validation import check_binary_or_more, encode_labels, find_actions, known_classes, one_column
 from noisewise.audit.posterior import Reading, flip_rate_std, identifiability_note
 from noisewise.audit.result import LabelAudit, LabelsAre
 from noisewise.audit.summaries import alike_classes, small_classes
@@ -47,7 +47,8 @@ def audit_probabilities(
     y : array of shape (n,)
         Observed labels: the indices of the columns, or labels of any kind.
     classes : sequence, optional
-        The labels in the order of the columns; by default 0, 1, ... or the sorted labels.
+        The labels in the order of the columns; by default the names of a frame's columns where these are the labels,
+        else 0, 1, ... or the sorted labels.
     labels_are : "judgements", "outcomes" or None
         None: rows are ranked and picked as judgements, and the interval of the number of errors spans both readings.
     X : array or frame, optional
@@ -80,12 +81,14 @@ def audit_probabilities(
     True
     """
     check_reading(labels_are)
-    arrays, notes = _arrays(probabilities)
-    names, codes = _codes(y, classes, arrays[0].shape[1])
+    given = _given(probabilities)
+    arrays, notes = _arrays(given)
+    names, codes = _codes(y, _column_names(given, y) if classes is None else classes, arrays[0].shape[1])
     if len(codes) != len(arrays[0]):
         raise ValueError(
             f"there are {len(arrays[0])} rows of probabilities and {len(codes)} labels; they must be as many"
         )
+    rows = _rows(X, len(codes))
     who = None if annotators is None else one_column(annotators)
     if who is not None and len(who) != len(codes):
         raise ValueError(f"there are {len(who)} annotators and {len(codes)} labels; one for each label is needed")
@@ -93,7 +96,7 @@ def audit_probabilities(
     _warn_if_in_sample(mean, codes)
     readings = read_both(arrays, mean, codes, noise)
     notes += (*alike_classes(names), *small_classes(names, codes), *readings["outcomes"].notes)
-    return LabelAudit.of(mean if X is None else X, names, codes, readings, labels_are, notes, who)
+    return LabelAudit.of(rows, names, codes, readings, labels_are, notes, who)
 
 
 def check_reading(labels_are: Any) -> None:
@@ -115,18 +118,22 @@ def read_both(
         Estimate(outcome.n_wrong, *outcome.interval),
         identifiability_note(outcome.calibration),
     )
-    judged = read_judgements(arrays, codes, outcome)
+    judged = read_judgements(arrays, codes, outcome, overwrite=True)  # they are copies
     flips, flips_std = flips_of(judged.posterior, codes)
     as_judgements = Reading(judged.posterior, flips, flips_std, Estimate(judged.n_wrong, *judged.interval))
     return {"judgements": as_judgements, "outcomes": as_outcomes}
 
 
-def _arrays(probabilities: Any) -> tuple[list[NDArray[Any]], tuple[str, ...]]:
-    """The arrays of one model or several as probabilities, with a note where logits were given."""
+def _given(probabilities: Any) -> list[Any]:
+    """What was given, of one model or several, as a list."""
     if isinstance(probabilities, Mapping):
         probabilities = list(probabilities.values())
     several = isinstance(probabilities, list | tuple) and len(probabilities) and np.ndim(probabilities[0]) == 2
-    given = list(probabilities) if several or np.ndim(probabilities) == 3 else [probabilities]
+    return list(probabilities) if several or np.ndim(probabilities) == 3 else [probabilities]
+
+
+def _arrays(given: list[Any]) -> tuple[list[NDArray[Any]], tuple[str, ...]]:
+    """The arrays as probabilities, with a note where logits were given."""
     checked = [_checked(one) for one in given]
     shapes = {array.shape for array, _ in checked}
     if len(shapes) > 1:
@@ -155,10 +162,13 @@ def _checked(given: Any) -> tuple[NDArray[Any], bool]:
         raise ValueError(
             f"probabilities hold NaN or infinity, first in row {int(np.argmin(finite))}; drop or fill these rows"
         )
-    if array.min() < 0:
-        return np.asarray(softmax(array, axis=1)), True
     total = array.sum(axis=1)
     off = np.abs(total - 1)
+    if array.min() < 0:
+        if off.max() > SUM_TOLERANCE or array.min() < -SUM_TOLERANCE:
+            return np.asarray(softmax(array, axis=1)), True
+        array = np.maximum(array, 0)  # below zero by rounding
+        total = array.sum(axis=1)
     if off.max() > SUM_TOLERANCE:
         row = int(np.argmax(off))
         raise ValueError(
@@ -170,22 +180,45 @@ def _checked(given: Any) -> tuple[NDArray[Any], bool]:
 
 def _codes(y: Any, classes: Any, n_columns: int) -> tuple[NDArray[Any], Codes]:
     """The classes in the order of the columns, and each label as an index of them."""
+    labels = one_column(y)
     if classes is not None:
-        names = one_column(classes)
+        names = known_classes(None, classes)
         if len(names) != n_columns:
             raise ValueError(f"there are {len(names)} classes and {n_columns} columns of probabilities")
-        return names, find_labels(y, names)
-    labels = one_column(y)
-    if labels.dtype.kind in "iu" and len(labels) and labels.min() >= 0 and labels.max() < n_columns:
-        return np.arange(n_columns), labels.astype(np.intp)
-    names, codes = encode_labels(y)
-    check_binary_or_more(names)
+        codes = find_actions(labels, names, "label")
+    elif labels.dtype.kind in "iu" and len(labels) and labels.min() >= 0 and labels.max() < n_columns:
+        names, codes = np.arange(n_columns), labels.astype(np.intp)
+    else:
+        names, codes = encode_labels(y)
+    check_binary_or_more(names[np.unique(codes)])
     if len(names) != n_columns:
         raise ValueError(
             f"y has {len(names)} labels and probabilities have {n_columns} columns; pass classes=, the labels "
             "in the order of the columns"
         )
     return names, codes
+
+
+def _column_names(given: list[Any], y: Any) -> list[Any] | None:
+    """The names of the columns where frames are given and all labels are among them: they say the order."""
+    names = [list(one.columns) for one in given if hasattr(one, "columns")]
+    if not names or not set(one_column(y).tolist()) <= set(names[0]):
+        return None
+    if any(other != names[0] for other in names):
+        raise ValueError("the frames of probabilities have different columns; the same classes in one order are needed")
+    return names[0]
+
+
+def _rows(X: Any, n: int) -> Any:
+    """The rows to be shown: as many as labels, in columns; without any, none."""
+    if X is None:
+        return np.empty((n, 0))
+    rows = X if hasattr(X, "shape") or hasattr(X, "lazy") else np.asarray(X)
+    if getattr(rows, "ndim", 2) == 1:
+        rows = np.asarray(rows)[:, None]
+    if hasattr(rows, "shape") and rows.shape[0] != n:
+        raise ValueError(f"X has {rows.shape[0]} rows, y has {n} labels; they must be as many")
+    return rows
 
 
 def _warn_if_in_sample(mean: NDArray[Any], codes: Codes) -> None:

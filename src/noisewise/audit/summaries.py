@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisewise._typing import Codes
+from noisewise.noise import Estimate
 
 if TYPE_CHECKING:
     from noisewise.audit.result import LabelAudit
@@ -15,6 +16,36 @@ if TYPE_CHECKING:
 SMALL_CLASS = 5  # rows; the flip rates of fewer can't be estimated
 NORMAL_95 = 1.645  # quantile of the standard normal distribution, for two-sided 90 % intervals
 PRIOR_WRONG, PRIOR_LABELS = 1, 10  # beta prior of an annotator's error rate: one wrong label of ten
+
+
+READINGS = {  # what labels are, and when one is wrong
+    "judgements": (
+        "judgements of what the row shows",
+        "most careful annotators would say otherwise of such a row; errors may be more frequent on hard rows",
+    ),
+    "outcomes": (
+        "outcomes that the row only hints at",
+        "it was changed, at a rate that depends on its class alone; the overlap of classes is no error",
+    ),
+}
+
+
+def readings_sentence(audit: LabelAudit) -> str:
+    """The number of wrong labels by each reading, and what it assumes, in a sentence."""
+    parts = [
+        f"if labels are {READINGS[name][0]}, about {count_with_interval(reading.expected_errors)} are wrong"
+        for name, reading in audit.readings.items()
+    ]
+    return "; ".join(parts)
+
+
+def count_with_interval(count: Estimate) -> str:
+    """A number of rows with its interval, for a reader.
+
+    >>> count_with_interval(Estimate(18240.3, 16000.0, 20110.7))
+    '18,240 (16,000 to 20,111)'
+    """
+    return f"{count:,.0f} ({count.low:,.0f} to {count.high:,.0f})"
 
 
 def columns_of_rows(audit: LabelAudit, rows: Codes) -> dict[str, NDArray[Any]]:

@@ -11,13 +11,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from noisewise.cli import completion
-from noisewise.cli.talk import Progress, say, working
+from noisewise.cli.probabilities import Files, audit_files
+from noisewise.cli.talk import Progress, noting, say, working
 
 if TYPE_CHECKING:
     from noisewise.audit import LabelAudit
     from noisewise.tables import LabelledTable
 
 FILES = "audit.csv, patch.csv and audit.html"
+
+
+class LabelsAre(StrEnum):
+    """What a label is: a judgement of what the row shows, or an outcome that the row only hints at."""
+
+    judgements = "judgements"
+    outcomes = "outcomes"
 
 
 class Engine(StrEnum):
@@ -29,7 +37,7 @@ class Engine(StrEnum):
 
 def audit(
     data: Annotated[
-        str | None,
+        list[str] | None,
         typer.Argument(help="CSV, TSV, Parquet, JSON or JSON-lines file, or a folder of Parquet files; - reads stdin."),
     ] = None,
     label: completion.Label = None,
@@ -41,6 +49,23 @@ def audit(
             help="Score rows out of fold by another classifier: of `fit -e`, of scikit-learn, or svc, knn, forest ...",
             autocompletion=completion.estimators,
         ),
+    ] = None,
+    probabilities: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--probabilities",
+            help="Out-of-fold probabilities of your own model, .npy, .npz, CSV or Parquet; several models one by one.",
+        ),
+    ] = None,
+    labels: Annotated[
+        str | None, typer.Option("--labels", help="The labels of these probabilities: .npy, or a file of one column.")
+    ] = None,
+    classes: Annotated[
+        str | None, typer.Option("--classes", help="Text file: the classes in the order of the columns, one a line.")
+    ] = None,
+    labels_are: Annotated[
+        LabelsAre | None,
+        typer.Option("--labels-are", help="What the labels of probabilities are; without it both readings are shown."),
     ] = None,
     precision: Annotated[
         float | None,
@@ -65,22 +90,29 @@ def audit(
 
     Prints the worst rows. Writes all rows, worst first, to audit.csv, those worth a look to patch.csv (with an empty
     column for the decision) and a report to audit.html. Parquet files may be larger than memory.
+
+    With --probabilities, those of any model are audited: noisewise audit --probabilities p.npy more.npy --labels
+    y.npy; instead of --labels a data file and --label give the labels, and its rows are shown.
     """
     from noisewise._files import check_folder, write_all
-    from noisewise.cli.estimators import estimator_named
 
-    if demo == (data is not None):
-        raise ValueError("name one data file (noisewise audit data.csv --label y), or --demo")
     if precision is not None and not 0 < precision <= 1:
         raise ValueError(f"--precision is {precision:g}; it must lie above 0 and at most at 1")
+    if not probabilities:
+        _check_table(data, demo, labels, classes, labels_are)
+    elif demo or model is not None or engine is Engine.dask:
+        raise ValueError("--probabilities are scored rows already; --demo, --model and --engine dask are for tables")
     if engine is Engine.local and scheduler is not None:
         raise ValueError("--scheduler is for --engine dask")
     check_folder(out, FILES)
-    chosen = None if model is None else estimator_named(model, seed)
-    table, truth = _table(data, label, annotator, engine, in_memory=chosen is not None)
-    with working(f"auditing {len(table.labels):,} rows") as progress:
-        result = _run(table, chosen, seed, engine, scheduler, progress)
-    title = "Label audit: " + ("digits" if demo else Path(str(data)).name)
+    truth = None
+    if probabilities:
+        files = Files(probabilities, labels, classes, data or [], label, annotator)
+        with working("auditing probabilities"), noting():
+            result = audit_files(files, labels_are and labels_are.value)
+    else:
+        result, truth = _audit_table(data[0] if data else None, label, annotator, model, seed, engine, scheduler)
+    title = "Label audit: " + ("digits" if demo else Path((probabilities or data or [""])[0]).name)
     texts = _texts(result, out, title, truth, precision)
     out.mkdir(parents=True, exist_ok=True)
     write_all(texts)
@@ -90,6 +122,34 @@ def audit(
         _print_worst(result, truth, precision)
     table_file, patch_file, report_file = texts
     say(f"wrote {table_file}, {patch_file} and {report_file} (rows are counted from 0); open the last in a browser")
+
+
+def _check_table(data: list[str] | None, demo: bool, labels: Any, classes: Any, labels_are: LabelsAre | None) -> None:
+    """Refuse what a table has no use for, and none or several of them."""
+    if labels is not None or classes is not None:
+        raise ValueError("--labels and --classes are for --probabilities; of a table, --label names the column")
+    if demo == bool(data) or len(data or []) > 1:
+        raise ValueError("name one data file (noisewise audit data.csv --label y), or --demo")
+    if labels_are is LabelsAre.judgements:
+        raise ValueError("the rows of a table are audited as outcomes; --labels-are judgements needs --probabilities")
+
+
+def _audit_table(
+    data: str | None,
+    label: str | None,
+    annotator: str | None,
+    model: str | None,
+    seed: int | None,
+    engine: Engine,
+    scheduler: str | None,
+) -> tuple[LabelAudit, Any]:
+    """The audit of a table, and the true labels of the demonstration."""
+    from noisewise.cli.estimators import estimator_named
+
+    chosen = None if model is None else estimator_named(model, seed)
+    table, truth = _table(data, label, annotator, engine, in_memory=chosen is not None)
+    with working(f"auditing {len(table.labels):,} rows") as progress:
+        return _run(table, chosen, seed, engine, scheduler, progress), truth
 
 
 def _table(
@@ -166,12 +226,19 @@ def _print_json(result: LabelAudit, truth: Any, precision: float | None, paths: 
 
 
 def _print_worst(result: LabelAudit, truth: Any, precision: float | None) -> None:
+    from noisewise.audit import readings_sentence
+
     for note in result.notes:
         say(f"note: {note}")
     wrong, picked = result.expected_errors, _picked(result, precision)
-    if wrong.low > 0:
+    proven = wrong.low > 0 or result.labels_are != "outcomes"
+    if result.readings:
+        say(readings_sentence(result))
+    elif proven:
         say(f"about {wrong:,.0f} labels look wrong ({wrong.low:,.0f} to {wrong.high:,.0f})")
-        say(f"{len(picked):,} rows are worth a look; the worst are")
+    if proven:
+        ranked = f", ranked as {result.labels_are or 'judgements'}" if result.readings else ""
+        say(f"{len(picked):,} rows are worth a look{ranked}; the worst are")
     else:
         say(f"label noise is not proven: between 0 and {wrong.high:,.0f} labels may be wrong; the most suspicious are")
     lines = [("row", "observed", "suggested", "P(label is right)")]

@@ -10,7 +10,10 @@ import typer
 
 def columns(context: typer.Context, incomplete: str) -> list[str]:
     """Columns of the file named before."""
-    named = [context.params.get("data"), *context.args]  # with an option half typed, the parser leaves the rest here
+    named = [
+        *(context.params.get("data") or []),
+        *context.args,
+    ]  # with an option half typed, the parser leaves the rest here
     data = next((word for word in named if word and Path(word).exists()), None)
     if data is None:
         return []

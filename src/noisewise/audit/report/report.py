@@ -13,7 +13,7 @@ from noisewise.audit.report.charts import TOO_SMALL, class_bars, histogram
 from noisewise.audit.report.features import features_of
 from noisewise.audit.report.pages import page
 from noisewise.audit.report.thumbnails import thumbnails
-from noisewise.audit.summaries import columns_by_annotator, columns_by_class, is_small
+from noisewise.audit.summaries import READINGS, columns_by_annotator, columns_by_class, count_with_interval, is_small
 
 if TYPE_CHECKING:
     from noisewise.audit.result import LabelAudit
@@ -38,7 +38,10 @@ def report_content(audit: LabelAudit, title: str, truth: Any = None, precision: 
     order = np.argsort(small, kind="stable").tolist()  # the small classes last
     return {
         "title": title,
-        "proven": audit.expected_errors.low > 0,
+        "proven": audit.expected_errors.low > 0 or audit.labels_are != "outcomes",
+        "reading": audit.labels_are or "judgements",
+        "readings": _readings(audit),
+        "spans": bool(audit.readings) and audit.labels_are is None,
         "n": f"{n:,}",
         "k": len(names),
         "count": f"{audit.expected_errors:,.0f}",
@@ -61,6 +64,14 @@ def report_content(audit: LabelAudit, title: str, truth: Any = None, precision: 
         "columns": columns,
         "rows": rows,
     }
+
+
+def _readings(audit: LabelAudit) -> list[dict[str, str]]:
+    """By reading: what labels are, how many are wrong, and what that means."""
+    return [
+        {"labels": READINGS[name][0], "wrong": READINGS[name][1], "count": count_with_interval(reading.expected_errors)}
+        for name, reading in audit.readings.items()
+    ]
 
 
 def _against_truth(audit: LabelAudit, truth: Any, chosen: Codes) -> dict[str, str]:

@@ -39,7 +39,7 @@ STEEPNESS = 4  # of the weight of the outcome reading in the fraction of disagre
 MODEL_DISAGREEMENT = 0.5  # error of a model as a fraction of the disagreement of two: errors are half shared
 ERROR_RANGE = (2.0, 0.25)  # factors on that error that the interval allows for
 MODEL_ERROR = 0.01  # of the rows, standard deviation of the count: misfit of the calibration, however many rows
-FIT_ROWS, FIT_ROWS_PER_CLASS = 8000, 40  # the temperature is fitted to so many rows
+FIT_ROWS, FIT_SCORES = 8000, 2_000_000  # the temperature is fitted to so many rows, and numbers, at most
 LOG_TEMPERATURES = (-2.5, 2.5)  # searched
 LEAST_PROBABILITY = 1e-5  # times 1 / n_classes, before the logarithm of a probability is taken
 TINY = 1e-12
@@ -71,7 +71,11 @@ class Judgements:
 
 
 def read_judgements(
-    probabilities: list[NDArray[np.floating]], codes: Codes, outcome: NoiseReading, coverage: float = 0.9
+    probabilities: list[NDArray[np.floating]],
+    codes: Codes,
+    outcome: NoiseReading,
+    coverage: float = 0.9,
+    overwrite: bool = False,
 ) -> Judgements:
     """The judgement reading from out-of-fold probabilities of one model or several.
 
@@ -85,16 +89,17 @@ def read_judgements(
         The outcome reading of the same rows: flip matrix, and whether noise is proven.
     coverage : float
         Wanted coverage of the interval.
+    overwrite : bool
+        Whether arrays in single precision may be overwritten, to save memory.
     """
     matrix = outcome.calibration.noise.matrix
-    calibrated = [_calibrated(one, codes, matrix) for one in probabilities]
+    calibrated = [_calibrated(one, codes, matrix, overwrite) for one in probabilities]
     judged, error = calibrated[0], None
     if len(calibrated) > 1:
         modes = [one.argmax(axis=1) for one in calibrated]
         pairs = [np.mean(modes[i] != modes[j]) for i in range(len(modes)) for j in range(i)]
         error = MODEL_DISAGREEMENT * float(np.mean(pairs))
-        mean = sum(np.log(np.maximum(one, TINY)) for one in calibrated) / len(calibrated)
-        judged = _calibrated(np.exp(log_softmax(mean, axis=1)), codes, matrix)
+        judged = _calibrated(_geometric_mean(calibrated), codes, matrix, overwrite=True)
     sharpness = SHARPNESS if error is None else sharpness_for(judged, error)
     if error is None:
         extremes = LEAST_SHARPNESS, MOST_SHARPNESS
@@ -103,10 +108,9 @@ def read_judgements(
     return _combine(judged, codes, matrix, outcome, sharpness, extremes, coverage)
 
 
-def _calibrated(p: NDArray[np.floating], codes: Codes, matrix: Floats) -> NDArray[np.float32]:
+def _calibrated(p: NDArray[np.floating], codes: Codes, matrix: Floats, overwrite: bool = False) -> NDArray[np.float32]:
     """One temperature under the flips T, by the likelihood of the observed labels: P(y | x) = softmax(a log p) T."""
-    few = max(FIT_ROWS, FIT_ROWS_PER_CLASS * p.shape[1])
-    chosen = np.random.default_rng(0).permutation(len(codes))[:few]
+    chosen = _some_rows(p)
     logits = np.log(np.maximum(p[chosen], LEAST_PROBABILITY / p.shape[1]).astype(np.float64))
     flips = matrix.T[codes[chosen]]
 
@@ -115,16 +119,31 @@ def _calibrated(p: NDArray[np.floating], codes: Codes, matrix: Floats) -> NDArra
         return -float(np.log(np.einsum("ij,ij->i", clean, flips) + 1e-300).mean())
 
     a = np.float32(np.exp(minimize_scalar(loss, bounds=LOG_TEMPERATURES, method="bounded").x))
-    judged = np.empty(p.shape, dtype=np.float32)
+    in_place = overwrite and p.dtype == np.float32 and p.flags.c_contiguous
+    judged = np.asarray(p, dtype=np.float32) if in_place else np.empty(p.shape, dtype=np.float32)
     for part in blocks(len(codes)):
         logits = np.log(np.maximum(p[part], LEAST_PROBABILITY / p.shape[1]).astype(np.float32))
         judged[part] = np.exp(log_softmax(a * logits, axis=1))
     return judged
 
 
+def _some_rows(p: NDArray[np.floating]) -> Codes:
+    """Rows to fit one number to, drawn at random, the same every time."""
+    n, n_classes = p.shape
+    return np.random.default_rng(0).permutation(n)[: min(FIT_ROWS, FIT_SCORES // n_classes)]
+
+
+def _geometric_mean(several: list[NDArray[np.float32]]) -> NDArray[np.float32]:
+    """Rows proportional to the geometric mean of those of several arrays; kept in the first of them."""
+    for part in blocks(len(several[0])):
+        mean = sum(np.log(np.maximum(one[part], TINY)) for one in several) / len(several)
+        several[0][part] = np.exp(log_softmax(mean, axis=1))
+    return several[0]
+
+
 def sharpness_for(judged: NDArray[np.floating], error: float) -> float:
     """The sharpness, 1 or more, at which the mode is the truth in a fraction 1 - `error` of the rows: mean max q."""
-    few = judged[np.random.default_rng(0).permutation(len(judged))[:FIT_ROWS]].astype(np.float64)
+    few = judged[_some_rows(judged)].astype(np.float64)
 
     def excess(log_sharpness: float) -> float:
         return float(sharpened(few, np.exp(log_sharpness)).max(axis=1).mean()) - (1 - error)
@@ -170,8 +189,8 @@ def _combine(
     extremes: tuple[float, float],
     coverage: float,
 ) -> Judgements:
-    """Posterior and counts of the judgement reading, block by block."""
-    posterior = np.empty(judged.shape, dtype=np.float32)
+    """Posterior, kept in the place of `judged`, and counts of the judgement reading, block by block."""
+    posterior = judged
     independence = LEAST_INDEPENDENCE + INDEPENDENCE * (1 - 1 / sharpness)
     flips = matrix.T.astype(np.float32)
     by_flips = disagreements = variance = 0.0
@@ -181,9 +200,9 @@ def _combine(
         label = responsibilities(judged[part], flips[observed], float(np.finfo(np.float32).tiny))[0]
         by_flips += float((1 - label[rows, observed]).sum(dtype=np.float64))
         disagreements += float((judged[part].argmax(axis=1) != observed).sum())
-        posterior[part] = couple(judged[part], label, sharpness, independence)
         for i, (sharp, independent) in enumerate(zip(extremes, INDEPENDENCE_RANGE)):
             counts[1 + i] += float((1 - couple(judged[part], label, sharp, independent)[rows, observed]).sum())
+        posterior[part] = couple(judged[part], label, sharpness, independence)
     explained = min(by_flips / max(disagreements, 1), 1.0) if outcome.calibration.proven else 0.0
     weight = explained**STEEPNESS / (explained**STEEPNESS + (1 - explained) ** STEEPNESS)
     for part in blocks(len(codes)):
@@ -201,6 +220,6 @@ def _combine(
 
 def flips_of(posterior: NDArray[np.floating], codes: Codes) -> tuple[FlipMatrix, Floats]:
     """The mean flip matrix of rows by the posteriors of their true classes (M-step), and the standard errors."""
-    counts = joint_counts(np.asarray(posterior, dtype=np.float64), codes)
+    counts = joint_counts(posterior, codes)
     matrix = normalised_rows(counts)
     return FlipMatrix.estimated(matrix), np.sqrt(matrix * (1 - matrix) / (counts.sum(axis=1, keepdims=True) + 1))

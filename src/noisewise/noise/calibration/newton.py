@@ -108,6 +108,8 @@ def _information(
     rows: LabelledScores, calibration_map: CalibrationMap, clean: Floats, truth: Floats, inlier: Floats
 ) -> tuple[Floats, Floats, Floats]:
     """Complete-data information, missing information, and the gradient."""
+    if not calibration_map.has_offsets:
+        return _information_of_scale(rows, clean, truth, inlier)
     n_classes, per_class = rows.n_classes, calibration_map.per_class
     features = rows.scores * calibration_map.scale if per_class else rows.scores
     residual = (truth - clean) * inlier[:, None]
@@ -127,6 +129,22 @@ def _information(
     outlier_odds = rows.weights * (1 - inlier) / np.maximum(inlier, TINY)
     missing = information(features, truth, inlier * rows.weights) + gradients.T @ (gradients * outlier_odds[:, None])
     return complete, missing, gradient
+
+
+def _information_of_scale(
+    rows: LabelledScores, clean: Floats, truth: Floats, inlier: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """The same where the scale alone is fitted: matrices of one number, from means and variances of the scores."""
+    weights = inlier * rows.weights
+    mean, mean_truth = (np.einsum("ij,ij->i", posterior, rows.scores) for posterior in (clean, truth))
+    variance, variance_truth = (
+        np.einsum("ij,ij,ij->i", posterior, rows.scores, rows.scores) - means**2
+        for posterior, means in ((clean, mean), (truth, mean_truth))
+    )
+    gradients = (mean_truth - mean) * inlier
+    outlier_odds = rows.weights * (1 - inlier) / np.maximum(inlier, TINY)
+    complete, missing = weights @ variance + SCALE_JITTER, weights @ variance_truth + outlier_odds @ gradients**2
+    return np.array([[complete]]), np.array([[missing]]), np.array([rows.weights @ gradients])
 
 
 def _information_common(features: Floats, posterior: Floats, weights: Floats) -> Floats:

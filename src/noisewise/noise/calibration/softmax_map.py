@@ -19,6 +19,7 @@ OFFSET_PENALTY = 1e-3  # ridge penalty of the offsets, per row
 LOG_SCALE_STD = 0.5  # standard deviation of the prior on the logarithms of the classes' own scales
 OUTLIER_WEIGHT, OUTLIER_ROWS = 0.005, 1.0  # fraction plus number of rows whose scores say nothing: no row is certain
 START_SCALE = 4.0  # where a fit starts
+MOST_OFFSETS = 100  # classes; with more, offsets are held at zero: their information has n_classes^2 numbers
 SMALLEST_SCALE, LONGEST_STEP = 1e-6, 2.0  # of a scale per class; a step is one of logarithms
 
 
@@ -60,6 +61,11 @@ class CalibrationMap:
         """Whether each class has a scale of its own."""
         return np.ndim(self.scale) == 1
 
+    @property
+    def has_offsets(self) -> bool:
+        """Whether the offsets are fitted, or held because there are many classes."""
+        return len(self.offset) <= MOST_OFFSETS
+
     def moved(self, step: Floats) -> CalibrationMap:
         """The map after a step in scale and offset; the scale stays positive, scales per class move in logarithms."""
         n_classes = len(self.offset)
@@ -69,7 +75,8 @@ class CalibrationMap:
             scale = np.maximum(self.scale * np.exp(log_step), SMALLEST_SCALE)
         else:
             scale = max(float(self.scale + step[0]), 0.0)
-        return CalibrationMap(scale, self.offset + step[-n_classes:], self.outlier_weight)
+        offset = self.offset + step[-n_classes:] if self.has_offsets else self.offset
+        return CalibrationMap(scale, offset, self.outlier_weight)
 
     def penalty(self, n_rows: float) -> float:
         """Negative log prior (but for constants): ridge on the offsets, normal on deviations of the log scales."""

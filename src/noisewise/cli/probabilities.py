@@ -1,0 +1,131 @@
+"""Files of `noisewise audit --probabilities`: arrays of predicted probabilities, labels, names of classes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from noisewise.cli.talk import say
+
+if TYPE_CHECKING:
+    from noisewise.audit import LabelAudit
+
+ARRAYS = (".npy", ".npz")
+NAMED = "p_"  # how the arrays of probabilities in an npz file are called, where it holds others too
+
+
+class Files(NamedTuple):
+    """What is audited: files of probabilities, and where the labels and the rows come from."""
+
+    probabilities: list[str]
+    labels: str | None
+    classes: str | None
+    data: list[str]
+    label: str | None
+    annotator: str | None
+
+
+def audit_files(files: Files, labels_are: Any) -> LabelAudit:
+    """The audit of the probabilities in these files."""
+    from noisewise.audit import audit_probabilities
+    from noisewise.tables import read_labelled
+
+    more, rows = split_files(files.data, files.label)
+    if (files.labels is None) == (rows is None):
+        raise ValueError(
+            "the labels come from --labels y.npy, or from a column of the rows, data.csv --label y; give one of them"
+        )
+    arrays = [array for name in [*files.probabilities, *more] for array in read_probabilities(name)]
+    X = annotators = None
+    if rows is not None:
+        table = read_labelled(rows, files.label, files.annotator, say=say)
+        X, labels, annotators = table.features, table.labels, table.annotators
+    else:
+        if files.annotator is not None:
+            raise ValueError("--annotator names a column of a data file; add data.csv --label NAME instead of --labels")
+        labels = read_labels(str(files.labels))
+    names = None
+    if files.classes is not None:
+        names, labels = named_labels(labels, read_names(files.classes))
+    return audit_probabilities(arrays, labels, classes=names, labels_are=labels_are, X=X, annotators=annotators)
+
+
+def split_files(data: Sequence[str], label: str | None) -> tuple[list[str], str | None]:
+    """Files named without an option: probabilities of more models and, where a label column is named, one of rows."""
+    if label is None:
+        return list(data), None
+    rows = [name for name in data if Path(name).suffix.lower() not in ARRAYS]
+    if len(rows) != 1:
+        raise ValueError(f"--label {label} names a column of one data file; {len(rows)} are given")
+    return [name for name in data if name != rows[0]], rows[0]
+
+
+def read_probabilities(name: str) -> list[Any]:
+    """The arrays of a file: npy; npz with one array, or those called p_...; or a table, a column for each class."""
+    if Path(name).suffix.lower() not in ARRAYS:
+        from noisewise.tables import read_table
+
+        return [read_table(name, say)]
+    arrays = _load(name)
+    if len(arrays) > 1:
+        arrays = {key: array for key, array in arrays.items() if key.startswith(NAMED)}
+    if not arrays:
+        raise ValueError(
+            f"{name} holds several arrays, none of them called {NAMED}...; one array, or such names, would do"
+        )
+    return list(arrays.values())
+
+
+def read_labels(name: str) -> Any:
+    """The labels of a file: npy; npz with one array, or one called y; or a table of one column."""
+    if Path(name).suffix.lower() in ARRAYS:
+        arrays = _load(name)
+        if len(arrays) > 1 and "y" not in arrays:
+            raise ValueError(f"{name} holds several arrays, none of them called y; one array of labels is needed")
+        return arrays.get("y", next(iter(arrays.values())))
+    from noisewise.tables import read_table
+
+    frame = read_table(name, say)
+    if frame.width != 1:
+        raise ValueError(f"{name} has {frame.width} columns; one column of labels is needed (or data.csv --label NAME)")
+    return frame.to_series().to_list()
+
+
+def read_names(name: str) -> list[str]:
+    """Names of the classes, one a line, in the order of the columns of probabilities."""
+    lines = Path(name).read_text(encoding="utf-8").splitlines()
+    return [line.strip() for line in lines if line.strip()]
+
+
+def named_labels(labels: Any, names: list[str]) -> tuple[list[str], list[Any]]:
+    """Labels by these names: they are the names themselves, or their indices.
+
+    >>> named_labels([1, 0], ["cat", "dog"])
+    (['cat', 'dog'], ['dog', 'cat'])
+    """
+    given = labels.tolist() if hasattr(labels, "tolist") else list(labels)
+    texts = [str(label) for label in given]
+    if not set(texts) <= set(names) and all(isinstance(label, int) and 0 <= label < len(names) for label in given):
+        return names, [names[label] for label in given]
+    return names, texts
+
+
+def _load(name: str) -> dict[str, Any]:
+    """Arrays of an npy or npz file, by name."""
+    import zipfile
+
+    import numpy as np
+
+    try:
+        loaded = np.load(name, allow_pickle=False)
+        arrays = dict(loaded) if hasattr(loaded, "files") else {"": loaded}
+    except FileNotFoundError:
+        raise ValueError(f"there is no file {name!r}") from None
+    except (ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise ValueError(
+            f"{name} can't be read as an array ({error}); numbers or text saved by numpy.save are needed"
+        ) from None
+    if not arrays:
+        raise ValueError(f"{name} holds no array")
+    return arrays
