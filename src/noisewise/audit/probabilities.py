@@ -92,6 +92,8 @@ def audit_probabilities(
     who = None if annotators is None else one_column(annotators)
     if who is not None and len(who) != len(codes):
         raise ValueError(f"there are {len(who)} annotators and {len(codes)} labels; one for each label is needed")
+    if noise is not None and noise.n_classes != len(names):
+        raise ValueError(f"noise has {noise.n_classes} classes, probabilities have {len(names)}")
     mean = arrays[0] if len(arrays) == 1 else np.mean(arrays, axis=0, dtype=arrays[0].dtype)
     _warn_if_in_sample(mean, codes)
     readings = read_both(arrays, mean, codes, noise)

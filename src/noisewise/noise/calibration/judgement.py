@@ -222,4 +222,6 @@ def flips_of(posterior: NDArray[np.floating], codes: Codes) -> tuple[FlipMatrix,
     """The mean flip matrix of rows by the posteriors of their true classes (M-step), and the standard errors."""
     counts = joint_counts(posterior, codes)
     matrix = normalised_rows(counts)
+    absent = np.bincount(codes, minlength=len(matrix)) == 0
+    matrix[absent] = np.eye(len(matrix))[absent]  # no row carries these classes: nothing is known of them
     return FlipMatrix.estimated(matrix), np.sqrt(matrix * (1 - matrix) / (counts.sum(axis=1, keepdims=True) + 1))

@@ -1,0 +1,435 @@
+"""The audit of any model's probabilities, and its two readings of a wrong label."""
+
+import os
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy.optimize import minimize_scalar
+from scipy.special import softmax
+from sklearn.datasets import load_digits
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import average_precision_score, roc_auc_score
+from sklearn.model_selection import cross_val_predict
+from sklearn.naive_bayes import GaussianNB
+
+from noisewise import FlipMatrix, audit_probabilities
+from noisewise.noise import read_judgements, read_noise
+from noisewise.noise.calibration.judgement import (
+    LEAST_PROBABILITY,
+    MOST_SHARPNESS,
+    _calibrated,
+    couple,
+    flips_of,
+    sharpened,
+    sharpness_for,
+)
+
+REAL = Path(os.environ.get("NOISEWISE_DATA", "")) / "real_noise"
+needs_real_noise = pytest.mark.skipif(
+    "NOISEWISE_DATA" not in os.environ or not REAL.is_dir(), reason="NOISEWISE_DATA names no folder with real_noise"
+)
+
+
+def simulated(n=600, n_classes=3, noise_rate=0.2, seed=0, margin=4.0):
+    """Probabilities of a model that knows the truth well, noisy labels and true ones."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, n_classes, n)
+    scores = rng.normal(size=(n, n_classes))
+    scores[np.arange(n), truth] += margin
+    observed = FlipMatrix.symmetric(noise_rate, n_classes).corrupt(truth, rng)
+    return softmax(scores, axis=1), observed, truth
+
+
+def out_of_fold(model, X, y):
+    return cross_val_predict(model, X, y, cv=5, method="predict_proba")
+
+
+def f1(picked, wrong):
+    return 2 * wrong[picked].sum() / (len(picked) + wrong.sum())
+
+
+def same(one, other, order=slice(None), atol=1e-6):
+    """Two audits agree, but for rounding, where `order` takes the classes of the first to those of the other."""
+    np.testing.assert_allclose(one.posterior[:, order], other.posterior, atol=atol)
+    np.testing.assert_allclose(one.noise.matrix[order][:, order], other.noise.matrix, atol=atol)
+    n = len(one.observed)
+    for name, reading in one.readings.items():
+        theirs = other.readings[name].expected_errors
+        np.testing.assert_allclose(float(reading.expected_errors), float(theirs), atol=n * atol)
+        np.testing.assert_allclose(reading.expected_errors.interval, theirs.interval, atol=n * atol)
+
+
+@pytest.fixture(scope="module")
+def digits():
+    """Digits, 20 % of the labels wrong at random, and out-of-fold probabilities of two models."""
+    X, truth = load_digits(return_X_y=True)
+    y = FlipMatrix.symmetric(0.2, 10).corrupt(truth, 0)
+    models = LogisticRegression(C=0.2, max_iter=300), GaussianNB(var_smoothing=0.1)
+    return [out_of_fold(model, X / 16, y) for model in models], y, truth
+
+
+# the mathematics
+
+
+def exact_coupling(c, q):
+    """Joint distribution of (z, t) with marginals c and q that agree as often as possible, cell by cell."""
+    joint = np.diag(np.minimum(c, q))
+    left, right = np.maximum(c - q, 0), np.maximum(q - c, 0)
+    for z, t in product(range(len(c)), repeat=2):
+        if left.sum() > 0:
+            joint[z, t] += left[z] * right[t] / left.sum()
+    return joint
+
+
+@pytest.mark.parametrize("sharpness", [1.0, 1.5, 3.0, 20.0])
+@pytest.mark.parametrize("n_classes", [2, 3, 7])
+def test_the_truth_follows_the_maximal_coupling(sharpness, n_classes):
+    c = np.random.default_rng(0).dirichlet(np.ones(n_classes), 40)
+    q = sharpened(c, sharpness)
+    given = [couple(c, np.tile(row, (40, 1)), sharpness, 0.0) for row in np.eye(n_classes)]  # P(t | z), z by z
+    for i in range(40):
+        joint = exact_coupling(c[i], q[i])
+        np.testing.assert_allclose(joint.sum(axis=0), q[i])
+        np.testing.assert_allclose(np.trace(joint), 1 - np.abs(c[i] - q[i]).sum() / 2)  # none agrees more often
+        np.testing.assert_allclose([one[i] for one in given], joint / c[i][:, None], atol=1e-10)
+
+
+@pytest.mark.parametrize("independence", [0.0, 0.3, 1.0])
+def test_the_truth_has_the_sharpened_distribution_on_average(independence):
+    c = np.random.default_rng(1).dirichlet([0.5, 1, 2, 4], 60)
+    truth = couple(c, c, 3.0, independence)  # z drawn from c
+    np.testing.assert_allclose(truth, sharpened(c, 3.0), atol=1e-12)
+    np.testing.assert_allclose(truth.sum(axis=1), 1)
+
+
+def test_without_sharpness_and_independence_the_judged_label_is_the_truth():
+    rng = np.random.default_rng(2)
+    c, label = rng.dirichlet(np.ones(5), 50), rng.dirichlet(np.ones(5), 50)
+    np.testing.assert_allclose(couple(c, label, 1.0, 0.0), label, atol=1e-12)
+    np.testing.assert_allclose(couple(c, label, 1.0, 1.0), c, atol=1e-12)
+
+
+def test_sharpened_rows_are_powers():
+    c = np.random.default_rng(3).dirichlet(np.ones(4), 30)
+    np.testing.assert_allclose(sharpened(c, 2.5), c**2.5 / (c**2.5).sum(axis=1, keepdims=True))
+    np.testing.assert_allclose(sharpened(c, 1.0), c)
+    np.testing.assert_allclose(sharpened(np.array([[1.0, 0.0]]), 3.0), [[1, 0]], atol=1e-30)
+
+
+@pytest.mark.parametrize("error", [0.05, 0.1, 0.2])
+def test_the_sharpness_leaves_the_mode_wrong_as_often_as_stated(error):
+    c = np.random.default_rng(4).dirichlet(np.ones(3), 3000)
+    found = sharpness_for(c, error)
+    assert 1 < found < MOST_SHARPNESS
+    assert sharpened(c, found).max(axis=1).mean() == pytest.approx(1 - error, abs=1e-3)
+    assert sharpness_for(c, 0.99) == 1
+    assert sharpness_for(c, 0.0) == MOST_SHARPNESS
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.25])
+def test_the_temperature_has_the_largest_likelihood(rate):
+    p, observed, _ = simulated(2000, 4, rate, seed=5)
+    matrix = FlipMatrix.symmetric(rate, 4).matrix
+    flat = p**0.6 / (p**0.6).sum(axis=1, keepdims=True)  # a model that is too little sure of itself
+
+    def scaled(power):
+        powers = np.maximum(flat, LEAST_PROBABILITY / 4) ** power
+        return powers / powers.sum(axis=1, keepdims=True)
+
+    def loss(power):
+        return -np.log((scaled(power) @ matrix)[np.arange(len(flat)), observed]).sum()
+
+    best = minimize_scalar(loss, bounds=(0.1, 12), method="bounded", options={"xatol": 1e-8}).x
+    np.testing.assert_allclose(_calibrated(flat, observed, matrix), scaled(best), atol=1e-4)
+
+
+def test_flips_are_counted_by_the_posterior():
+    rng = np.random.default_rng(6)
+    codes = rng.integers(0, 3, 200)
+    posterior = (0.3 * rng.dirichlet(np.ones(3), 200) + 0.7 * np.eye(3)[codes]).astype(np.float32)
+    counts = np.array([[posterior[codes == k, j].sum(dtype=np.float64) for k in range(3)] for j in range(3)])
+    flips, std = flips_of(posterior, codes)
+    np.testing.assert_allclose(flips.matrix, counts / counts.sum(axis=1, keepdims=True), rtol=1e-6)
+    assert (std > 0).all()
+    wider, _ = flips_of(np.column_stack([posterior, np.zeros(200)]), codes)
+    np.testing.assert_allclose(wider.matrix[:3, :3], flips.matrix)
+    np.testing.assert_array_equal(wider.matrix[3], [0, 0, 0, 1])  # no row carries this class: nothing is known of it
+
+
+# what goes in
+
+
+def test_several_arrays_in_any_order_give_the_same(digits):
+    (one, other), y, _ = digits
+    both = audit_probabilities([one, other], y)
+    same(both, audit_probabilities([other, one], y), atol=2e-6)
+    same(both, audit_probabilities({"nb": other, "lr": one}, y), atol=2e-6)
+    same(both, audit_probabilities(np.stack([one, other]), y))
+
+
+def test_an_array_given_twice_says_that_models_do_not_err():
+    p, y, truth = simulated(noise_rate=0.3)
+    once, twice = audit_probabilities(p, y), audit_probabilities([p, p], y)
+    np.testing.assert_allclose(*(audit.readings["outcomes"].posterior for audit in (once, twice)), atol=1e-6)
+    assert read_judgements([p, p], y, read_noise(p, y)).sharpness == MOST_SHARPNESS
+    assert f1(twice.picked, y != truth) > f1(once.picked, y != truth) - 0.02
+
+
+def test_logits_are_recognised_and_normalised():
+    p, y, _ = simulated()
+    audit = audit_probabilities(np.log(p) + np.arange(len(p))[:, None], y)
+    same(audit_probabilities(p, y), audit)
+    assert "logits were given, and normalised to probabilities" in audit.notes
+    assert not any("logits" in note for note in audit_probabilities(p, y).notes)
+
+
+def test_numbers_below_zero_by_rounding_are_no_logits():
+    p, y, _ = simulated()
+    p[0] = [1 + 1e-9, -1e-9, 0]
+    assert not any("logits" in note for note in audit_probabilities(p, y).notes)
+
+
+def test_what_is_given_stays_as_it_is():
+    p, y, _ = simulated()
+    for given in (p.astype(np.float32), p):
+        before = given.copy()
+        audit_probabilities([given, given[:, ::-1]], y)
+        audit_probabilities(given, y)
+        np.testing.assert_array_equal(given, before)
+
+
+@pytest.mark.parametrize("n_classes", [2, 200])
+def test_few_and_many_classes_are_read(n_classes):
+    p, y, truth = simulated(120 if n_classes == 2 else 2500, n_classes, margin=5.0)
+    audit = audit_probabilities(p, y)
+    np.testing.assert_allclose(audit.posterior.sum(axis=1), 1, atol=1e-4)
+    low, high = audit.expected_errors.interval
+    assert low <= np.sum(y != truth) <= high
+    assert f1(audit.picked, y != truth) > (0.6 if n_classes == 2 else 0.9)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [["ant", "bee", "cat"], [5, 7, 11], [True, 1.5, "one"], [("a", 1), ("a", 2), ("b", 1)]],
+    ids=["text", "numbers", "mixed", "tuples"],
+)
+def test_labels_may_be_of_any_kind(names):
+    p, y, _ = simulated(300)
+    labels = [names[code] for code in y]
+    audit = audit_probabilities(p, labels, classes=names)
+    same(audit, audit_probabilities(p, y))
+    assert audit.classes.tolist() == names
+    assert set(audit.suggested.tolist()) <= set(names)
+
+
+def test_without_classes_labels_are_sorted_or_are_the_columns():
+    p, y, _ = simulated(300)
+    same(audit_probabilities(p, y), audit_probabilities(p, np.array(["a", "b", "c"])[y]))
+    wider = np.column_stack([p, np.full(300, 1e-9)])  # a class that no row carries
+    assert audit_probabilities(wider / wider.sum(axis=1, keepdims=True), y.astype(np.uint8)).classes.tolist() == [
+        0,
+        1,
+        2,
+        3,
+    ]
+
+
+def test_permuted_columns_give_the_permuted_result():
+    p, y, _ = simulated(1500, 4)
+    order = np.array([2, 0, 3, 1])
+    one = audit_probabilities(p, y, classes=[0, 1, 2, 3])
+    other = audit_probabilities(p[:, order], y, classes=order)
+    same(one, other, order, atol=1e-5)
+    np.testing.assert_array_equal(one.suggested, other.suggested)
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
+def test_frames_say_the_order_of_the_classes_by_their_columns(frame):
+    p, y, _ = simulated(300)
+    labels = np.array(["wolf", "ant", "bee"])[y]
+    audit = audit_probabilities(frame(dict(zip(["wolf", "ant", "bee"], p.T))), labels)
+    assert audit.classes.tolist() == ["wolf", "ant", "bee"]
+    same(audit, audit_probabilities(p, y))
+    same(audit_probabilities(frame(dict(zip("xyz", p.T))), y), audit_probabilities(p, y))
+    with pytest.raises(ValueError, match="different columns"):
+        audit_probabilities(
+            [frame(dict(zip(order, p.T))) for order in (["wolf", "ant", "bee"], ["bee", "ant", "wolf"])], labels
+        )
+
+
+@pytest.mark.parametrize(("dtype", "atol"), [(np.float16, 0.01), (np.float32, 1e-4)])
+def test_half_and_single_precision_will_do(dtype, atol):
+    p, y, _ = simulated()
+    same(audit_probabilities(p, y), audit_probabilities(p.astype(dtype), y), atol=atol)
+
+
+def test_rows_and_annotators_are_shown(tmp_path):
+    p, y, _ = simulated(300)
+    frame = pl.DataFrame({"name": [f"picture {i}" for i in range(300)]})
+    audit = audit_probabilities(p, y, X=frame, annotators=["ann", "bob"] * 150)
+    audit.to_html(tmp_path / "audit.html")
+    assert f"picture {audit.order[0]}</td>" in (tmp_path / "audit.html").read_text()
+    assert audit.by_annotator("polars")["labels"].to_list() == [150, 150]
+    titles = audit_probabilities(p, y, X=[f"text {i}" for i in range(300)])
+    assert titles.X.shape == (300, 1)
+    wide, observed, _ = simulated(400, 36)
+    audit_probabilities(wide, observed).to_html(tmp_path / "audit.html")  # 36 numbers a row are no picture of 6 x 6
+    assert "<img" not in (tmp_path / "audit.html").read_text()
+
+
+# what comes out
+
+
+def test_every_reading_can_be_asked_for(digits):
+    (p, _), y, _ = digits
+    both, judged, outcome = (audit_probabilities(p, y, labels_are=which) for which in (None, "judgements", "outcomes"))
+    assert (both.labels_are, judged.labels_are, outcome.labels_are) == (None, "judgements", "outcomes")
+    for audit in (both, judged, outcome):
+        assert list(audit.readings) == ["judgements", "outcomes"]
+        assert audit.summary()["labels_are"] == audit.labels_are
+        assert set(audit.summary()["readings"]) == {"judgements", "outcomes"}
+    np.testing.assert_array_equal(both.posterior, judged.posterior)
+    np.testing.assert_array_equal(outcome.posterior, both.readings["outcomes"].posterior)
+    assert float(both.expected_errors) == float(judged.expected_errors)
+    ends = [audit.expected_errors.interval for audit in (judged, outcome)]
+    assert both.expected_errors.interval == (min(low for low, _ in ends), max(high for _, high in ends))
+
+
+@pytest.mark.parametrize("labels_are", [None, "judgements"])
+@pytest.mark.parametrize("noise_rate", [0.0, 0.3])
+def test_judgements_are_never_left_without_rows_to_look_at(labels_are, noise_rate):
+    p, y, _ = simulated(120, 2, noise_rate, margin=1.0)
+    assert (p.argmax(axis=1) != y).any()
+    assert len(audit_probabilities(p, y, labels_are=labels_are).picked) > 0
+    assert len(audit_probabilities(p, y, labels_are="outcomes").picked) == 0  # two classes that overlap
+
+
+def test_a_known_noise_is_that_of_the_outcomes():
+    p, y, _ = simulated()
+    audit = audit_probabilities(p, y, labels_are="outcomes", noise=FlipMatrix.symmetric(0.2, 3))
+    np.testing.assert_array_equal(audit.noise.matrix, FlipMatrix.symmetric(0.2, 3).matrix)
+    assert not audit.noise_spread.any()
+
+
+def test_class_conditional_noise_is_read_alike_by_both(digits):
+    (p, _), y, truth = digits
+    wrong = y != truth
+    for labels_are in (None, "judgements", "outcomes"):
+        audit = audit_probabilities(p, y, labels_are=labels_are)
+        assert average_precision_score(wrong, 1 - audit.probability) > 0.97
+        assert float(audit.expected_errors) == pytest.approx(wrong.sum(), rel=0.1)
+        low, high = audit.expected_errors.interval
+        assert low <= wrong.sum() <= high
+    judged, outcome = (audit.readings[name] for name in ("judgements", "outcomes"))
+    assert np.quantile(np.abs(judged.posterior - outcome.posterior), 0.999) < 1e-2
+    assert abs(judged.expected_errors - outcome.expected_errors) < 1e-2 * len(y)
+    rows = np.arange(len(y))
+    precision = [average_precision_score(wrong, -one.posterior[rows, y]) for one in (judged, outcome)]
+    assert precision[0] == pytest.approx(precision[1], abs=1e-2)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_errors_on_hard_rows_are_found(seed):
+    """Labels are drawn from a tempered strong model: hard rows are mislabelled more often."""
+    X, digit = load_digits(return_X_y=True)
+    X = X / 16
+    strong = LogisticRegression(max_iter=300).fit(X, digit).predict_log_proba(X)
+    uniforms = np.random.default_rng(seed).random((len(X), 1))
+    y = (uniforms > np.cumsum(softmax(0.6 * strong, axis=1), axis=1)[:, :-1]).sum(axis=1)
+    wrong = y != strong.argmax(axis=1)
+    assert 0.1 < wrong.mean() < 0.4
+    p = out_of_fold(LogisticRegression(C=0.05, max_iter=300), X, y)
+    audit = audit_probabilities(p, y)
+    assert f1(audit.picked, wrong) >= f1(np.flatnonzero(p.argmax(axis=1) != y), wrong) - 0.02
+    low, high = audit.expected_errors.interval
+    assert low <= wrong.sum() <= high
+
+
+# what can't be
+
+
+P, Y, _ = simulated(300)
+NAN = np.where(np.arange(900).reshape(300, 3) == 7, np.nan, P)
+
+
+@pytest.mark.parametrize(
+    ("probabilities", "y", "options", "sentence"),
+    [
+        (NAN, Y, {}, "NaN or infinity, first in row 2"),
+        (2 * P, Y, {}, "must sum to 1; row [0-9]+ sums to 2"),
+        (P, np.arange(300) % 4 + 1, {}, "y has 4 labels and probabilities have 3 columns"),
+        (P, Y, {"classes": [0, 1]}, "there are 2 classes and 3 columns"),
+        (P, Y, {"classes": [0, 1, 5]}, "the label 2 is not among the classes"),
+        (P, Y, {"classes": [0, 1, 1]}, "two or more different labels"),
+        (P, Y * 0, {}, "1 class only"),
+        (P, np.full(300, "a"), {}, "1 class only"),
+        (P[:, :1], Y, {}, "two classes or more are needed"),
+        (P[:, 0], Y, {}, "a column for each class"),
+        (P.astype(str), Y, {}, "a column for each class"),
+        ([], Y, {}, "a column for each class"),
+        ([P, P[:200]], Y, {}, "have shapes"),
+        ([P, softmax(P[:, :2], axis=1)], Y, {}, "have shapes"),
+        (P[:0], Y[:0], {}, "no rows"),
+        (P[:50], Y, {}, "50 rows of probabilities and 300 labels"),
+        (P, np.where(Y, 1.0, np.nan), {}, "labels are missing"),
+        (P, Y, {"labels_are": "facts"}, "'judgements', 'outcomes' or None"),
+        (P, Y, {"X": P[:4]}, "X has 4 rows, y has 300 labels"),
+        (P, Y, {"annotators": ["ann"]}, "1 annotators and 300 labels"),
+        (P, Y, {"noise": FlipMatrix.symmetric(0.2, 4)}, "noise has 4 classes, probabilities have 3"),
+    ],
+)
+def test_bad_input_gets_one_sentence(probabilities, y, options, sentence):
+    with pytest.raises(ValueError, match=sentence) as refusal:
+        audit_probabilities(probabilities, y, **options)
+    assert "\n" not in str(refusal.value)
+
+
+def test_a_model_that_saw_the_labels_is_warned_of():
+    p, _, truth = simulated(margin=30.0)
+    with pytest.warns(UserWarning, match="agree with 100.00% of the labels"):
+        audit_probabilities(p, truth)
+
+
+# labels of people
+
+
+CLEANLAB = {  # AUROC and AP of its best score, F1 of find_label_issues; the same data
+    ("cifar10n_aggregate", "resnet18"): (0.977, 0.875, 0.673),
+    ("cifar10n_aggregate", "efficientnet_b1"): (0.976, 0.866, 0.678),
+    ("cifar10n_worst", "resnet18"): (0.967, 0.953, 0.849),
+    ("cifar10n_worst", "efficientnet_b1"): (0.971, 0.959, 0.858),
+    ("cifar10_synthetic", "resnet18"): (0.997, 0.989, 0.942),
+    ("cifar10_synthetic", "efficientnet_b1"): (0.997, 0.989, 0.942),
+}
+F1 = {"cifar10n_aggregate": (0.755, 0.82), "cifar10n_worst": (0.87, 0.895), "cifar10_synthetic": (0.965, 0.975)}
+COUNT_ERROR = {"cifar10n_aggregate": 0.35, "cifar10n_worst": 0.15, "cifar10_synthetic": 0.15}
+
+
+def scored(name, models):
+    with np.load(REAL / f"{name}.npz") as data:
+        wrong = data["y"] != data["truth"]
+        audit = audit_probabilities([data[f"p_{model}"] for model in models], data["y"])
+    low, high = audit.readings["judgements"].expected_errors.interval
+    assert low <= wrong.sum() <= high
+    assert abs(float(audit.expected_errors) / wrong.sum() - 1) < COUNT_ERROR[name]
+    score = 1 - audit.probability
+    return roc_auc_score(wrong, score), average_precision_score(wrong, score), f1(audit.picked, wrong)
+
+
+@needs_real_noise
+@pytest.mark.parametrize(("name", "model"), CLEANLAB)
+def test_labels_of_people_are_read_at_least_as_well_as_by_cleanlab(name, model):
+    auroc, ap, picked = scored(name, [model])
+    assert auroc >= CLEANLAB[name, model][0]
+    assert ap >= CLEANLAB[name, model][1]
+    assert picked >= F1[name][0]
+
+
+@needs_real_noise
+@pytest.mark.parametrize("name", F1)
+def test_two_models_find_more_than_one(name):
+    assert scored(name, ["resnet18", "efficientnet_b1"])[2] >= F1[name][1]
