@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy.special import softmax
 from sklearn.datasets import load_digits
 
-from noisewise import FlipMatrix, audit_labels
+from noisewise import FlipMatrix, audit_labels, audit_probabilities
 from noisewise.audit.report.charts import class_bars, histogram
 from noisewise.audit.report.thumbnails import thumbnails
 from noisewise.stress import StressResult
@@ -47,6 +48,29 @@ def test_where_noise_is_not_proven_the_page_says_so(tmp_path):
     audit.to_html(tmp_path / "audit.html")
     assert "Label noise is not proven" in (tmp_path / "audit.html").read_text()
     assert len(audit.picked) == 0
+
+
+@pytest.mark.parametrize(("labels_are", "ranked"), [(None, "judgements"), ("judgements",) * 2, ("outcomes",) * 2])
+def test_two_readings_are_shown_with_what_they_assume(labels_are, ranked, tmp_path):
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 3, 6000)
+    p = softmax(rng.normal(size=(6000, 3)) + 5 * np.eye(3)[truth], axis=1)
+    audit = audit_probabilities(p, FlipMatrix.symmetric(0.3, 3).corrupt(truth, rng), labels_are=labels_are)
+    audit.to_html(tmp_path / "audit.html")
+    text = (tmp_path / "audit.html").read_text()
+    section = text[text.index("Two readings of a wrong label") : text.index("Noise transition matrix")]
+    for reading in audit.readings.values():
+        low, high = reading.expected_errors.interval
+        assert f"<td>{reading.expected_errors:,.0f} ({low:,.0f} to {high:,.0f})</td>" in section
+    assert f"as if labels were {ranked}" in section
+    assert ("spans both readings" in section) == (labels_are is None)
+    assert ("Label noise is class-conditional" in text) == (ranked == "outcomes")
+    assert ("what most of them would say" in text) == (ranked == "judgements")
+
+
+def test_one_reading_needs_no_table(page):
+    assert "Two readings" not in page.read_text()
+    assert "Label noise is class-conditional" in page.read_text()
 
 
 def test_frames_show_their_columns(tmp_path):

@@ -5,6 +5,9 @@ import json
 import numpy as np
 import polars as pl
 import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_val_predict
+from sklearn.neighbors import KNeighborsClassifier
 
 
 @pytest.mark.parametrize("name", ["iris.csv", "iris.parquet", "iris.jsonl", "iris.tsv"])
@@ -128,6 +131,129 @@ def test_options_that_cannot_be_get_one_sentence(run, iris, arguments, sentence)
     assert sentence in done.stderr
     assert "Traceback" not in done.stderr
     assert sorted(iris.iterdir()) == before
+
+
+@pytest.fixture
+def scored(iris):
+    """Beside the iris table: out-of-fold probabilities of two models, its labels, and its classes, as files."""
+    table = pl.read_parquet(iris / "iris.parquet")
+    X, y = table.drop("species", "grower").to_numpy(), table["species"].to_numpy()
+    models = LogisticRegression(max_iter=1000), KNeighborsClassifier(9)
+    p, q = (cross_val_predict(model, X, y, cv=5, method="predict_proba") for model in models)
+    codes = np.unique(y, return_inverse=True)[1]
+    np.save(iris / "p.npy", p)
+    np.save(iris / "q.npy", q.astype(np.float16))
+    np.save(iris / "y.npy", y.astype(str))
+    np.save(iris / "codes.npy", codes)
+    np.savez(iris / "one.npz", p)
+    np.savez(iris / "both.npz", p_first=p, p_second=q.astype(np.float16), y=y.astype(str))
+    np.savez(iris / "other.npz", a=p, b=q)
+    pl.DataFrame(p, schema=["setosa", "versicolor", "virginica"]).write_csv(iris / "p.csv")
+    pl.DataFrame(p, schema=["setosa", "versicolor", "virginica"]).write_parquet(iris / "p.parquet")
+    pl.DataFrame({"species": y}).write_csv(iris / "y.csv")
+    pl.DataFrame({"species": y}).write_parquet(iris / "y.parquet")
+    (iris / "names.txt").write_text("setosa\nversicolor\nvirginica\n")
+    (iris / "text.npy").write_text("no array")
+    return iris
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--probabilities", "p.npy", "--labels", "y.npy"],
+        ["--probabilities", "one.npz", "--labels", "both.npz"],
+        ["--probabilities", "p.csv", "--labels", "y.csv"],
+        ["--probabilities", "p.parquet", "--labels", "y.parquet"],
+        ["--probabilities", "p.npy", "--labels", "codes.npy", "--classes", "names.txt"],
+        ["--probabilities", "p.npy", "--labels", "y.npy", "--classes", "names.txt"],
+        ["iris.csv", "--probabilities", "p.npy", "--label", "species"],
+        ["--probabilities", "p.npy", "iris.parquet", "--label", "species", "--annotator", "grower"],
+    ],
+    ids=" ".join,
+)
+def test_probabilities_and_labels_come_in_every_kind_of_file(run, scored, arguments):
+    done = run("audit", *arguments, "--json", cwd=scored)
+    assert done.returncode == 0, done.stderr
+    summary = json.loads(done.stdout)
+    assert summary["classes"] == ["setosa", "versicolor", "virginica"]
+    assert summary["labels_are"] is None
+    assert set(summary["readings"]) == {"judgements", "outcomes"}
+    assert {3, 110} <= set(pl.read_csv(scored / "audit.csv")["row"][:5])
+    text = (scored / "audit.html").read_text()
+    assert "Two readings of a wrong label" in text
+    assert ("petal length" in text) == ("--label" in arguments)
+    assert ("annotators" in summary) == ("--annotator" in arguments)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--probabilities", "p.npy", "q.npy", "--labels", "y.npy"],
+        ["--probabilities", "p.npy", "--probabilities", "q.npy", "--labels", "y.npy"],
+        ["--probabilities", "both.npz", "--labels", "y.npy"],
+        ["--probabilities", "p.npy", "q.npy", "iris.csv", "--label", "species"],
+    ],
+    ids=" ".join,
+)
+def test_several_models_are_audited_together(run, scored, arguments):
+    from noisewise import audit_probabilities
+
+    done = run("audit", *arguments, "--labels-are", "judgements", "--json", cwd=scored)
+    assert done.returncode == 0, done.stderr
+    arrays = [np.load(scored / "p.npy"), np.load(scored / "q.npy")]
+    wanted = audit_probabilities(arrays, np.load(scored / "y.npy"), labels_are="judgements").summary()
+    found = json.loads(done.stdout)
+    assert {key: found[key] for key in wanted} == wanted
+
+
+@pytest.mark.parametrize("labels_are", ["judgements", "outcomes"])
+def test_the_screen_tells_both_numbers_and_what_they_assume(run, scored, labels_are):
+    done = run("audit", "--probabilities", "p.npy", "--labels", "y.npy", "--labels-are", labels_are, cwd=scored)
+    assert "if labels are judgements of what the row shows, about" in done.stderr
+    assert "if labels are outcomes that the row only hints at, about" in done.stderr
+    assert ("ranked as judgements" in done.stderr) == (labels_are == "judgements")
+    assert len(done.stdout.splitlines()) == 11
+
+
+def test_a_model_that_saw_the_labels_is_noted(run, scored):
+    np.save(scored / "seen.npy", 0.97 * np.eye(3)[np.load(scored / "codes.npy")] + 0.01)
+    done = run("audit", "--probabilities", "seen.npy", "--labels", "y.npy", cwd=scored)
+    assert done.returncode == 0
+    assert "note: the probabilities agree with 100.00% of the labels" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--probabilities", "p.npy"], "--labels y.npy, or from a column of the rows"),
+        (["--probabilities", "p.npy", "iris.csv", "--label", "species", "--labels", "y.npy"], "give one of them"),
+        (["--probabilities", "p.npy", "--label", "species"], "one data file; 0 are given"),
+        (["--probabilities", "nowhere.npy", "--labels", "y.npy"], "there is no file 'nowhere.npy'"),
+        (["--probabilities", "text.npy", "--labels", "y.npy"], "text.npy can't be read as an array"),
+        (["--probabilities", "other.npz", "--labels", "y.npy"], "none of them called p_"),
+        (["--probabilities", "p.npy", "--labels", "other.npz"], "none of them called y"),
+        (["--probabilities", "p.npy", "--labels", "iris.csv"], "iris.csv has 6 columns; one column of labels"),
+        (["--probabilities", "p.npy", "--labels", "y.npy", "--annotator", "grower"], "--annotator names a column"),
+        (["--probabilities", "p.npy", "--labels", "y.npy", "--classes", "nowhere.txt"], "nowhere.txt: No such file"),
+        (["--probabilities", "p.npy", "--labels", "y.npy", "--model", "svc"], "scored rows already"),
+        (["--probabilities", "p.npy", "--labels", "p.npy"], "y should be a 1d array"),
+        (["iris.csv", "-l", "species", "--labels-are", "judgements"], "--labels-are judgements needs --probabilities"),
+        (["iris.csv", "-l", "species", "--labels", "y.npy"], "--labels and --classes are for --probabilities"),
+        (["iris.csv", "iris.tsv", "-l", "species"], "name one data file"),
+    ],
+)
+def test_files_of_probabilities_that_cannot_be_get_one_sentence(run, scored, arguments, sentence):
+    before = sorted(scored.iterdir())
+    done = run("audit", *arguments, cwd=scored)
+    assert done.returncode == 2, done.stderr
+    assert sentence in done.stderr
+    assert "Traceback" not in done.stderr
+    assert sorted(scored.iterdir()) == before
+
+
+def test_a_table_is_audited_as_outcomes(run, iris):
+    done = run("audit", "iris.csv", "-l", "species", "--labels-are", "outcomes", "--json", cwd=iris)
+    assert json.loads(done.stdout)["labels_are"] == "outcomes"
 
 
 @pytest.mark.slow

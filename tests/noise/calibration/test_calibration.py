@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from scipy.optimize import minimize
+from scipy.optimize import minimize, minimize_scalar
 from scipy.special import softmax
 from scipy.stats import beta, multivariate_normal, norm
 
@@ -10,7 +10,7 @@ from noisewise.noise.calibration.error_count import count_interval, mixture_quan
 from noisewise.noise.calibration.newton import log_occam_factor, newton_ascent, penalised_likelihood
 from noisewise.noise.calibration.noise_models import FittedNoiseModel, NoiseModel, calibrate
 from noisewise.noise.calibration.read_noise import likely_wrong, read_noise
-from noisewise.noise.calibration.softmax_map import LOG_SCALE_STD, CalibrationMap, LabelledScores
+from noisewise.noise.calibration.softmax_map import LOG_SCALE_STD, MOST_OFFSETS, CalibrationMap, LabelledScores
 from noisewise.noise.calibration.variational import VariationalState, fit_variational, weighted_joint_counts
 
 PAIR = FlipMatrix(0.8 * np.eye(3) + 0.2 * np.roll(np.eye(3), 1, axis=1))
@@ -128,6 +128,25 @@ def test_newton_ascent_finds_the_maximum(per_class):
     np.testing.assert_allclose(np.append(np.log(found.scale), found.offset), best.x, atol=1e-2)
     joint = found.posterior(scores) * np.exp(log_flips).T[observed]
     np.testing.assert_allclose(truth, joint / joint.sum(axis=1, keepdims=True), atol=1e-9)
+
+
+def test_with_many_classes_the_scale_alone_is_fitted():
+    noise = FlipMatrix.symmetric(0.3, MOST_OFFSETS + 1)
+    scores, _, observed = simulated(noise, 500, seed=3)
+    rows, log_flips = labelled(scores, observed), np.log(noise.matrix)
+    start = CalibrationMap.initial(rows)
+
+    def value(scale):
+        return penalised_likelihood(rows, log_flips, CalibrationMap(scale, start.offset, start.outlier_weight))[0]
+
+    found, reached, _ = newton_ascent(rows, log_flips, start, steps=50)
+    best = minimize_scalar(lambda scale: -value(scale), bounds=(0.1, 50), method="bounded", options={"xatol": 1e-9})
+    assert not found.offset.any()
+    assert found.scale == pytest.approx(best.x, rel=1e-4)
+    assert reached == pytest.approx(-best.fun, rel=1e-9)
+    step = 1e-3 * found.scale  # in the logarithm of the scale, as with one scale per class
+    curvature = -(value(found.scale + step) - 2 * reached + value(found.scale - step)) / 1e-3**2
+    assert log_occam_factor(rows, log_flips, found) == pytest.approx(-0.5 * np.log(curvature), abs=1e-2)
 
 
 def test_the_evidence_is_the_integral_over_calibration_maps():
