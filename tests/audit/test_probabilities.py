@@ -16,6 +16,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 from sklearn.model_selection import cross_val_predict
 from sklearn.naive_bayes import GaussianNB
 
+from benchmark_scripts import benchmark
 from noisewise import FlipMatrix, audit_probabilities
 from noisewise.noise import read_judgements, read_noise
 from noisewise.noise.calibration.judgement import (
@@ -433,3 +434,21 @@ def test_labels_of_people_are_read_at_least_as_well_as_by_cleanlab(name, model):
 @pytest.mark.parametrize("name", F1)
 def test_two_models_find_more_than_one(name):
     assert scored(name, ["resnet18", "efficientnet_b1"])[2] >= F1[name][1]
+
+
+def test_the_benchmark_prints_every_method(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("cleanlab", reason="it is compared with")
+    p, y, truth = simulated(400, 4)
+    (tmp_path / "real_noise").mkdir()
+    np.savez(tmp_path / "real_noise" / "toy.npz", p_one=p, p_two=sharpened(p, 2.0), y=y, truth=truth)
+    monkeypatch.setenv("NOISEWISE_DATA", str(tmp_path))
+    script = benchmark("audit_real")
+    script.main([])
+    head, _, *lines = [line.strip("| ").split(" | ") for line in capsys.readouterr().out.splitlines()]
+    assert len(lines) == 2 * (2 + len(script.SCORES) + len(script.FILTERS)) + 2
+    for line in lines:
+        cells = dict(zip(head, line, strict=True))
+        assert cells["errors"] == str((y != truth).sum())
+        assert float(cells["AUROC"] if cells["AP"] != "-" else cells["F1"]) > 0.5
+    assert script.ranking(np.array([True, False, False, False]), np.array([4, 3, 2, 1]))["lift"] == 4
+    assert script.picks(np.array([True, False, True, False]), np.array([0, 1]))["F1"] == 0.5

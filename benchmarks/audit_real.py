@@ -1,0 +1,125 @@
+"""Wrong labels of people: audit_probabilities against cleanlab on the same out-of-fold probabilities, in one run.
+
+    NOISEWISE_DATA=... python benchmarks/audit_real.py                          every set and model
+    NOISEWISE_DATA=... python benchmarks/audit_real.py --sets cifar10n_worst    one set
+
+The folder real_noise of NOISEWISE_DATA has an npz file for each set: `p_<model>`, out-of-fold probabilities, `y`, the
+observed labels, and `truth`. CIFAR-10N (Wei et al. 2022) with the models of cleanlab's published benchmark was used for
+choosing the constants of the judgement reading; so its numbers are those of development sets.
+
+Scores rank all rows: AUROC, AP, and lift at the number of errors (precision among so many worst rows over the error
+rate). Picked rows have an F1 score and, with an interval where there is one, a count.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from pathlib import Path
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
+from cleanlab.filter import find_label_issues
+from cleanlab.rank import get_label_quality_scores
+from sklearn.metrics import average_precision_score, roc_auc_score
+
+from noisewise import audit_probabilities
+
+SCORES = ("self_confidence", "normalized_margin", "confidence_weighted_entropy")
+FILTERS = (
+    "prune_by_noise_rate", "prune_by_class", "both", "confident_learning", "predicted_neq_given",
+    "low_normalized_margin", "low_self_confidence",
+)  # fmt: skip
+KEYS = ("AUROC", "AP", "lift", "F1", "count / errors", "interval", "holds", "CPU s")
+
+
+def folder() -> Path:
+    """The folder of the sets."""
+    found = Path(os.environ.get("NOISEWISE_DATA", "")) / "real_noise"
+    if "NOISEWISE_DATA" not in os.environ or not found.is_dir():
+        raise SystemExit("set NOISEWISE_DATA to a folder with real_noise/*.npz")
+    return found
+
+
+def ranking(wrong, score):
+    n_wrong = int(wrong.sum())
+    worst = np.argsort(-score, kind="stable")[:n_wrong]
+    lift = wrong[worst].mean() / wrong.mean()
+    return {"AUROC": roc_auc_score(wrong, score), "AP": average_precision_score(wrong, score), "lift": lift}
+
+
+def picks(wrong, picked, count=None):
+    n_wrong = wrong.sum()
+    found = 2 * wrong[picked].sum() / (len(picked) + n_wrong)
+    return {"F1": found, "count / errors": (len(picked) if count is None else count) / n_wrong}
+
+
+def ours(arrays, y, wrong):
+    """Both readings, with the time of the audit, which computes both."""
+    start = time.process_time()
+    audits = {which: audit_probabilities(arrays, y, labels_are=which) for which in ("judgements", "outcomes")}
+    seconds = (time.process_time() - start) / 2
+    for which, audit in audits.items():
+        low, high = audit.expected_errors.interval
+        row = ranking(wrong, 1 - audit.probability) | picks(wrong, audit.picked, float(audit.expected_errors))
+        holds = "yes" if low <= wrong.sum() <= high else "no"
+        yield {
+            "method": f"noisewise, {which}",
+            **row,
+            "interval": f"{low:,.0f} to {high:,.0f}",
+            "holds": holds,
+            "CPU s": seconds,
+        }
+
+
+def cleanlab(p, y, wrong):
+    """Every score; every filter, with the self-confidence that orders its rows."""
+    p = p.astype(np.float64)
+    p /= p.sum(axis=1, keepdims=True)
+    for score in SCORES:
+        start = time.process_time()
+        quality = get_label_quality_scores(y, p, method=score, adjust_pred_probs=False)
+        yield {"method": f"cleanlab, {score}", **ranking(wrong, 1 - quality), "CPU s": time.process_time() - start}
+    for name in FILTERS:
+        start = time.process_time()
+        issues = find_label_issues(y, p, filter_by=name, return_indices_ranked_by="self_confidence", n_jobs=1)
+        yield {"method": f"cleanlab, {name}", **picks(wrong, issues), "CPU s": time.process_time() - start}
+
+
+def rows(path: Path, most: int | None = None):
+    """All methods on each model of a set, and ours on all models together."""
+    with np.load(path) as data:
+        models = {name[2:]: data[name][:most] for name in data.files if name.startswith("p_")}
+        y, truth = data["y"][:most].astype(int), data["truth"][:most]
+    wrong = y != truth
+    for model, p in models.items():
+        for row in (*ours([p], y, wrong), *cleanlab(p, y, wrong)):
+            yield {"set": path.stem, "errors": int(wrong.sum()), "model": model} | row
+    if len(models) > 1:
+        for row in ours(list(models.values()), y, wrong):
+            yield {"set": path.stem, "errors": int(wrong.sum()), "model": "all"} | row
+
+
+def text(value):
+    if value is None:
+        return "-"
+    return f"{value:.3f}" if isinstance(value, float) else str(value)
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sets", nargs="+")
+    parser.add_argument("--rows", type=int, help="the first rows of each set only")
+    options = parser.parse_args(arguments)
+    paths = sorted(path for path in folder().glob("*.npz") if not options.sets or path.stem in options.sets)
+    columns = ("set", "errors", "model", "method", *KEYS)
+    print(f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}")
+    for path in paths:
+        for row in rows(path, options.rows):
+            print(f"| {' | '.join(text(row.get(key)) for key in columns)} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
