@@ -1,6 +1,8 @@
 """The audit of any model's probabilities, and its two readings of a wrong label."""
 
 import os
+import subprocess
+import sys
 from itertools import product
 from pathlib import Path
 
@@ -452,3 +454,33 @@ def test_the_benchmark_prints_every_method(tmp_path, monkeypatch, capsys):
         assert float(cells["AUROC"] if cells["AP"] != "-" else cells["F1"]) > 0.5
     assert script.ranking(np.array([True, False, False, False]), np.array([4, 3, 2, 1]))["lift"] == 4
     assert script.picks(np.array([True, False, True, False]), np.array([0, 1]))["F1"] == 0.5
+
+
+MANY_CLASSES = """
+import resource, time
+import numpy as np
+from noisewise import audit_probabilities
+
+n, n_classes, rng = 50_000, 1_000, np.random.default_rng(0)
+truth = rng.integers(0, n_classes, n)
+p = rng.standard_normal((n, n_classes), dtype=np.float32)
+p[np.arange(n), truth] += 9
+for rows in np.split(p, 50):
+    np.exp(rows, out=rows)
+    rows /= rows.sum(axis=1, keepdims=True)
+y = np.where(rng.random(n) < 0.2, rng.integers(0, n_classes, n), truth)
+before, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
+audit = audit_probabilities(p, y)
+seconds, after = time.process_time() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+low, high = audit.expected_errors.interval
+print(seconds, (after - before) * 1024 / p.nbytes, low <= np.sum(y != truth) <= high)
+"""
+
+
+@pytest.mark.slow
+def test_a_thousand_classes_take_minutes_and_bounded_memory():
+    done = subprocess.run([sys.executable, "-c", MANY_CLASSES], capture_output=True, text=True, check=True)
+    seconds, times_the_input, holds = done.stdout.split()
+    assert float(seconds) < 180
+    assert float(times_the_input) < 4
+    assert holds == "True"

@@ -15,7 +15,7 @@ from noisewise.noise.calibration.noise_models import Calibration, calibrate
 from noisewise.noise.flip_matrix import FlipMatrix
 
 FIT_ROWS, FIT_ROWS_PER_CLASS = 6000, 40  # the calibration is fitted to so many rows, drawn at random
-MOST_FIT_SCORES = 2_000_000  # but for FIT_ROWS of them no more than so many scores: fits hold a dozen such arrays
+MOST_FIT_SCORES = 4_000_000  # rows times classes of these: the fits hold a dozen such arrays
 MOST_PICKED = 3  # rows to look at, as a multiple of the expected number of wrong ones
 
 
@@ -85,14 +85,15 @@ def read_noise(
     n_classes = scores.shape[1]
     counted = np.ones(len(codes)) if weights is None else weights
     chosen = np.flatnonzero(counted)
-    few = max(FIT_ROWS, min(FIT_ROWS_PER_CLASS * n_classes, MOST_FIT_SCORES // n_classes))
+    few = min(max(FIT_ROWS, FIT_ROWS_PER_CLASS * n_classes), MOST_FIT_SCORES // n_classes)
     if len(chosen) > few:
         chosen = np.sort((rng or np.random.default_rng(0)).choice(chosen, few, replace=False))
     merged, labels, part = merge_equal(scores[chosen], codes[chosen], counted[chosen])
     calibration, fitted = calibrate(merged, labels, noise, part)
-    posterior, wrong = _read_rows(calibration, scores, codes, counted)
     n, n_part = float(counted.sum()), float(part.sum())
     low, high = (bound * n / n_part for bound in count_interval(fitted, n_part, noise is None, coverage))
+    del fitted, merged  # with many classes their flip matrices are large
+    posterior, wrong = _read_rows(calibration, scores, codes, counted)
     low = min(low, wrong) if calibration.proven else 0.0
     return NoiseReading(calibration, posterior, wrong, (low, max(high, wrong)))
 
