@@ -178,7 +178,8 @@ def test_an_array_given_twice_says_that_models_do_not_err():
     p, y, truth = simulated(noise_rate=0.3)
     once, twice = audit_probabilities(p, y), audit_probabilities([p, p], y)
     np.testing.assert_allclose(*(audit.readings["outcomes"].posterior for audit in (once, twice)), atol=1e-6)
-    assert read_judgements([p, p], y, read_noise(p, y)).sharpness == MOST_SHARPNESS
+    judged = [read_judgements(arrays, y, read_noise(p, y)) for arrays in ([p], [p, p])]
+    assert judged[1].sharpness > 2 * judged[0].sharpness  # no disagreement: hardly any error of their own
     assert f1(twice.picked, y != truth) > f1(once.picked, y != truth) - 0.02
 
 
@@ -328,7 +329,7 @@ def test_class_conditional_noise_is_read_alike_by_both(digits):
         low, high = audit.expected_errors.interval
         assert low <= wrong.sum() <= high
     judged, outcome = (audit.readings[name] for name in ("judgements", "outcomes"))
-    assert np.quantile(np.abs(judged.posterior - outcome.posterior), 0.999) < 1e-2
+    assert np.abs(judged.posterior - outcome.posterior).mean() < 5e-3
     assert abs(judged.expected_errors - outcome.expected_errors) < 1e-2 * len(y)
     rows = np.arange(len(y))
     precision = [average_precision_score(wrong, -one.posterior[rows, y]) for one in (judged, outcome)]

@@ -30,14 +30,18 @@ from noisewise._typing import Codes, Floats
 from noisewise.noise.calibration.read_noise import NoiseReading
 from noisewise.noise.flip_matrix import FlipMatrix
 
-SHARPNESS = 3.0  # exponent of c(x) where nothing is known of the model's own error: one array of probabilities
-LEAST_SHARPNESS, MOST_SHARPNESS = 1.5, 20.0  # that the interval allows for; 20 is the mode itself, nearly
+# Exponent of c(x) where nothing is known of the model's own error (one array of probabilities): it grows with the
+# disagreement of mode and labels, which is then noise more than own error, and falls with the number of classes.
+BASE_SHARPNESS, SHARPNESS_BY_DISAGREEMENT, MOST_DISAGREEMENT = 0.5, 6.0, 0.6
+LEAST_SHARPNESS = 0.25  # of the sharpness above 1, that the interval allows for
+MOST_SHARPNESS = 20.0  # the mode itself, nearly
 LEAST_INDEPENDENCE = 0.02  # so that rows whose label is the mode are still ranked
 INDEPENDENCE = 0.45  # fraction drawn whatever z is: LEAST_INDEPENDENCE + INDEPENDENCE * (1 - 1 / sharpness)
 INDEPENDENCE_RANGE = (0.0, 0.5)  # that the interval allows for
 STEEPNESS = 4  # of the weight of the outcome reading in the fraction of disagreement that it explains
-MODEL_DISAGREEMENT = 0.5  # error of a model as a fraction of the disagreement of two: errors are half shared
-ERROR_RANGE = (2.0, 0.25)  # factors on that error that the interval allows for
+MODEL_DISAGREEMENT = 0.5  # error of a model as a fraction of the disagreement of two, if they err independently
+ERROR_RANGE = (1.5, 0.25)  # factors on that error that the interval allows for
+OWN_ERROR_POWER = 3  # the sharper than the models' own error explains, the less flips by class may be all there is
 MODEL_ERROR = 0.01  # of the rows, standard deviation of the count: misfit of the calibration, however many rows
 FIT_ROWS, FIT_SCORES = 8000, 2_000_000  # the temperature is fitted to so many rows, and numbers, at most
 LOG_TEMPERATURES = (-2.5, 2.5)  # searched
@@ -97,15 +101,29 @@ def read_judgements(
     judged, error = calibrated[0], None
     if len(calibrated) > 1:
         modes = [one.argmax(axis=1) for one in calibrated]
-        pairs = [np.mean(modes[i] != modes[j]) for i in range(len(modes)) for j in range(i)]
-        error = MODEL_DISAGREEMENT * float(np.mean(pairs))
+        error = model_error(np.mean([modes[i] != modes[j] for i in range(len(modes)) for j in range(i)]), len(codes))
         judged = _calibrated(_geometric_mean(calibrated), codes, matrix, overwrite=True)
-    sharpness = SHARPNESS if error is None else sharpness_for(judged, error)
-    if error is None:
-        extremes = LEAST_SHARPNESS, MOST_SHARPNESS
-    else:
-        extremes = sharpness_for(judged, ERROR_RANGE[0] * error), sharpness_for(judged, ERROR_RANGE[1] * error)
-    return _combine(judged, codes, matrix, outcome, sharpness, extremes, coverage)
+    return _combine(judged, codes, outcome, error, coverage)
+
+
+def model_error(disagreement: float, n_rows: int) -> float:
+    """Upper bound of the fraction of rows whose mode is not the truth, from how often two models differ.
+
+    >>> round(model_error(0.1, 10_000), 3)
+    0.052
+    """
+    variance = (disagreement * (1 - disagreement) + 1 / n_rows) / n_rows
+    return float(MODEL_DISAGREEMENT * (disagreement + ndtri(0.95) * np.sqrt(variance)))
+
+
+def default_sharpness(disagreement: float, n_classes: int) -> float:
+    """The sharpness for one array, from the fraction of rows whose label is not the mode.
+
+    >>> default_sharpness(0.25, 10)
+    3.0
+    """
+    above_one = BASE_SHARPNESS + SHARPNESS_BY_DISAGREEMENT * min(disagreement, MOST_DISAGREEMENT)
+    return float(1 + above_one / max(1.0, np.log10(n_classes)))
 
 
 def _calibrated(p: NDArray[np.floating], codes: Codes, matrix: Floats, overwrite: bool = False) -> NDArray[np.float32]:
@@ -181,41 +199,45 @@ def couple(
 
 
 def _combine(
-    judged: NDArray[np.float32],
-    codes: Codes,
-    matrix: Floats,
-    outcome: NoiseReading,
-    sharpness: float,
-    extremes: tuple[float, float],
-    coverage: float,
+    judged: NDArray[np.float32], codes: Codes, outcome: NoiseReading, error: float | None, coverage: float
 ) -> Judgements:
-    """Posterior, kept in the place of `judged`, and counts of the judgement reading, block by block."""
-    posterior = judged
-    independence = LEAST_INDEPENDENCE + INDEPENDENCE * (1 - 1 / sharpness)
-    flips = matrix.T.astype(np.float32)
-    by_flips = disagreements = variance = 0.0
-    counts = np.zeros(3)  # expected, least, most
-    for part in blocks(len(codes)):
-        observed, rows = codes[part], np.arange(len(codes[part]))
-        label = responsibilities(judged[part], flips[observed], float(np.finfo(np.float32).tiny))[0]
-        by_flips += float((1 - label[rows, observed]).sum(dtype=np.float64))
-        disagreements += float((judged[part].argmax(axis=1) != observed).sum())
-        for i, (sharp, independent) in enumerate(zip(extremes, INDEPENDENCE_RANGE)):
-            counts[1 + i] += float((1 - couple(judged[part], label, sharp, independent)[rows, observed]).sum())
-        posterior[part] = couple(judged[part], label, sharpness, independence)
+    """Posterior, written over `judged`, and counts of the judgement reading, block by block."""
+    n, flips = len(codes), outcome.calibration.noise.matrix.T.astype(np.float32)
+
+    def label(part: slice) -> NDArray[np.float32]:
+        return responsibilities(judged[part], flips[codes[part]], float(np.finfo(np.float32).tiny))[0]
+
+    def wrong(posterior: NDArray[np.floating], part: slice) -> Floats:
+        return 1 - posterior[np.arange(len(posterior)), codes[part]].astype(np.float64)
+
+    by_flips = sum(float(wrong(label(part), part).sum()) for part in blocks(n))
+    disagreements = sum(int((judged[part].argmax(axis=1) != codes[part]).sum()) for part in blocks(n))
     explained = min(by_flips / max(disagreements, 1), 1.0) if outcome.calibration.proven else 0.0
     weight = explained**STEEPNESS / (explained**STEEPNESS + (1 - explained) ** STEEPNESS)
-    for part in blocks(len(codes)):
-        posterior[part] = weight * outcome.posterior[part] + (1 - weight) * posterior[part]
-        wrong = 1 - posterior[part][np.arange(len(codes[part])), codes[part]].astype(np.float64)
-        counts[0] += wrong.sum()
-        variance += float((wrong * (1 - wrong)).sum())
-    n = len(codes)
-    half_width = ndtri((1 + coverage) / 2) * np.sqrt(variance + (MODEL_ERROR * n) ** 2)
-    ends = counts[1] - half_width, counts[2] + half_width
-    low, high = (weight * old + (1 - weight) * new for old, new in zip(outcome.interval, ends))
-    low, high = float(np.clip(min(low, counts[0]), 0, n)), float(np.clip(max(high, counts[0]), 0, n))
-    return Judgements(posterior, float(counts[0]), (low, high), sharpness, float(weight))
+    if error is None:
+        sharpness = default_sharpness(disagreements / n, judged.shape[1])
+        extremes = 1 + LEAST_SHARPNESS * (sharpness - 1), MOST_SHARPNESS
+    else:
+        sharpness = sharpness_for(judged, error)
+        extremes = sharpness_for(judged, ERROR_RANGE[0] * error), sharpness_for(judged, ERROR_RANGE[1] * error)
+    independence = LEAST_INDEPENDENCE + INDEPENDENCE * (1 - 1 / sharpness)
+    count = variance = least = most = 0.0
+    for part in blocks(n):
+        z = label(part)
+        least += float(wrong(couple(judged[part], z, extremes[0], INDEPENDENCE_RANGE[0]), part).sum())
+        most += float(wrong(couple(judged[part], z, extremes[1], INDEPENDENCE_RANGE[1]), part).sum())
+        judged[part] = weight * z + (1 - weight) * couple(judged[part], z, sharpness, independence)
+        p = wrong(judged[part], part)
+        count, variance = count + float(p.sum()), variance + float((p * (1 - p)).sum())
+    half_width = ndtri((1 + coverage) / 2) * np.sqrt(variance + (MODEL_ERROR * n) ** 2 + 0.25)
+    least = max(least - half_width, 0.0)
+    if error is not None and extremes[0] == 1:  # the models' own error may explain all but flips by class
+        least = min(least, outcome.interval[0])
+    low = weight * outcome.interval[0] + (1 - weight) * least
+    weight_above = weight if error is None else weight / sharpness**OWN_ERROR_POWER
+    high = weight_above * outcome.interval[1] + (1 - weight_above) * (most + half_width)
+    ends = float(np.clip(min(low, count), 0, n)), float(np.clip(max(high, count), 0, n))
+    return Judgements(judged, count, ends, sharpness, float(weight))
 
 
 def flips_of(posterior: NDArray[np.floating], codes: Codes) -> tuple[FlipMatrix, Floats]:
