@@ -407,7 +407,7 @@ CLEANLAB = {  # AUROC and AP of its best score, F1 of find_label_issues; the sam
     ("cifar10n_worst", "resnet18"): (0.967, 0.953, 0.849),
     ("cifar10n_worst", "efficientnet_b1"): (0.971, 0.959, 0.858),
     ("cifar10_synthetic", "resnet18"): (0.997, 0.989, 0.942),
-    ("cifar10_synthetic", "efficientnet_b1"): (0.997, 0.989, 0.942),
+    ("cifar10_synthetic", "efficientnet_b1"): (0.996, 0.988, 0.944),
 }
 F1 = {"cifar10n_aggregate": (0.755, 0.82), "cifar10n_worst": (0.87, 0.895), "cifar10_synthetic": (0.965, 0.975)}
 COUNT_ERROR = {"cifar10n_aggregate": 0.35, "cifar10n_worst": 0.15, "cifar10_synthetic": 0.15}
@@ -430,7 +430,7 @@ def test_labels_of_people_are_read_at_least_as_well_as_by_cleanlab(name, model):
     auroc, ap, picked = scored(name, [model])
     assert auroc >= CLEANLAB[name, model][0]
     assert ap >= CLEANLAB[name, model][1]
-    assert picked >= F1[name][0]
+    assert picked >= max(F1[name][0], CLEANLAB[name, model][2])
 
 
 @needs_real_noise
