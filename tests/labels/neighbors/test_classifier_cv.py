@@ -209,7 +209,7 @@ def paper_split(name, rates, seed):
 @pytest.mark.filterwarnings("ignore:the estimated flip matrix")
 @pytest.mark.parametrize("criterion", ["brier", "noisy"])
 @pytest.mark.parametrize("name", TARGETS)
-def test_honest_selection_reaches_its_accuracies(name, criterion):
+def test_held_out_selection_reaches_its_accuracies(name, criterion):
     for rates, target in zip(RATES, TARGETS[name]):
         scores = []
         for seed in range(12):
