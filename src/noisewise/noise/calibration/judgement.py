@@ -27,6 +27,7 @@ from scipy.special import log_softmax, ndtri
 from noisewise._numerics.blocks import blocks
 from noisewise._numerics.em import joint_counts, normalised_rows, responsibilities
 from noisewise._typing import Codes, Floats
+from noisewise.noise.calibration.error_count import MODEL_ERROR, ROUNDING_STD
 from noisewise.noise.calibration.read_noise import NoiseReading
 from noisewise.noise.flip_matrix import FlipMatrix
 
@@ -42,7 +43,6 @@ STEEPNESS = 4  # of the weight of the outcome reading in the fraction of disagre
 MODEL_DISAGREEMENT = 0.5  # error of a model as a fraction of the disagreement of two, if they err independently
 ERROR_RANGE = (1.5, 0.25)  # factors on that error that the interval allows for
 OWN_ERROR_POWER = 3  # the sharper than the models' own error explains, the less flips by class may be all there is
-MODEL_ERROR = 0.01  # of the rows, standard deviation of the count: misfit of the calibration, however many rows
 FIT_ROWS, FIT_SCORES = 8000, 2_000_000  # the temperature is fitted to so many rows, and numbers, at most
 LOG_TEMPERATURES = (-2.5, 2.5)  # searched
 LEAST_PROBABILITY = 1e-5  # times 1 / n_classes, before the logarithm of a probability is taken
@@ -229,7 +229,7 @@ def _combine(
         judged[part] = weight * z + (1 - weight) * couple(judged[part], z, sharpness, independence)
         p = wrong(judged[part], part)
         count, variance = count + float(p.sum()), variance + float((p * (1 - p)).sum())
-    half_width = ndtri((1 + coverage) / 2) * np.sqrt(variance + (MODEL_ERROR * n) ** 2 + 0.25)
+    half_width = ndtri((1 + coverage) / 2) * np.sqrt(variance + (MODEL_ERROR * n) ** 2 + ROUNDING_STD**2)
     least = max(least - half_width, 0.0)
     if error is not None and extremes[0] == 1:  # the models' own error may explain all but flips by class
         least = min(least, outcome.interval[0])
