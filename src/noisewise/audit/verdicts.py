@@ -1,0 +1,157 @@
+"""Verdicts of reviewers, read from what they hand back: a mapping, patch.csv or patch.json, a Label Studio export."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import narwhals as nw
+
+from noisewise._validation import is_missing, listed
+
+if TYPE_CHECKING:
+    from noisewise.audit.result import LabelAudit
+
+UNDECIDED = ("?", "can't tell", "cannot tell", "unsure", "skip")  # decisions of a reviewer who leaves a row open
+DECISIONS = ("decision", "label")  # the column of the decision: that of patch.csv, or of a flat Label Studio export
+SEPARATORS = ",;\t"  # that spreadsheets write
+
+
+def read_verdicts(reviewed: Any, audit: LabelAudit) -> dict[int, int]:
+    """The verdicts: row to the true label's index in `audit.classes`; rows left open are not among them.
+
+    Parameters
+    ----------
+    reviewed : mapping, frame, path or list of dict
+        Row to label; or columns `row` and `decision` (patch.csv, patch.json); or the tasks of a Label Studio export,
+        which name their row in `data`. A blank decision means that the row was not reviewed, "?" that the reviewer
+        can't tell.
+    audit : LabelAudit
+        The audit that the rows and the labels belong to.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> import numpy as np
+    >>> audit = SimpleNamespace(classes=np.array(["cat", "dog"]), observed=np.zeros(10))
+    >>> read_verdicts({3: "dog", 7: "?", 8: ""}, audit)
+    {3: 1}
+    """
+    code_of = _codes_by_text(audit.classes.tolist())
+    verdicts: dict[int, int] = {}
+    for given_row, decision in _decisions(reviewed):
+        if _is_open(decision, code_of):
+            continue
+        row, code = _row(given_row, len(audit.observed)), _code(decision, code_of, audit.classes.tolist())
+        if verdicts.setdefault(row, code) != code:
+            first, second = (str(audit.classes[c]) for c in (verdicts[row], code))
+            raise ValueError(f"row {row} has two decisions, {first!r} and {second!r}; one for each row is needed")
+    if not verdicts:
+        raise ValueError("no row has a decision; fill in the column 'decision', or pass a mapping of rows to labels")
+    return verdicts
+
+
+def _decisions(reviewed: Any) -> Iterator[tuple[Any, Any]]:
+    """Pairs of row and decision."""
+    if isinstance(reviewed, str | Path):
+        reviewed = _entries(Path(reviewed))
+    if isinstance(reviewed, Mapping):
+        yield from reviewed.items()
+        return
+    frame = nw.from_native(reviewed, pass_through=True, eager_only=True)
+    entries = frame.iter_rows(named=True) if isinstance(frame, nw.DataFrame) else reviewed
+    if not isinstance(entries, Iterable):
+        raise ValueError(f"reviewed is {reviewed!r:.60}; a mapping of rows to labels, a frame or a path would do")
+    for entry in entries:
+        if not isinstance(entry, Mapping):
+            raise ValueError(f"reviewed holds {entry!r:.60}; entries with a row and a decision are needed")
+        yield from _of_task(entry) if "annotations" in entry else [_of_entry(entry)]
+
+
+def _entries(path: Path) -> Any:
+    """Entries of a file: JSON, text with separators, or another table."""
+    if not path.is_file():
+        raise ValueError(f"there is no file {str(path)!r}")
+    if path.suffix.lower() not in (".json", ".csv", ".tsv", ".txt"):
+        from noisewise.tables import read_table
+
+        return read_table(str(path))
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+        if path.suffix.lower() == ".json":
+            return json.loads(text)
+    except ValueError as error:
+        raise ValueError(f"{path} can't be read ({error}); patch.csv or a Label Studio export would do") from None
+    header = text.partition("\n")[0]
+    return list(csv.DictReader(io.StringIO(text), delimiter=max(SEPARATORS, key=header.count)))
+
+
+def _of_entry(entry: Mapping[str, Any]) -> tuple[Any, Any]:
+    """Row and decision of an entry of patch.csv, or of a flat export."""
+    name = next((name for name in DECISIONS if name in entry), None)
+    if name is None or "row" not in entry:
+        raise ValueError(f"the columns 'row' and 'decision' are needed; there are {listed(list(entry))}")
+    return entry["row"], entry[name]
+
+
+def _of_task(task: Mapping[str, Any]) -> Iterator[tuple[Any, Any]]:
+    """Row and decision of each annotation of a Label Studio task; skipped ones have none."""
+    data = task.get("data", {})
+    if "row" not in data:
+        raise ValueError("a Label Studio task has no 'row' in its data; tasks of audit.to_label_studio have")
+    for annotation in task["annotations"]:
+        if annotation.get("was_cancelled"):
+            continue
+        for result in annotation.get("result", []):
+            for choice in result.get("value", {}).get("choices", []):
+                yield data["row"], choice
+
+
+def _codes_by_text(classes: list[Any]) -> dict[str, int]:
+    """Index of a class by its text, and by what a spreadsheet may make of it where no two classes share that."""
+    loose = [_loose(name) for name in classes]
+    shared = Counter(loose)
+    codes = {text: code for code, text in enumerate(loose) if shared[text] == 1}
+    return codes | {str(name).strip(): code for code, name in enumerate(classes)}
+
+
+def _loose(label: Any) -> str:
+    """A label in lower case, whole numbers without decimals: spreadsheets turn True into TRUE and 3 into 3.0.
+
+    >>> _loose(3.0), _loose("Cat "), _loose("007")
+    ('3', 'cat', '007')
+    """
+    text = str(label).strip().casefold()
+    return text.partition(".")[0] if re.fullmatch(r"-?(0|[1-9]\d*)\.0+", text) else text
+
+
+def _is_open(decision: Any, code_of: dict[str, int]) -> bool:
+    """Whether nothing was decided; what is the name of a class is a decision."""
+    if is_missing(decision):
+        return True
+    text = str(decision).strip().casefold().replace("’", "'")
+    return (not text or text in UNDECIDED) and text not in code_of
+
+
+def _code(decision: Any, code_of: dict[str, int], classes: list[Any]) -> int:
+    code = code_of.get(str(decision).strip(), code_of.get(_loose(decision)))
+    if code is None:
+        raise ValueError(f"the decision {decision!r:.60} is not among the labels {listed(classes)}")
+    return code
+
+
+def _row(given: Any, n: int) -> int:
+    try:
+        row = int(float(given))
+        whole = row == float(given)
+    except (TypeError, ValueError, OverflowError):
+        whole = False
+    if not whole or not 0 <= row < n:
+        raise ValueError(f"row {given!r:.40} is not among the {n} rows of the audit, counted from 0")
+    return row

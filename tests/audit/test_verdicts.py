@@ -1,0 +1,116 @@
+"""Verdicts of reviewers, in every form in which they come back."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from noisewise.audit import audit_probabilities
+from noisewise.audit.verdicts import read_verdicts
+
+
+def audit_of(labels, n=60):
+    p = np.random.default_rng(0).dirichlet(np.full(len(labels), 0.5), size=n)
+    return audit_probabilities(p, np.array(labels, dtype=object)[p.argmax(axis=1)], classes=labels)
+
+
+@pytest.fixture(scope="module")
+def pets():
+    return audit_of(["cat", "dog", "Dog", "ox"])
+
+
+def filled(path, audit, decisions, **csv_options):
+    """The patch of the first rows, with these decisions, as a spreadsheet would save it."""
+    audit.patch(path, rows=np.arange(len(decisions)))
+    pd.read_csv(path).assign(decision=decisions).to_csv(path, index=False, **csv_options)
+    return path
+
+
+@pytest.mark.parametrize("options", [{}, {"sep": ";"}, {"sep": "\t"}, {"encoding": "utf-8-sig"}])
+def test_a_patch_comes_back_with_the_decisions_and_without_the_blanks(tmp_path, pets, options):
+    path = filled(tmp_path / "patch.csv", pets, ["cat", "", "?", "OX", " dog ", "Can’t tell"], **options)
+    assert read_verdicts(path, pets) == {0: 0, 3: 3, 4: 1}
+    assert read_verdicts(str(path), pets) == {0: 0, 3: 3, 4: 1}
+
+
+def test_mapping_frames_json_and_label_studio_say_the_same(tmp_path, pets):
+    expected = {5: 2, 0: 1}
+    columns = {"row": [5, 9, 0], "decision": ["Dog", None, "dog"]}
+    pets.patch(tmp_path / "patch.json", rows=np.array([5, 9, 0]))
+    entries = json.loads((tmp_path / "patch.json").read_text())
+    for entry, decision in zip(entries, columns["decision"], strict=True):
+        entry["decision"] = decision
+    (tmp_path / "patch.json").write_text(json.dumps(entries))
+    pl.DataFrame(columns).write_parquet(tmp_path / "patch.parquet")
+    forms = [{5: "Dog", 9: None, 0: "dog"}, pd.DataFrame(columns), pl.DataFrame(columns), entries]
+    for reviewed in [*forms, tmp_path / "patch.json", tmp_path / "patch.parquet", labelled_tasks(tmp_path, pets)]:
+        assert read_verdicts(reviewed, pets) == expected
+
+
+def labelled_tasks(folder, audit):
+    """Tasks as Label Studio exports them: one labelled, one skipped, one labelled twice alike, one not yet."""
+    audit.to_label_studio(folder / "tasks.json", rows=np.array([5, 9, 0, 1]))
+    tasks = json.loads((folder / "tasks.json").read_text())
+
+    def annotation(choice):
+        return {"was_cancelled": False, "result": [{"type": "choices", "value": {"choices": [choice]}}]}
+
+    skipped = {"was_cancelled": True, "result": annotation("cat")["result"]}
+    for task, annotations in zip(tasks, [["Dog"], [], ["dog", "dog"], []], strict=True):
+        task["annotations"] = [annotation(choice) for choice in annotations]
+    tasks[1]["annotations"] = [skipped]
+    (folder / "export.json").write_text(json.dumps(tasks))
+    return folder / "export.json"
+
+
+def test_a_flat_export_of_label_studio_names_the_decision_label(pets):
+    assert read_verdicts([{"row": 3, "observed": "cat", "label": "ox"}], pets) == {3: 3}
+
+
+@pytest.mark.parametrize(
+    ("labels", "given", "code"),
+    [
+        ([0, 1, 2], "2", 2),
+        ([0, 1, 2], 0.0, 0),
+        ([False, True], "TRUE", 1),
+        (["01", "1"], "01", 0),
+        ([0.5, 2.0], "2", 1),
+    ],
+)
+def test_labels_that_are_no_text_are_found_by_their_text(labels, given, code):
+    assert read_verdicts({0: given}, audit_of(labels)) == {0: code}
+
+
+def test_a_class_called_skip_is_a_decision():
+    assert read_verdicts({0: "skip", 1: "?"}, audit_of(["keep", "skip"])) == {0: 1}
+
+
+@pytest.mark.parametrize(
+    ("reviewed", "sentence"),
+    [
+        ({0: "cow"}, "'cow' is not among the labels 'cat', 'dog'"),
+        ({60: "cat"}, "row 60 is not among the 60 rows"),
+        ({-1: "cat"}, "row -1 is not among"),
+        ({1.5: "cat"}, "row 1.5 is not among"),
+        ({"x": "cat"}, "row 'x' is not among"),
+        ([{"row": 1, "decision": "cat"}, {"row": 1, "decision": "ox"}], "row 1 has two decisions, 'cat' and 'ox'"),
+        ({1: "", 2: "?"}, "no row has a decision"),
+        ({}, "no row has a decision"),
+        (pd.DataFrame({"row": [1]}), "the columns 'row' and 'decision' are needed; there are 'row'"),
+        ([{"data": {}, "annotations": []}], "has no 'row' in its data"),
+        (3, "reviewed is 3; a mapping of rows to labels"),
+        ([3], "reviewed holds 3"),
+        ("nowhere.csv", "there is no file 'nowhere.csv'"),
+    ],
+)
+def test_what_is_no_verdict_gets_a_sentence(pets, reviewed, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        read_verdicts(reviewed, pets)
+
+
+def test_a_broken_json_file_gets_a_sentence(tmp_path, pets):
+    (tmp_path / "broken.json").write_text("[{")
+    with pytest.raises(ValueError, match=r"broken.json can't be read"):
+        read_verdicts(tmp_path / "broken.json", pets)
