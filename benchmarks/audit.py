@@ -1,9 +1,16 @@
-"""Finding wrong labels: RobustRidgeClassifier against cleanlab on the same rows, labels and noise, in one run.
+"""Finding wrong labels: audit_labels against cleanlab on the same rows, labels and noise, in one run.
 
     python benchmarks/audit.py                      every part below
     python benchmarks/audit.py --only accuracy      16 sets, five kinds of noise and none: a table for each
     python benchmarks/audit.py --only unseen        the same for sets that took no part in any choice
+    python benchmarks/audit.py --only rows          noise that depends on the row
+    python benchmarks/audit.py --only held-out      the same for sets that took no part in any choice
     python benchmarks/audit.py --only coverage      200 runs: does the interval hold the number of wrong labels?
+
+Ours is read as judgements (the default: the interval spans both readings) and as outcomes. Noise that depends on the
+row is made with the out-of-bag probabilities p of a random forest fitted to the true labels. "Tempered": the label is
+drawn from p^a. "Boundary": it becomes the runner-up with a probability that falls with the margin of the true class.
+The power and the factor are those that give the wanted noise rate.
 
 cleanlab gets standardised inputs, 5 shuffled stratified folds and its own defaults; of its variants (models and scores)
 the one with the best mean is compared. Sets that are not at hand (see `noisewise.datasets.load`) are left out.
@@ -22,7 +29,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 from cleanlab.filter import find_label_issues
 from cleanlab.rank import get_label_quality_scores
-from sklearn.ensemble import HistGradientBoostingClassifier
+from scipy.optimize import brentq
+from scipy.special import softmax
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score, roc_auc_score
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
@@ -31,8 +40,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
+from noisewise import audit_labels
 from noisewise.datasets import load
-from noisewise.labels import RobustRidgeClassifier
 from noisewise.noise import FlipMatrix, likely_wrong
 
 SETS = [
@@ -40,6 +49,9 @@ SETS = [
     "segment", "landsat", "pendigits", "letter", "banana", "twonorm", "waveform", "thyroid",
 ]  # fmt: skip
 UNSEEN = ["vehicle", "optdigits", "usps", "mushroom", "australian", "magic04", "titanic", "splice"]
+ROWS_DEVELOPMENT = ["digits", "segment", "landsat", "heart", "ionosphere", "waveform", "banana"]
+ROWS_HELD_OUT = ["pendigits", "letter", "optdigits", "usps", "breast_cancer", "thyroid", "twonorm", "vehicle"]
+ROW_KINDS = ("tempered 10 %", "tempered 30 %", "boundary 10 %", "boundary 30 %")
 COVERED = ["breast_cancer", "heart", "segment", "waveform", "pendigits"]
 COVERAGE_SEEDS = range(30, 38)  # none of them used for choosing anything
 MOST_ROWS = {"letter": 2600} | dict.fromkeys(("banana", "twonorm", "waveform", *UNSEEN), 1000)
@@ -50,6 +62,7 @@ PEERS = {
     "k-NN": lambda: KNeighborsClassifier(20),
     "HistGB": lambda: HistGradientBoostingClassifier(random_state=0),
 }
+OURS = ("noisewise", "noisewise, outcomes")
 SCORES = ("AUROC", "AP", "F1")
 
 
@@ -72,6 +85,25 @@ def noise_of(kind: str, n_classes: int, rng: np.random.Generator) -> FlipMatrix:
     return FlipMatrix(matrix)
 
 
+def row_dependent(kind: str, p: np.ndarray, truth: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Labels with noise that depends on the row, of the rate in the kind's name, from the classes' probabilities."""
+    rate, rows = int(kind.split()[1]) / 100, np.arange(len(truth))
+    if kind.startswith("tempered"):
+        logits = np.log(p + 1e-3)
+
+        def wrong(power):
+            return 1 - softmax(power * logits, axis=1)[rows, truth].mean() - rate
+
+        power = brentq(wrong, 0.01, 50) if wrong(50) < 0 else 50.0
+        draws = softmax(power * logits, axis=1).cumsum(axis=1)
+        return np.minimum((rng.random((len(truth), 1)) > draws).sum(axis=1), p.shape[1] - 1)
+    others = p.copy()
+    others[rows, truth] = -1
+    near = np.exp(-3 * (p[rows, truth] - others.max(axis=1)))
+    factor = brentq(lambda f: np.minimum(f * near, 0.9).mean() - rate, 0, 1e3)
+    return np.where(rng.random(len(truth)) < np.minimum(factor * near, 0.9), others.argmax(axis=1), truth)
+
+
 def cells(sets, seeds, kinds=KINDS):
     """Set, kind of noise, rows, observed labels and which of them are wrong."""
     for name in sets:
@@ -83,9 +115,15 @@ def cells(sets, seeds, kinds=KINDS):
         for seed in seeds:
             rows = np.random.default_rng([1, seed]).permutation(len(y))[: MOST_ROWS.get(name, 1500)]
             truth = np.unique(y[rows], return_inverse=True)[1]
+            if kinds is ROW_KINDS:
+                forest = RandomForestClassifier(300, min_samples_leaf=2, oob_score=True, random_state=seed)
+                p = forest.fit(X[rows], truth).oob_decision_function_
             for k, kind in enumerate(kinds):
                 rng = np.random.default_rng([seed, k, zlib.crc32(name.encode())])
-                observed = noise_of(kind, truth.max() + 1, rng).corrupt(truth, rng)
+                if kinds is ROW_KINDS:
+                    observed = row_dependent(kind, p, truth, rng)
+                else:
+                    observed = noise_of(kind, truth.max() + 1, rng).corrupt(truth, rng)
                 if np.bincount(observed, minlength=truth.max() + 1).min() >= 5:  # cleanlab's folds need five of each
                     yield name, kind, X[rows], observed, observed != truth
 
@@ -96,7 +134,6 @@ def measures(method, wrong, probability_wrong, picked, n_wrong, interval, second
     if interval is not None:
         row["covers"], row["lower end 0"] = interval[0] <= wrong.sum() <= interval[1], interval[0] == 0
         row["above"], row["width"] = wrong.sum() > interval[1], (interval[1] - interval[0]) / n
-        row["shown"] = row["picked"] * (interval[0] > 0)  # the audit picks no rows where noise is not proven
         row["stated"], row["stated wrong"] = (
             (probability_wrong >= 0.8).sum(),
             (wrong & (probability_wrong >= 0.8)).sum(),
@@ -110,13 +147,14 @@ def measures(method, wrong, probability_wrong, picked, n_wrong, interval, second
     return row
 
 
-def ours(X, observed, wrong):
-    start = time.process_time()
-    model = RobustRidgeClassifier().fit(X, observed)
-    probability_wrong = 1 - model.label_quality_
-    seconds = time.process_time() - start
-    picked = likely_wrong(probability_wrong)
-    return measures("noisewise", wrong, probability_wrong, picked, model.n_wrong_, model.n_wrong_interval_, seconds)
+def ours(X, observed, wrong, readings=(None, "outcomes")):
+    for labels_are in readings:
+        start = time.process_time()
+        audit = audit_labels(X, observed, labels_are=labels_are)
+        seconds = time.process_time() - start
+        count, picked = audit.expected_errors, likely_wrong(1 - audit.probability)
+        name = f"noisewise, {labels_are}" if labels_are else "noisewise"
+        yield measures(name, wrong, 1 - audit.probability, picked, float(count), count.interval, seconds)
 
 
 def cleanlab(X, observed, wrong, peer):
@@ -143,14 +181,14 @@ def print_table(title, rows, keys=(*SCORES, "picked", "count error", "covers", "
         print(f"| {method} | {' | '.join('-' if np.isnan(mean) else f'{mean:.3f}' for mean in means)} |")
 
 
-def accuracy(sets, seeds):
+def accuracy(sets, seeds, kinds=KINDS):
     """Tables by noise and by set, and the margins over the best variant of cleanlab."""
     by_kind, by_set = defaultdict(list), defaultdict(list)
-    for name, kind, *cell in cells(sets, seeds):
-        rows = [ours(*cell)] + [row for peer in ("SVC", "LR", "k-NN") for row in cleanlab(*cell, peer)]
+    for name, kind, *cell in cells(sets, seeds, kinds):
+        rows = [*ours(*cell)] + [row for peer in ("SVC", "LR", "k-NN") for row in cleanlab(*cell, peer)]
         by_kind[kind] += rows
         by_set[name] += [row for row in rows if kind != "clean"]
-    for kind in KINDS:
+    for kind in kinds:
         print_table(kind, by_kind[kind])
     noisy = [row for rows in by_set.values() for row in rows]
     print_table("mean of all noisy runs", noisy)
@@ -159,28 +197,30 @@ def accuracy(sets, seeds):
         means = {
             method: mean_of([r for r in noisy if r["method"] == method], key) for method in {r["method"] for r in noisy}
         }
-        mine = means.pop("noisewise")
+        mine = [means.pop(method) for method in OURS]
         best[key] = max(means, key=means.get)
-        print(f"{key} over the best variant of cleanlab: {mine - means[best[key]]:+.3f} ({best[key]})")
-    clean = [row for row in by_kind["clean"] if row["method"] == "noisewise"]
-    print(
-        f"clean rows flagged: {mean_of(clean, 'picked'):.1%}; lower end 0 in {mean_of(clean, 'lower end 0'):.0%}, "
-        f"so that the audit shows {mean_of(clean, 'shown'):.1%}"
-    )
-    print(f"the interval holds the truth in {mean_of(noisy, 'covers'):.1%} of the noisy runs")
-    print("\nby set, mean of the noisy runs: AUROC / AP / F1; how often the interval holds the truth")
-    print(f"| set | noisewise | {best['AP']} | holds |\n|---|---|---|---|")
+        margins = ", ".join(f"{method} {mean - means[best[key]]:+.3f}" for method, mean in zip(OURS, mine))
+        print(f"{key} over the best variant of cleanlab ({best[key]}): {margins}")
+    for method in OURS:
+        clean, runs = ([row for row in rows if row["method"] == method] for rows in (by_kind["clean"], noisy))
+        if clean:
+            flagged, zero = mean_of(clean, "picked"), mean_of(clean, "lower end 0")
+            print(f"{method}: clean rows flagged {flagged:.1%}; lower end 0 in {zero:.0%}")
+        print(f"{method}: the interval holds the truth in {mean_of(runs, 'covers'):.1%} of the noisy runs")
+    print("\nby set, mean of the noisy runs: AUROC / AP / F1, and how often the interval holds the truth")
+    print(f"| set | {' | '.join(OURS)} | {best['AP']} |\n|---|---|---|---|")
     for name, rows in by_set.items():
-        pairs = [[r for r in rows if r["method"] == method] for method in ("noisewise", best["AP"])]
-        scores = " | ".join(" / ".join(f"{mean_of(p, key):.3f}" for key in SCORES) for p in pairs)
-        print(f"| {name} | {scores} | {mean_of(rows, 'covers'):.2f} |")
+        parts = [[r for r in rows if r["method"] == method] for method in (*OURS, best["AP"])]
+        scores = [" / ".join(f"{mean_of(part, key):.3f}" for key in SCORES) for part in parts]
+        holds = [f", {mean_of(part, 'covers'):.2f}" for part in parts[:2]] + [""]
+        print(f"| {name} | {' | '.join(map(''.join, zip(scores, holds)))} |")
 
 
 def coverage():
     """How often the 90 % interval holds the number of wrong labels, and stated probabilities come true."""
     by_kind, by_set = defaultdict(list), defaultdict(list)
     for name, kind, *cell in cells(COVERED, COVERAGE_SEEDS):
-        row = ours(*cell)
+        [row] = ours(*cell, readings=("outcomes",))
         by_kind[kind].append(row | {"method": kind})
         by_set[name] += [row | {"method": name}] * (kind != "clean")
     keys = ("covers", "above", "width", "lower end 0", "count error", "picked")
@@ -199,13 +239,15 @@ def coverage():
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", choices=["accuracy", "unseen", "coverage"])
+    parser.add_argument("--only", choices=["accuracy", "unseen", "rows", "held-out", "coverage"])
     parser.add_argument("--sets", nargs="+", default=SETS)
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1])
     options = parser.parse_args()
     parts = {
         "accuracy": lambda: accuracy(options.sets, options.seeds),
         "unseen": lambda: accuracy(UNSEEN, options.seeds),
+        "rows": lambda: accuracy(ROWS_DEVELOPMENT, options.seeds, ROW_KINDS),
+        "held-out": lambda: accuracy(ROWS_HELD_OUT, options.seeds, ROW_KINDS),
         "coverage": coverage,
     }
     for name in [options.only] if options.only else parts:

@@ -246,7 +246,9 @@ def test_frames_with_numbers_for_names_are_audited(digits):
 def test_labels_that_features_cannot_tell_apart_prove_no_noise(overlap):
     rng = np.random.default_rng(2)
     y = rng.integers(0, 2, 200)
-    audit = audit_labels(rng.normal(size=(200, 2)) + overlap * y[:, None], y)
+    X = rng.normal(size=(200, 2)) + overlap * y[:, None]
+    assert audit_labels(X, y).expected_errors.low == 0
+    audit = audit_labels(X, y, labels_are="outcomes")
     assert audit.expected_errors.low == 0
     assert len(audit.picked) == 0
 
@@ -255,10 +257,12 @@ def test_wrong_labels_too_few_to_prove_noise_still_rank_first():
     X, y = load_digits(return_X_y=True)
     changed = [484, 553, 917, 1142, 1525]
     y[changed] = (y[changed] + 1) % 10
-    audit = audit_labels(X, y)
-    assert audit.expected_errors.low == 0
-    assert sorted(audit.order[:5]) == changed
-    assert len(audit.picked) == 0
+    for labels_are in (None, "outcomes"):
+        audit = audit_labels(X, y, labels_are=labels_are)
+        assert audit.expected_errors.low == 0
+        assert sorted(audit.order[:5]) == changed
+        assert set(audit.picked) <= set(changed)
+        assert (len(audit.picked) > 0) == (labels_are is None)  # the list is not emptied by what the count can't prove
 
 
 def test_labels_that_differ_in_case_or_spaces_are_named():

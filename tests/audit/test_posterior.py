@@ -47,10 +47,10 @@ def test_many_classes_show_symmetric_noise():
 def test_any_classifier_scores_rows_out_of_fold():
     X, y = (part[:500] for part in load_digits(return_X_y=True))
     observed = FlipMatrix.symmetric(0.2, 10).corrupt(y, 0)
-    judged = judge_rows(X / 16, observed, 10, LogisticRegression())
-    suspicious = judged.posterior[np.arange(500), observed] < 0.5
-    assert (observed != y)[suspicious].mean() > 0.9
-    assert suspicious[observed != y].mean() > 0.6
+    for judged in judge_rows(X / 16, observed, 10, LogisticRegression()).values():
+        suspicious = judged.posterior[np.arange(500), observed] < 0.5
+        assert (observed != y)[suspicious].mean() > 0.9
+        assert suspicious[observed != y].mean() > 0.6
 
 
 def test_classes_of_one_row_have_no_folds():
@@ -96,5 +96,5 @@ def test_many_small_classes_are_what_the_table_is_about():
     X, y = (part[:60] for part in load_digits(return_X_y=True))
     observed = np.where(np.arange(60) < 20, 10 + np.arange(60) % 10, y % 2)  # ten classes of two rows
     _, codes = np.unique(observed, return_inverse=True)
-    judged = judge_rows(X, codes, 12, RobustRidgeClassifier())
+    judged = judge_rows(X, codes, 12, RobustRidgeClassifier())["outcomes"]
     np.testing.assert_array_equal(judged.posterior, RobustRidgeClassifier().fit(X, codes).true_label_posterior_)

@@ -237,7 +237,6 @@ def test_a_model_that_saw_the_labels_is_noted(run, scored):
         (["--probabilities", "p.npy", "--labels", "y.npy", "--classes", "nowhere.txt"], "nowhere.txt: No such file"),
         (["--probabilities", "p.npy", "--labels", "y.npy", "--model", "svc"], "scored rows already"),
         (["--probabilities", "p.npy", "--labels", "p.npy"], "y should be a 1d array"),
-        (["iris.csv", "-l", "species", "--labels-are", "judgements"], "--labels-are judgements needs --probabilities"),
         (["iris.csv", "-l", "species", "--labels", "y.npy"], "--labels and --classes are for --probabilities"),
         (["iris.csv", "iris.tsv", "-l", "species"], "name one data file"),
     ],
@@ -251,9 +250,12 @@ def test_files_of_probabilities_that_cannot_be_get_one_sentence(run, scored, arg
     assert sorted(scored.iterdir()) == before
 
 
-def test_a_table_is_audited_as_outcomes(run, iris):
-    done = run("audit", "iris.csv", "-l", "species", "--labels-are", "outcomes", "--json", cwd=iris)
-    assert json.loads(done.stdout)["labels_are"] == "outcomes"
+@pytest.mark.parametrize("labels_are", [None, "judgements", "outcomes"])
+def test_labels_of_a_table_are_read_as_is_said(run, iris, labels_are):
+    chosen = ["--labels-are", labels_are] if labels_are else []
+    summary = json.loads(run("audit", "iris.csv", "-l", "species", *chosen, "--json", cwd=iris).stdout)
+    assert summary["labels_are"] == labels_are
+    assert list(summary["readings"]) == ([] if labels_are == "outcomes" else ["judgements", "outcomes"])
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ import numpy as np
 from noisewise._typing import RandomState
 from noisewise._validation import check_binary_or_more, encode_labels
 from noisewise.audit.cluster import OnCluster
-from noisewise.audit.posterior import judge_rows
+from noisewise.audit.posterior import LabelsAre, chosen_reading, judge_rows
 from noisewise.audit.result import LabelAudit
 from noisewise.audit.streaming import Runner, StreamedRows, n_rows_of
 from noisewise.audit.summaries import alike_classes, small_classes
@@ -26,6 +26,7 @@ def audit_labels(
     noise: FlipMatrix | None = None,
     annotators: Any = None,
     *,
+    labels_are: LabelsAre | None = None,
     random_state: RandomState = None,
     client: Any = None,
 ) -> LabelAudit:
@@ -35,6 +36,11 @@ def audit_labels(
     calibrated and corrected for the noise in the labels the model was fitted to, which gives the posterior of the
     true label, P(true = k | x, observed = j) proportional to P(true = k | x) T[k, j], with T the noise transition
     matrix. Confident learning [1]_ thresholds the out-of-fold scores instead.
+
+    So labels are read as *outcomes* that the row only hints at (illness, churn): classes overlap, and only flips beyond
+    that are errors. If they are *judgements* that a careful annotator could make from the row (pictures, texts,
+    records), truth is what most of them would say, and errors may depend on the row. Which reading holds cannot be told
+    from the data; both are computed, unless one is chosen.
 
     Parameters
     ----------
@@ -49,6 +55,9 @@ def audit_labels(
         The noise transition matrix T, if known (classes in sorted order). By default it is estimated.
     annotators : array of shape (n,), optional
         Who gave each label; `by_annotator` then gives error rates by annotator.
+    labels_are : "judgements", "outcomes" or None
+        None: rows are ranked and picked as judgements, and the interval of the number of errors spans both readings;
+        as outcomes where `noise` is given. "outcomes" alone takes about half the time.
     random_state : int, RandomState, Generator or None
         For the landmarks of the default model; None gives the same landmarks every time.
     client : dask.distributed.Client, optional
@@ -74,13 +83,22 @@ def audit_labels(
     >>> bool(np.isin(worst["row"], wrong).mean() > 0.95)  # of the 100 worst rows nearly all were changed
     True
     """
-    return run_audit(X, y, model, noise, annotators, random_state, map if client is None else OnCluster(client))
+    run = map if client is None else OnCluster(client)
+    return run_audit(X, y, model, noise, annotators, labels_are, random_state, run)
 
 
 def run_audit(
-    X: Any, y: Any, model: Any, noise: FlipMatrix | None, annotators: Any, random_state: RandomState, run: Runner
+    X: Any,
+    y: Any,
+    model: Any,
+    noise: FlipMatrix | None,
+    annotators: Any,
+    labels_are: LabelsAre | None,
+    random_state: RandomState,
+    run: Runner,
 ) -> LabelAudit:
     """The audit; where X is a lazy frame, `run` maps over its partitions."""
+    reading = chosen_reading(labels_are, noise)
     classes, observed = encode_labels(y)
     check_binary_or_more(classes)
     if len(classes) > max(2, len(observed) / 3):
@@ -98,17 +116,15 @@ def run_audit(
     if rows.shape[0] != len(observed):
         raise ValueError(f"X has {rows.shape[0]} rows, y has {len(observed)} labels; they must be as many")
     chosen = RobustRidgeClassifier(noise=noise, random_state=random_state) if model is None else model
-    judged = judge_rows(rows, observed, len(classes), chosen, noise)
+    readings = judge_rows(rows, observed, len(classes), chosen, noise, reading)
     notes = (
         *_pairing(X, y),
         *encoder.notes_,
         *alike_classes(classes),
         *small_classes(classes, observed),
-        *judged.notes,
+        *dict.fromkeys(note for judged in readings.values() for note in judged.notes),
     )
-    return LabelAudit(
-        X, classes, observed, judged.posterior, judged.noise, judged.noise_std, judged.expected_errors, notes, names
-    )
+    return LabelAudit.of(X, classes, observed, readings, reading, notes, names)
 
 
 def _encoded(X: Any, robust: bool, run: Runner) -> tuple[TableEncoder, Any]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +12,21 @@ from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 from noisewise._typing import Codes, Floats
 from noisewise.audit.summaries import is_small
-from noisewise.labels import RobustRidgeClassifier
-from noisewise.noise import Calibration, Estimate, FlipMatrix, read_noise
+from noisewise.labels import RobustRidgeClassifier, disagreement_of_halves
+from noisewise.noise import (
+    Calibration,
+    Estimate,
+    FlipMatrix,
+    Judgements,
+    ModelError,
+    NoiseReading,
+    flips_of,
+    read_judgements,
+    read_noise,
+    read_row_judgements,
+)
+
+LabelsAre = Literal["judgements", "outcomes"]
 
 MOST_EXCLUDED = 0.05  # of the rows; a table with more rows in small classes is about small classes
 
@@ -29,8 +42,22 @@ class Reading:
     notes: tuple[str, ...] = ()
 
 
-def judge_rows(rows: Any, observed: Codes, n_classes: int, model: Any, noise: FlipMatrix | None = None) -> Reading:
-    """Posteriors of the true labels: leave-one-out by the robust ridge, or out of fold by any classifier.
+def chosen_reading(labels_are: Any, noise: FlipMatrix | None) -> LabelsAre | None:
+    """The reading that is asked for; outcomes where the noise is given, because its flips depend on the class alone."""
+    if labels_are not in (None, "judgements", "outcomes"):
+        raise ValueError(f"labels_are is {labels_are!r}; 'judgements', 'outcomes' or None would do")
+    return "outcomes" if labels_are is None and noise is not None else labels_are
+
+
+def judge_rows(
+    rows: Any,
+    observed: Codes,
+    n_classes: int,
+    model: Any,
+    noise: FlipMatrix | None = None,
+    labels_are: LabelsAre | None = None,
+) -> dict[str, Reading]:
+    """Both readings of the labels, or the outcome reading alone: leave-one-out by the robust ridge, or out of fold.
 
     A few rows of classes too small to judge are excluded from the fit: one such row can hide the noise in all others.
     """
@@ -40,31 +67,68 @@ def judge_rows(rows: Any, observed: Codes, n_classes: int, model: Any, noise: Fl
     if given is None and 0 < excluded.mean() <= MOST_EXCLUDED and np.sum(~small) >= 2:
         large = np.flatnonzero(~small)
         codes = np.searchsorted(large, np.where(excluded, large[0], observed))  # the excluded have weight 0
-        return _with_small(_judge_included(rows, codes, len(large), model, None, ~excluded), observed, large, n_classes)
-    return _judge_included(rows, observed, n_classes, model, noise, np.ones(len(observed), dtype=bool))
+        judged = _judge_included(rows, codes, len(large), model, None, ~excluded, labels_are)
+        return {name: _with_small(reading, observed, large, n_classes) for name, reading in judged.items()}
+    return _judge_included(rows, observed, n_classes, model, noise, np.ones(len(observed), dtype=bool), labels_are)
 
 
 def _judge_included(
-    rows: Any, codes: Codes, n_classes: int, model: Any, noise: FlipMatrix | None, included: NDArray[np.bool_]
-) -> Reading:
+    rows: Any,
+    codes: Codes,
+    n_classes: int,
+    model: Any,
+    noise: FlipMatrix | None,
+    included: NDArray[np.bool_],
+    labels_are: LabelsAre | None,
+) -> dict[str, Reading]:
     """Fit to the rows of the mask `included`; the others get their clean posterior, P(true | x)."""
+    known = slice(None) if included.all() else included
+    observed, judged = codes[known], None
     if isinstance(model, RobustRidgeClassifier):
-        fitted = clone(model).fit(rows, codes, sample_weight=None if included.all() else included.astype(np.float64))
-        posterior, calibration, scores = fitted.true_label_posterior_, fitted.calibration_, fitted.scores_[~included]
-        expected = Estimate(fitted.n_wrong_, *fitted.n_wrong_interval_)
+        weights = included.astype(np.float64)
+        fitted = clone(model).fit(rows, codes, sample_weight=None if included.all() else weights)
+        scores = fitted.scores_
+        outcome = NoiseReading(
+            fitted.calibration_, fitted.true_label_posterior_[known], fitted.n_wrong_, fitted.n_wrong_interval_
+        )
+        if labels_are != "outcomes":
+            halves = disagreement_of_halves(rows, codes, n_classes, weights, model.n_landmarks, model.random_state)
+            judged = read_row_judgements(scores[known], observed, outcome, ModelError.of_halves(*halves))
     else:
-        known = rows if included.all() else rows[included]
-        reading = read_noise(out_of_fold(model, known, codes[included], n_classes), codes[included], noise)
-        posterior = np.empty((len(codes), n_classes), dtype=reading.posterior.dtype)
-        posterior[included], calibration = reading.posterior, reading.calibration
-        scores = np.empty((0, n_classes))
+        scores = np.empty((len(codes), n_classes))
+        scores[known] = out_of_fold(model, rows[known], observed, n_classes)
         if not included.all():
-            scores = clone(model).fit(known, codes[included]).predict_proba(rows[~included])
-        expected = Estimate(reading.n_wrong, *reading.interval)
-    if len(scores):
-        posterior[~included] = calibration.clean_posterior(scores)
-    std = flip_rate_std(calibration, posterior[included], noise)
-    return Reading(posterior, calibration.noise, std, expected, identifiability_note(calibration))
+            scores[~included] = clone(model).fit(rows[known], observed).predict_proba(rows[~included])
+        outcome = read_noise(scores[known], observed, noise)
+        if labels_are != "outcomes":
+            judged = read_judgements([scores[known]], observed, outcome)
+    readings = both_readings(outcome, judged, observed, noise)
+    if not included.all():
+        clean = outcome.calibration.clean_posterior(scores[~included])
+        readings = {name: _with_excluded(reading, included, clean) for name, reading in readings.items()}
+    return readings
+
+
+def both_readings(
+    outcome: NoiseReading, judged: Judgements | None, codes: Codes, noise: FlipMatrix | None
+) -> dict[str, Reading]:
+    """The judgement reading, where there is one, and the outcome reading."""
+    readings = {}
+    if judged is not None:
+        flips, flips_std = flips_of(judged.posterior, codes)
+        readings["judgements"] = Reading(judged.posterior, flips, flips_std, Estimate(judged.n_wrong, *judged.interval))
+    std = flip_rate_std(outcome.calibration, outcome.posterior, noise)
+    expected = Estimate(outcome.n_wrong, *outcome.interval)
+    notes = identifiability_note(outcome.calibration)
+    readings["outcomes"] = Reading(outcome.posterior, outcome.calibration.noise, std, expected, notes)
+    return readings
+
+
+def _with_excluded(judged: Reading, included: NDArray[np.bool_], clean: NDArray[Any]) -> Reading:
+    """The result with the clean posteriors of the excluded rows."""
+    posterior = np.empty((len(included), clean.shape[1]), dtype=judged.posterior.dtype)
+    posterior[included], posterior[~included] = judged.posterior, clean
+    return replace(judged, posterior=posterior)
 
 
 def _with_small(judged: Reading, observed: Codes, large: Codes, n_classes: int) -> Reading:

@@ -12,10 +12,10 @@ from scipy.special import softmax
 
 from noisewise._typing import Codes
 from noisewise._validation import check_binary_or_more, encode_labels, find_actions, known_classes, one_column
-from noisewise.audit.posterior import Reading, flip_rate_std, identifiability_note
-from noisewise.audit.result import LabelAudit, LabelsAre
+from noisewise.audit.posterior import LabelsAre, both_readings, chosen_reading
+from noisewise.audit.result import LabelAudit
 from noisewise.audit.summaries import alike_classes, small_classes
-from noisewise.noise import Estimate, FlipMatrix, flips_of, read_judgements, read_noise
+from noisewise.noise import FlipMatrix, read_judgements, read_noise
 
 SUM_TOLERANCE = 0.02  # half precision adds up to one no better than this
 IN_SAMPLE = 0.998  # agreement with the labels from which a model has probably seen them
@@ -50,7 +50,8 @@ def audit_probabilities(
         The labels in the order of the columns; by default the names of a frame's columns where these are the labels,
         else 0, 1, ... or the sorted labels.
     labels_are : "judgements", "outcomes" or None
-        None: rows are ranked and picked as judgements, and the interval of the number of errors spans both readings.
+        None: rows are ranked and picked as judgements, and the interval of the number of errors spans both readings;
+        as outcomes where `noise` is given.
     X : array or frame, optional
         The rows, to be shown in the report.
     noise : FlipMatrix, optional
@@ -80,7 +81,7 @@ def audit_probabilities(
     >>> bool((audit.order[:100] < 100).mean() > 0.9)
     True
     """
-    check_reading(labels_are)
+    reading = chosen_reading(labels_are, noise)
     given = _given(probabilities)
     arrays, notes = _arrays(given)
     names, codes = _codes(y, _column_names(given, y) if classes is None else classes, arrays[0].shape[1])
@@ -96,34 +97,11 @@ def audit_probabilities(
         raise ValueError(f"noise has {noise.n_classes} classes, probabilities have {len(names)}")
     mean = arrays[0] if len(arrays) == 1 else np.mean(arrays, axis=0, dtype=arrays[0].dtype)
     _warn_if_in_sample(mean, codes)
-    readings = read_both(arrays, mean, codes, noise)
-    notes += (*alike_classes(names), *small_classes(names, codes), *readings["outcomes"].notes)
-    return LabelAudit.of(rows, names, codes, readings, labels_are, notes, who)
-
-
-def check_reading(labels_are: Any) -> None:
-    """Refuse a reading that is none."""
-    if labels_are not in (None, "judgements", "outcomes"):
-        raise ValueError(f"labels_are is {labels_are!r}; 'judgements', 'outcomes' or None would do")
-
-
-def read_both(
-    arrays: list[NDArray[Any]], mean: NDArray[Any], codes: Codes, noise: FlipMatrix | None
-) -> dict[str, Reading]:
-    """The outcome reading of the mean probabilities, and the judgement reading of all arrays."""
     outcome = read_noise(mean, codes, noise)
-    std = flip_rate_std(outcome.calibration, outcome.posterior, noise)
-    as_outcomes = Reading(
-        outcome.posterior,
-        outcome.calibration.noise,
-        std,
-        Estimate(outcome.n_wrong, *outcome.interval),
-        identifiability_note(outcome.calibration),
-    )
     judged = read_judgements(arrays, codes, outcome, overwrite=True)  # they are copies
-    flips, flips_std = flips_of(judged.posterior, codes)
-    as_judgements = Reading(judged.posterior, flips, flips_std, Estimate(judged.n_wrong, *judged.interval))
-    return {"judgements": as_judgements, "outcomes": as_outcomes}
+    readings = both_readings(outcome, judged, codes, noise)
+    notes += (*alike_classes(names), *small_classes(names, codes), *readings["outcomes"].notes)
+    return LabelAudit.of(rows, names, codes, readings, reading, notes, who)
 
 
 def _given(probabilities: Any) -> list[Any]:

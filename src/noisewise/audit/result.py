@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 import numpy as np
@@ -21,9 +21,7 @@ from noisewise.audit.summaries import NORMAL_95, columns_by_annotator, columns_b
 from noisewise.noise import Estimate, FlipMatrix, likely_wrong
 
 if TYPE_CHECKING:
-    from noisewise.audit.posterior import Reading
-
-LabelsAre = Literal["judgements", "outcomes"]
+    from noisewise.audit.posterior import LabelsAre, Reading
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,14 +74,15 @@ class LabelAudit:
         notes: tuple[str, ...],
         annotators: NDArray[Any] | None,
     ) -> LabelAudit:
-        """The audit by one of two readings, or by judgements with an interval that spans both."""
+        """The audit by one of the readings, or by judgements with an interval that spans both."""
         chosen = readings[labels_are or "judgements"]
         expected = chosen.expected_errors
         if labels_are is None:
             lows, highs = zip(*(reading.expected_errors.interval for reading in readings.values()))
             expected = Estimate(float(expected), min(lows), max(highs))
         posterior, noise, std = chosen.posterior, chosen.noise, chosen.noise_std
-        return cls(X, classes, observed, posterior, noise, std, expected, notes, annotators, labels_are, readings)
+        shown = readings if len(readings) > 1 else {}
+        return cls(X, classes, observed, posterior, noise, std, expected, notes, annotators, labels_are, shown)
 
     @cached_property
     def probability(self) -> Floats:

@@ -65,7 +65,7 @@ def audit(
     ] = None,
     labels_are: Annotated[
         LabelsAre | None,
-        typer.Option("--labels-are", help="What the labels of probabilities are; without it both readings are shown."),
+        typer.Option("--labels-are", help="What the labels are; without it both readings are shown."),
     ] = None,
     precision: Annotated[
         float | None,
@@ -99,19 +99,20 @@ def audit(
     if precision is not None and not 0 < precision <= 1:
         raise ValueError(f"--precision is {precision:g}; it must lie above 0 and at most at 1")
     if not probabilities:
-        _check_table(data, demo, labels, classes, labels_are)
+        _check_table(data, demo, labels, classes)
     elif demo or model is not None or engine is Engine.dask:
         raise ValueError("--probabilities are scored rows already; --demo, --model and --engine dask are for tables")
     if engine is Engine.local and scheduler is not None:
         raise ValueError("--scheduler is for --engine dask")
     check_folder(out, FILES)
-    truth = None
+    truth, reading = None, labels_are and labels_are.value
     if probabilities:
         files = Files(probabilities, labels, classes, data or [], label, annotator)
         with working("auditing probabilities"), noting():
-            result = audit_files(files, labels_are and labels_are.value)
+            result = audit_files(files, reading)
     else:
-        result, truth = _audit_table(data[0] if data else None, label, annotator, model, seed, engine, scheduler)
+        named = data[0] if data else None
+        result, truth = _audit_table(named, label, annotator, model, reading, seed, engine, scheduler)
     title = "Label audit: " + ("digits" if demo else Path((probabilities or data or [""])[0]).name)
     texts = _texts(result, out, title, truth, precision)
     out.mkdir(parents=True, exist_ok=True)
@@ -124,14 +125,12 @@ def audit(
     say(f"wrote {table_file}, {patch_file} and {report_file} (rows are counted from 0); open the last in a browser")
 
 
-def _check_table(data: list[str] | None, demo: bool, labels: Any, classes: Any, labels_are: LabelsAre | None) -> None:
+def _check_table(data: list[str] | None, demo: bool, labels: Any, classes: Any) -> None:
     """Refuse what a table has no use for, and none or several of them."""
     if labels is not None or classes is not None:
         raise ValueError("--labels and --classes are for --probabilities; of a table, --label names the column")
     if demo == bool(data) or len(data or []) > 1:
         raise ValueError("name one data file (noisewise audit data.csv --label y), or --demo")
-    if labels_are is LabelsAre.judgements:
-        raise ValueError("the rows of a table are audited as outcomes; --labels-are judgements needs --probabilities")
 
 
 def _audit_table(
@@ -139,6 +138,7 @@ def _audit_table(
     label: str | None,
     annotator: str | None,
     model: str | None,
+    labels_are: Any,
     seed: int | None,
     engine: Engine,
     scheduler: str | None,
@@ -149,7 +149,7 @@ def _audit_table(
     chosen = None if model is None else estimator_named(model, seed)
     table, truth = _table(data, label, annotator, engine, in_memory=chosen is not None)
     with working(f"auditing {len(table.labels):,} rows") as progress:
-        return _run(table, chosen, seed, engine, scheduler, progress), truth
+        return _run(table, chosen, labels_are, seed, engine, scheduler, progress), truth
 
 
 def _table(
@@ -169,7 +169,13 @@ def _table(
 
 
 def _run(
-    table: LabelledTable, model: Any, seed: int | None, engine: Engine, scheduler: str | None, progress: Progress
+    table: LabelledTable,
+    model: Any,
+    labels_are: Any,
+    seed: int | None,
+    engine: Engine,
+    scheduler: str | None,
+    progress: Progress,
 ) -> LabelAudit:
     from noisewise.audit import OnCluster, dask_client, run_audit, with_progress
 
@@ -183,6 +189,7 @@ def _run(
             model,
             None,
             table.annotators,
+            labels_are,
             seed,
             with_progress(run, table.features, progress),
         )

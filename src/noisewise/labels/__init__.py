@@ -39,6 +39,7 @@ from noisewise.labels.logistic.multi_kernel import RobustMultiKernelLogisticRegr
 from noisewise.labels.neighbors.classifier import RobustKNeighborsClassifier
 from noisewise.labels.neighbors.classifier_cv import RobustKNeighborsClassifierCV
 from noisewise.labels.ridge.classifier import RobustRidgeClassifier
+from noisewise.labels.ridge.halves import disagreement_of_halves as disagreement_of_halves
 from noisewise.labels.ridge.landmarks import Landmarks
 from noisewise.labels.ridge.leave_one_out import DuplicateRows, PooledRidge, View
 from noisewise.labels.standardizer import Standardizer
@@ -70,6 +71,7 @@ __all__ = [
     "shared_flips",
     "theory",
 ]
+__shared__ = ["disagreement_of_halves"]
 __model_parts__ = [
     part.__name__
     for part in (

@@ -3,10 +3,14 @@
 from noisewise.noise import unbiased
 from noisewise.noise.anchors import anchor_matrix as anchor_matrix
 from noisewise.noise.anchors import anchor_scores, flip_from_anchors, rates_from_anchors
+from noisewise.noise.calibration.judgement import Judgements as Judgements
+from noisewise.noise.calibration.judgement import ModelError as ModelError
 from noisewise.noise.calibration.judgement import flips_of as flips_of
 from noisewise.noise.calibration.judgement import read_judgements as read_judgements
+from noisewise.noise.calibration.judgement import read_row_judgements as read_row_judgements
 from noisewise.noise.calibration.noise_models import Calibration as Calibration
 from noisewise.noise.calibration.noise_models import NoiseModel
+from noisewise.noise.calibration.read_noise import NoiseReading as NoiseReading
 from noisewise.noise.calibration.read_noise import likely_wrong as likely_wrong
 from noisewise.noise.calibration.read_noise import read_noise
 from noisewise.noise.calibration.softmax_map import CalibrationMap
@@ -58,7 +62,10 @@ __shared__ = [
     "RELATIVE_PENALTY",
     "Calibration",
     "ExplorationMoment",
+    "Judgements",
     "MeanFeedback",
+    "ModelError",
+    "NoiseReading",
     "anchor_matrix",
     "check_log",
     "check_n_classes",
@@ -74,6 +81,7 @@ __shared__ = [
     "project_rows",
     "proportion_interval",
     "read_judgements",
+    "read_row_judgements",
     "right_and_wrong",
     "two_best",
     "with_interval",

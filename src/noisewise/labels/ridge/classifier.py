@@ -12,8 +12,8 @@ from noisewise._typing import Codes, Floats, RandomState
 from noisewise._validation import check_binary_or_more, check_weights, encode_labels, find_labels, generator
 from noisewise.labels.base import NoisyLabelClassifier
 from noisewise.labels.noise_argument import NoiseArgument, resolve_noise
+from noisewise.labels.ridge.landmarks import default_landmarks
 from noisewise.labels.ridge.pooled_fit import fit_pooled_ridge
-from noisewise.labels.standardizer import WIDE
 from noisewise.noise import read_noise
 
 ROW_TYPES = [np.float64, np.float32]
@@ -103,11 +103,10 @@ class RobustRidgeClassifier(NoisyLabelClassifier):
         """Fit to checked rows: an array, CSR, or rows in blocks that are not in memory (see `map_blocks`)."""
         n_classes = len(self.classes_)
         noise = resolve_noise(self.noise, X, codes, n_classes, weights)
+        rng = generator(0 if self.random_state is None else self.random_state)
         if self.n_landmarks is not None and self.n_landmarks < 1:
             raise ValueError(f"n_landmarks is {self.n_landmarks}; one or more are needed")
-        rng = generator(0 if self.random_state is None else self.random_state)
-        default = 1000 if X.shape[1] > WIDE else max(500, min(20 * n_classes, 1000))
-        n_landmarks = self.n_landmarks or default
+        n_landmarks = self.n_landmarks or default_landmarks(X.shape[1], n_classes)
         self.ridge_ = fit_pooled_ridge(X, codes, n_classes, n_landmarks, rng, weights=weights)
         self.scores_ = self.ridge_.leave_one_out_scores(X, codes)
         reading = read_noise(self.scores_, codes, noise, rng, weights=weights)

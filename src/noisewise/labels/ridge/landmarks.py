@@ -18,6 +18,11 @@ CENTRED = ("linear",)  # views centred on the mean of the rows, in place of an i
 DUPLICATE = 1e-6  # squared distance of standardised rows that are equal but for rounding
 
 
+def default_landmarks(n_columns: int, n_classes: int) -> int:
+    """Number of landmarks: more for many classes, and where columns enter through the landmarks alone."""
+    return 1000 if n_columns > WIDE else max(500, min(20 * n_classes, 1000))
+
+
 @dataclass(frozen=True)
 class Landmarks:
     """A few rows, and the views of any row from them."""

@@ -17,6 +17,7 @@ References
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,6 +43,8 @@ INDEPENDENCE_RANGE = (0.0, 0.5)  # that the interval allows for
 STEEPNESS = 4  # of the weight of the outcome reading in the fraction of disagreement that it explains
 MODEL_DISAGREEMENT = 0.5  # error of a model as a fraction of the disagreement of two, if they err independently
 ERROR_RANGE = (1.5, 0.25)  # factors on that error that the interval allows for
+HALVES_DISAGREEMENT = 0.8  # the same of a model, from that of two fitted to halves of its rows, which share their bias
+HALVES_ERROR_RANGE = (2.0, 0.25)
 OWN_ERROR_POWER = 3  # the sharper than the models' own error explains, the less flips by class may be all there is
 FIT_ROWS, FIT_SCORES = 8000, 2_000_000  # the temperature is fitted to so many rows, and numbers, at most
 LOG_TEMPERATURES = (-2.5, 2.5)  # searched
@@ -74,6 +77,38 @@ class Judgements:
     outcome_weight: float
 
 
+@dataclass(frozen=True)
+class ModelError:
+    """Upper bound of the fraction of rows whose mode is not the truth, and the range that the interval allows for.
+
+    From how often two models differ:
+
+    >>> error = ModelError.of_models(0.1, 10_000)
+    >>> round(error.likely, 3), round(error.most, 3)
+    (0.052, 0.079)
+    """
+
+    likely: float
+    most: float
+    least: float
+
+    @classmethod
+    def of_models(cls, disagreement: float, n_rows: int) -> ModelError:
+        """From the fraction of rows for which two models have different modes."""
+        return cls._from(disagreement, n_rows, MODEL_DISAGREEMENT, ERROR_RANGE)
+
+    @classmethod
+    def of_halves(cls, disagreement: float, n_rows: int) -> ModelError:
+        """The same, of a model of which two were fitted to halves of its rows."""
+        return cls._from(disagreement, n_rows, HALVES_DISAGREEMENT, HALVES_ERROR_RANGE)
+
+    @classmethod
+    def _from(cls, disagreement: float, n_rows: int, factor: float, span: tuple[float, float]) -> ModelError:
+        variance = (disagreement * (1 - disagreement) + 1 / n_rows) / n_rows
+        likely = float(factor * (disagreement + ndtri(0.95) * np.sqrt(variance)))
+        return cls(likely, span[0] * likely, span[1] * likely)
+
+
 def read_judgements(
     probabilities: list[NDArray[np.floating]],
     codes: Codes,
@@ -101,19 +136,25 @@ def read_judgements(
     judged, error = calibrated[0], None
     if len(calibrated) > 1:
         modes = [one.argmax(axis=1) for one in calibrated]
-        error = model_error(np.mean([modes[i] != modes[j] for i in range(len(modes)) for j in range(i)]), len(codes))
+        pairs = [modes[i] != modes[j] for i in range(len(modes)) for j in range(i)]
+        error = ModelError.of_models(float(np.mean(pairs)), len(codes))
         judged = _calibrated(_geometric_mean(calibrated), codes, matrix, overwrite=True)
-    return _combine(judged, codes, outcome, error, coverage)
+    flips = matrix.T.astype(np.float32)
+
+    def label(part: slice) -> NDArray[np.float32]:
+        return responsibilities(judged[part], flips[codes[part]], float(np.finfo(np.float32).tiny))[0]
+
+    return _combine(judged, label, codes, outcome, error, coverage)
 
 
-def model_error(disagreement: float, n_rows: int) -> float:
-    """Upper bound of the fraction of rows whose mode is not the truth, from how often two models differ.
-
-    >>> round(model_error(0.1, 10_000), 3)
-    0.052
-    """
-    variance = (disagreement * (1 - disagreement) + 1 / n_rows) / n_rows
-    return float(MODEL_DISAGREEMENT * (disagreement + ndtri(0.95) * np.sqrt(variance)))
+def read_row_judgements(
+    scores: NDArray[np.floating], codes: Codes, outcome: NoiseReading, error: ModelError, coverage: float = 0.9
+) -> Judgements:
+    """The judgement reading from the scores that the outcome reading was calibrated on, and the model's own error."""
+    judged = np.empty(scores.shape, dtype=np.float32)
+    for part in blocks(len(codes)):
+        judged[part] = outcome.calibration.clean_posterior(np.asarray(scores[part], dtype=np.float32))
+    return _combine(judged, lambda part: outcome.posterior[part], codes, outcome, error, coverage)
 
 
 def default_sharpness(disagreement: float, n_classes: int) -> float:
@@ -199,13 +240,18 @@ def couple(
 
 
 def _combine(
-    judged: NDArray[np.float32], codes: Codes, outcome: NoiseReading, error: float | None, coverage: float
+    judged: NDArray[np.float32],
+    label: Callable[[slice], NDArray[np.float32]],
+    codes: Codes,
+    outcome: NoiseReading,
+    error: ModelError | None,
+    coverage: float,
 ) -> Judgements:
-    """Posterior, written over `judged`, and counts of the judgement reading, block by block."""
-    n, flips = len(codes), outcome.calibration.noise.matrix.T.astype(np.float32)
+    """Posterior, written over `judged`, and counts of the judgement reading, block by block.
 
-    def label(part: slice) -> NDArray[np.float32]:
-        return responsibilities(judged[part], flips[codes[part]], float(np.finfo(np.float32).tiny))[0]
+    `label` gives the distribution of the judged label of the rows of a block, given the observed one.
+    """
+    n = len(codes)
 
     def wrong(posterior: NDArray[np.floating], part: slice) -> Floats:
         return 1 - posterior[np.arange(len(posterior)), codes[part]].astype(np.float64)
@@ -218,8 +264,8 @@ def _combine(
         sharpness = default_sharpness(disagreements / n, judged.shape[1])
         extremes = 1 + LEAST_SHARPNESS * (sharpness - 1), MOST_SHARPNESS
     else:
-        sharpness = sharpness_for(judged, error)
-        extremes = sharpness_for(judged, ERROR_RANGE[0] * error), sharpness_for(judged, ERROR_RANGE[1] * error)
+        sharpness = sharpness_for(judged, error.likely)
+        extremes = sharpness_for(judged, error.most), sharpness_for(judged, error.least)
     independence = LEAST_INDEPENDENCE + INDEPENDENCE * (1 - 1 / sharpness)
     count = variance = least = most = 0.0
     for part in blocks(n):

@@ -1,0 +1,45 @@
+"""How far the pooled ridge itself errs: the disagreement of two fits to halves of the rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisewise._numerics.row_hash import row_hashes
+from noisewise._typing import Codes, Floats
+from noisewise._validation import generator
+from noisewise.labels.ridge.landmarks import default_landmarks
+from noisewise.labels.ridge.pooled_fit import CHOICE_ROWS, FIT_ROWS, fit_pooled_ridge
+
+
+def disagreement_of_halves(
+    X: Any, codes: Codes, n_classes: int, weights: Floats, n_landmarks: int | None = None, random_state: Any = None
+) -> tuple[float, int]:
+    """Fraction of rows to which two fits, each to half of the rows, give different classes; and of how many rows.
+
+    Both score a row without its own label. Halves are drawn by the hashes of the rows, the same in any order of the
+    rows, and hold half of each class. Rows of weight 0 are left out.
+    """
+    rng = generator(0 if random_state is None else random_state)
+    some = rng.permutation(np.flatnonzero(weights))[:FIT_ROWS]
+    rows, labels = X[some], codes[some]
+    hashes = row_hashes(rows, exact=True)
+    first = _half_of_each_class(hashes, labels)
+    scored = np.argsort(hashes, kind="stable")[:CHOICE_ROWS]
+    most = n_landmarks or default_landmarks(X.shape[1], n_classes)
+    fits = [fit_pooled_ridge(rows[half], labels[half], n_classes, most, rng) for half in (first, ~first)]
+    one, other = (fit.leave_one_out_scores(rows[scored], labels[scored]).argmax(axis=1) for fit in fits)
+    return float(np.mean(one != other)), len(scored)
+
+
+def _half_of_each_class(hashes: NDArray[np.uint64], codes: Codes) -> NDArray[np.bool_]:
+    """Every other row of the order by class, then hash.
+
+    >>> _half_of_each_class(np.array([5, 3, 9, 1], dtype=np.uint64), np.array([0, 0, 1, 1]))
+    array([False,  True, False,  True])
+    """
+    chosen = np.zeros(len(codes), dtype=bool)
+    chosen[np.lexsort((hashes, codes))[::2]] = True
+    return chosen
