@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 
 from noisewise._files import write_whole
 from noisewise._frames import frame_like
-from noisewise._typing import Codes, Floats
+from noisewise._typing import Codes, Floats, RandomState
 from noisewise._validation import find_labels
 from noisewise.audit.export import patch_text, write_label_studio
+from noisewise.audit.review import Batch, Review, next_batch, progress_sentence, review_summary, updated
+from noisewise.audit.review import batches as plan_batches
 from noisewise.audit.summaries import NORMAL_95, columns_by_annotator, columns_by_class, columns_of_rows
 from noisewise.noise import Estimate, FlipMatrix, likely_wrong
 
@@ -48,7 +50,10 @@ class LabelAudit:
     labels_are : "judgements", "outcomes" or None
         How "wrong" was read; None: as judgements, with an interval that spans both readings.
     readings : mapping of "judgements" and "outcomes" to Reading
-        What each reading gives: posterior, noise, noise_std, expected_errors. Empty where only one was computed.
+        What each reading gives: posterior, noise, noise_std, expected_errors. Empty where only one was computed, and
+        after a review: its verdicts tell how many labels are wrong.
+    review : Review, optional
+        The verdicts that `update` took in, and the audit before them.
     """
 
     X: Any = field(repr=False)
@@ -62,6 +67,7 @@ class LabelAudit:
     annotators: NDArray[Any] | None = field(default=None, repr=False)
     labels_are: LabelsAre | None = "outcomes"
     readings: Mapping[str, Reading] = field(default_factory=dict, repr=False)
+    review: Review | None = None
 
     @classmethod
     def of(
@@ -111,16 +117,87 @@ class LabelAudit:
         Empty where labels are outcomes and the confidence interval of the number of wrong labels includes zero: noise
         is not proven then.
         """
-        if self.labels_are == "outcomes" and self.expected_errors.low <= 0:
+        if not len(self.unreviewed) or (self.labels_are == "outcomes" and self.expected_errors.low <= 0):
             return self.order[:0]
-        return likely_wrong(1 - self.probability)
+        return self.unreviewed[likely_wrong(1 - self.probability[self.unreviewed])]
+
+    @cached_property
+    def verdicts(self) -> dict[int, Any]:
+        """The reviewed rows and their true labels."""
+        verdicts = {} if self.review is None else self.review.verdicts
+        return {row: self.classes[code] for row, code in verdicts.items()}
+
+    @cached_property
+    def unreviewed(self) -> Codes:
+        """The rows without a verdict."""
+        return np.setdiff1d(np.arange(len(self.observed)), np.array(list(self.verdicts), dtype=np.intp))
+
+    @property
+    def remaining(self) -> Estimate:
+        """Expected number of wrong labels among the rows without a verdict; `.interval` gives a 90 % interval."""
+        return self.expected_errors if self.review is None else self.review.remaining
+
+    @property
+    def progress(self) -> str:
+        """How far the review is: rows reviewed, how many were wrong, how many are left, and when to stop."""
+        return progress_sentence(self)
+
+    def next(self, budget: int = 50, random_state: RandomState = None) -> Batch:
+        """The rows to review next: some likeliest wrong, to be mended, others drawn so that they identify the noise.
+
+        Up to 150 verdicts three quarters of the rows are drawn, with probabilities proportional to sqrt(P (1 - P)) for
+        P the probability that a label is wrong; later a quarter. With None as `random_state` the same rows every time.
+
+        Examples
+        --------
+        >>> rng = np.random.default_rng(0)
+        >>> truth = rng.integers(0, 2, 400)
+        >>> X = np.column_stack([4.0 * truth, np.zeros(400)]) + rng.standard_normal((400, 2))
+        >>> y = np.where(rng.random(400) < 0.1, 1 - truth, truth)
+        >>> from noisewise import audit_labels
+        >>> audit = audit_labels(X, y)
+        >>> batch = audit.next(60)
+        >>> later = audit.update({row: truth[row] for row in batch})
+        >>> len(later.verdicts), bool(later.expected_errors.low <= np.sum(y != truth) <= later.expected_errors.high)
+        (60, True)
+        """
+        return next_batch(self, budget, random_state)
+
+    def review_plan(self, budget: int = 50, batches: int = 10, backend: str | None = None) -> Any:
+        """How much is left after each of the next batches: rows reviewed, wrong ones found, wrong ones left."""
+        plan = plan_batches(self, budget, batches)
+        columns = {
+            "batch": np.arange(1, len(plan) + 1),
+            "rows": np.cumsum([len(batch) for batch in plan]),
+            "expected_wrong": np.cumsum([batch.expected_wrong for batch in plan]),
+            "left": np.array([batch.left for batch in plan]),
+        }
+        return self._frame(columns, backend)
+
+    def update(self, reviewed: Any) -> LabelAudit:
+        """The audit with the verdicts of reviewers taken in: their rows are known, all others estimated again.
+
+        Parameters
+        ----------
+        reviewed : mapping, frame, path or list of dict
+            Row to true label; or a frame or file with columns `row` and `decision` (patch.csv, filled in; a blank
+            means not reviewed, "?" can't tell); or the JSON export of Label Studio.
+
+        Returns
+        -------
+        LabelAudit
+            Probabilities of the other rows, flip matrix, number of errors and its interval, recalibrated by the
+            verdicts, which tell how many labels are wrong whatever reading holds. Verdicts of several rounds add up.
+        """
+        return updated(self, reviewed)
 
     def rows(self, precision: float = 0.8) -> Codes:
         """The most rows, worst first, of which a fraction of at least `precision` is expected to be wrong."""
         if not 0 < precision <= 1:
             raise ValueError(f"precision is {precision}; it must lie above 0 and at most at 1")
-        expected = np.cumsum(1 - self.probability[self.order]) / np.arange(1, len(self.order) + 1)
-        return self.order[: np.searchsorted(-expected, -precision, side="right")]
+        order = self.unreviewed[np.argsort(self.probability[self.unreviewed], kind="stable")]
+        expected = np.cumsum(1 - self.probability[order]) / np.arange(1, len(order) + 1)
+        return order[: np.searchsorted(-expected, -precision, side="right")]
 
     @property
     def noise_interval(self) -> tuple[Floats, Floats]:
@@ -129,10 +206,11 @@ class LabelAudit:
         return np.clip(self.noise.matrix - half_width, 0, 1), np.clip(self.noise.matrix + half_width, 0, 1)
 
     def apply(self, rows: Any = None) -> NDArray[Any]:
-        """The labels, replaced by the suggestions in `rows` (by default those worth a look)."""
-        chosen = self.picked if rows is None else np.asarray(rows)
+        """The labels, replaced by the verdicts of reviewed rows and the suggestions in `rows` (those worth a look)."""
+        chosen = np.asarray(self.picked if rows is None else rows, dtype=np.intp)
         labels = self.classes[self.observed]
-        labels[chosen] = self.suggested[chosen]
+        for changed in (chosen, list(self.verdicts)):
+            labels[changed] = self.suggested[changed]
         return np.asarray(labels)
 
     def to_frame(self, backend: str | None = None) -> Any:
@@ -204,4 +282,4 @@ class LabelAudit:
             "picked": len(self.picked),
             "flip_matrix": self.noise.matrix.round(4).tolist(),
             "notes": list(self.notes),
-        }
+        } | ({} if self.review is None else {"review": review_summary(self)})

@@ -13,6 +13,8 @@ from noisewise.noise.calibration.noise_models import NoiseModel
 from noisewise.noise.calibration.read_noise import NoiseReading as NoiseReading
 from noisewise.noise.calibration.read_noise import likely_wrong as likely_wrong
 from noisewise.noise.calibration.read_noise import read_noise
+from noisewise.noise.calibration.recalibration import Recalibration as Recalibration
+from noisewise.noise.calibration.recalibration import recalibrate as recalibrate
 from noisewise.noise.calibration.softmax_map import CalibrationMap
 from noisewise.noise.em import expected_counts, mixture_rows, mixture_step
 from noisewise.noise.estimate import Estimate
@@ -66,6 +68,7 @@ __shared__ = [
     "MeanFeedback",
     "ModelError",
     "NoiseReading",
+    "Recalibration",
     "anchor_matrix",
     "check_log",
     "check_n_classes",
@@ -82,6 +85,7 @@ __shared__ = [
     "proportion_interval",
     "read_judgements",
     "read_row_judgements",
+    "recalibrate",
     "right_and_wrong",
     "two_best",
     "with_interval",
