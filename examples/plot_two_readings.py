@@ -3,9 +3,9 @@ Two readings of a wrong label
 =============================
 
 Seen from rows and labels alone, annotators who err on hard rows look just like two classes that overlap. So the audit
-asks what the labels are. *Outcomes* (illness, churn) are only hinted at by the row: near the boundary both labels occur,
-and that is no error. *Judgements* (of pictures, texts, records) could be made by a careful annotator from the row: a
-label that most of them would not give is wrong. The same labels are audited by both readings.
+asks what the labels are. *Outcomes* (illness, churn) are only hinted at by the row: near the boundary both labels
+occur, and that is no error. *Judgements* (of pictures, texts, records) could be made by a careful annotator from the
+row: a label that most of them would not give is wrong. The same labels are audited by both readings.
 """
 
 import matplotlib.pyplot as plt

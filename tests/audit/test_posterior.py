@@ -9,7 +9,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from noisewise import FlipMatrix, audit_labels
-from noisewise.audit.posterior import judge_rows, out_of_fold
+from noisewise.audit.folds import out_of_fold
+from noisewise.audit.posterior import judge_rows
 from noisewise.labels import RobustRidgeClassifier
 
 

@@ -1,6 +1,7 @@
 """Label audits: which rows of a table have wrong labels."""
 
 from noisewise._deprecation import moved
+from noisewise.audit.audit import Settings as Settings
 from noisewise.audit.audit import audit_labels
 from noisewise.audit.audit import run_audit as run_audit
 from noisewise.audit.cluster import OnCluster as OnCluster
@@ -17,6 +18,7 @@ from noisewise.audit.summaries import readings_sentence as readings_sentence
 __all__ = ["LabelAudit", "audit_labels", "audit_probabilities"]
 __shared__ = [
     "OnCluster",
+    "Settings",
     "dask_client",
     "page",
     "patch_text",

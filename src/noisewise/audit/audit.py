@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 
-from noisewise._typing import RandomState
+from noisewise._typing import Codes, RandomState
 from noisewise._validation import check_binary_or_more, encode_labels
 from noisewise.audit.cluster import OnCluster
-from noisewise.audit.posterior import LabelsAre, chosen_reading, judge_rows
+from noisewise.audit.folds import Folds, in_columns, takes_own_columns
+from noisewise.audit.posterior import LabelsAre, Reading, chosen_reading, judge_rows
 from noisewise.audit.result import LabelAudit
 from noisewise.audit.streaming import Runner, StreamedRows, n_rows_of
 from noisewise.audit.summaries import alike_classes, small_classes
@@ -27,6 +29,10 @@ def audit_labels(
     annotators: Any = None,
     *,
     labels_are: LabelsAre | None = None,
+    groups: Any = None,
+    cv: Any = None,
+    sample_weight: Any = None,
+    n_jobs: int | None = None,
     random_state: RandomState = None,
     client: Any = None,
 ) -> LabelAudit:
@@ -44,13 +50,15 @@ def audit_labels(
 
     Parameters
     ----------
-    X : array, SciPy sparse, pandas or polars frame of shape (n, d)
+    X : array, SciPy sparse, pandas or polars frame of shape (n, d); or n texts
         Mixed frames too: categories, dates and text are encoded, missing values filled in; `notes` says how.
         A lazy polars frame (`polars.scan_parquet`) is read in partitions, never as a whole; the result is the same.
     y : array of shape (n,)
         Observed labels, of any kind; strings, numbers, ...
     model : scikit-learn classifier, optional
-        Gives out-of-fold probabilities. By default `RobustRidgeClassifier`, which scores rows leave-one-out.
+        Gives out-of-fold probabilities. By default `RobustRidgeClassifier`, which scores rows leave-one-out. Pipelines
+        and classes that are not scikit-learn's get the rows of a frame, and texts, as they are given; where they can't
+        be fitted to them, and for all other models, the rows are encoded.
     noise : FlipMatrix, optional
         The noise transition matrix T, if known (classes in sorted order). By default it is estimated.
     annotators : array of shape (n,), optional
@@ -58,6 +66,15 @@ def audit_labels(
     labels_are : "judgements", "outcomes" or None
         None: rows are ranked and picked as judgements, and the interval of the number of errors spans both readings;
         as outcomes where `noise` is given. "outcomes" alone takes about half the time.
+    groups : array of shape (n,), optional
+        Rows of one group (a patient, a user) never judge each other: they are held out together, in folds.
+    cv : int, splitter or iterable, optional
+        Folds, as scikit-learn takes them. Repeated folds show how far the model itself errs; rows of no test fold (the
+        first ones in time) are not judged.
+    sample_weight : array of shape (n,), optional
+        Passed to `model.fit`.
+    n_jobs : int, optional
+        Folds fitted at a time.
     random_state : int, RandomState, Generator or None
         For the landmarks of the default model; None gives the same landmarks every time.
     client : dask.distributed.Client, optional
@@ -84,21 +101,28 @@ def audit_labels(
     True
     """
     run = map if client is None else OnCluster(client)
-    return run_audit(X, y, model, noise, annotators, labels_are, random_state, run)
+    settings = Settings(model, noise, annotators, labels_are, groups, cv, sample_weight, n_jobs, random_state)
+    return run_audit(X, y, settings, run)
 
 
-def run_audit(
-    X: Any,
-    y: Any,
-    model: Any,
-    noise: FlipMatrix | None,
-    annotators: Any,
-    labels_are: LabelsAre | None,
-    random_state: RandomState,
-    run: Runner,
-) -> LabelAudit:
+@dataclass(frozen=True)
+class Settings:
+    """The arguments of `audit_labels` after rows and labels."""
+
+    model: Any = None
+    noise: FlipMatrix | None = None
+    annotators: Any = None
+    labels_are: LabelsAre | None = None
+    groups: Any = None
+    cv: Any = None
+    sample_weight: Any = None
+    n_jobs: int | None = None
+    random_state: RandomState = None
+
+
+def run_audit(X: Any, y: Any, settings: Settings, run: Runner) -> LabelAudit:
     """The audit; where X is a lazy frame, `run` maps over its partitions."""
-    reading = chosen_reading(labels_are, noise)
+    reading = chosen_reading(settings.labels_are, settings.noise)
     classes, observed = encode_labels(y)
     check_binary_or_more(classes)
     if len(classes) > max(2, len(observed) / 3):
@@ -106,25 +130,59 @@ def run_audit(
             f"y has {len(classes)} distinct labels in {len(observed)} rows; classes with three rows or more on average "
             "can be audited"
         )
-    names = None if annotators is None else np.asarray(annotators)
+    names = None if settings.annotators is None else np.asarray(settings.annotators)
     if names is not None and names.shape != observed.shape:
         raise ValueError(
             f"annotators has shape {names.shape}; one name for each of the {len(observed)} labels is needed"
         )
-    robust = model is None or isinstance(model, RobustRidgeClassifier)
-    encoder, rows = _encoded(X, robust, run)
-    if rows.shape[0] != len(observed):
-        raise ValueError(f"X has {rows.shape[0]} rows, y has {len(observed)} labels; they must be as many")
-    chosen = RobustRidgeClassifier(noise=noise, random_state=random_state) if model is None else model
-    readings = judge_rows(rows, observed, len(classes), chosen, noise, reading)
+    folds = Folds.of(observed, settings.cv, settings.groups, settings.sample_weight, settings.n_jobs)
+    table = in_columns(X)
+    readings, notes = _judged(X, table, observed, len(classes), settings, reading, folds, run)
     notes = (
         *_pairing(X, y),
-        *encoder.notes_,
+        *notes,
         *alike_classes(classes),
         *small_classes(classes, observed),
         *dict.fromkeys(note for judged in readings.values() for note in judged.notes),
     )
-    return LabelAudit.of(X, classes, observed, readings, reading, notes, names)
+    return LabelAudit.of(table, classes, observed, readings, reading, notes, names)
+
+
+def _judged(
+    X: Any,
+    table: Any,
+    observed: Codes,
+    n_classes: int,
+    settings: Settings,
+    reading: LabelsAre | None,
+    folds: Folds,
+    run: Runner,
+) -> tuple[dict[str, Reading], tuple[str, ...]]:
+    """The readings, from the rows as they were given where the model takes them so, else from the encoded rows."""
+    model, noise, failed = settings.model, settings.noise, None
+    if model is not None and takes_own_columns(model, X):
+        _check_length(len(X) if isinstance(X, list) else X.shape[0], observed)
+        try:
+            return judge_rows(X, observed, n_classes, model, noise, reading, folds), ()
+        except Exception as error:  # whatever a pipeline made for encoded rows raises
+            failed = error
+    robust = (model is None or isinstance(model, RobustRidgeClassifier)) and not folds.asked
+    if robust and folds.sample_weight is not None:
+        raise ValueError("sample_weight is passed to model.fit; give a model= with it")
+    encoder, rows = _encoded(table, robust, run)
+    _check_length(rows.shape[0], observed)
+    chosen = RobustRidgeClassifier(noise=noise, random_state=settings.random_state) if model is None else model
+    try:
+        readings = judge_rows(rows, observed, n_classes, chosen, noise, reading, folds)
+    except ValueError as error:
+        raise (failed or error) from None
+    note = () if failed is None else (f"the model can't be fitted to the rows as given ({failed}): they were encoded",)
+    return readings, (*note, *encoder.notes_)
+
+
+def _check_length(n_rows: int, observed: Codes) -> None:
+    if n_rows != len(observed):
+        raise ValueError(f"X has {n_rows} rows, y has {len(observed)} labels; they must be as many")
 
 
 def _encoded(X: Any, robust: bool, run: Runner) -> tuple[TableEncoder, Any]:

@@ -8,9 +8,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 from noisewise._typing import Codes, Floats
+from noisewise.audit.folds import Folds, out_of_fold
 from noisewise.audit.summaries import is_small
 from noisewise.labels import RobustRidgeClassifier, disagreement_of_halves
 from noisewise.noise import (
@@ -56,6 +56,7 @@ def judge_rows(
     model: Any,
     noise: FlipMatrix | None = None,
     labels_are: LabelsAre | None = None,
+    folds: Folds | None = None,
 ) -> dict[str, Reading]:
     """Both readings of the labels, or the outcome reading alone: leave-one-out by the robust ridge, or out of fold.
 
@@ -67,9 +68,10 @@ def judge_rows(
     if given is None and 0 < excluded.mean() <= MOST_EXCLUDED and np.sum(~small) >= 2:
         large = np.flatnonzero(~small)
         codes = np.searchsorted(large, np.where(excluded, large[0], observed))  # the excluded have weight 0
-        judged = _judge_included(rows, codes, len(large), model, None, ~excluded, labels_are)
+        judged = _judge_included(rows, codes, len(large), model, None, ~excluded, labels_are, folds or Folds())
         return {name: _with_small(reading, observed, large, n_classes) for name, reading in judged.items()}
-    return _judge_included(rows, observed, n_classes, model, noise, np.ones(len(observed), dtype=bool), labels_are)
+    everywhere = np.ones(len(observed), dtype=bool)
+    return _judge_included(rows, observed, n_classes, model, noise, everywhere, labels_are, folds or Folds())
 
 
 def _judge_included(
@@ -80,11 +82,13 @@ def _judge_included(
     noise: FlipMatrix | None,
     included: NDArray[np.bool_],
     labels_are: LabelsAre | None,
+    folds: Folds,
 ) -> dict[str, Reading]:
     """Fit to the rows of the mask `included`; the others get their clean posterior, P(true | x)."""
-    known = slice(None) if included.all() else included
-    observed, judged = codes[known], None
-    if isinstance(model, RobustRidgeClassifier):
+    known: Any = slice(None) if included.all() else included
+    judged = None
+    if isinstance(model, RobustRidgeClassifier) and not folds.asked:
+        observed = codes[known]
         weights = included.astype(np.float64)
         fitted = clone(model).fit(rows, codes, sample_weight=None if included.all() else weights)
         scores = fitted.scores_
@@ -95,17 +99,18 @@ def _judge_included(
             halves = disagreement_of_halves(rows, codes, n_classes, weights, model.n_landmarks, model.random_state)
             judged = read_row_judgements(scores[known], observed, outcome, ModelError.of_halves(*halves))
     else:
-        scores = np.empty((len(codes), n_classes))
-        scores[known] = out_of_fold(model, rows[known], observed, n_classes)
-        if not included.all():
-            scores[~included] = clone(model).fit(rows[known], observed).predict_proba(rows[~included])
+        arrays = out_of_fold(model, rows, codes, n_classes, folds, included)
+        scores = arrays[0] if len(arrays) == 1 else np.mean(arrays, axis=0)
+        known = included & np.isfinite(scores[:, 0])
+        observed = codes[known]
         outcome = read_noise(scores[known], observed, noise)
         if labels_are != "outcomes":
-            judged = read_judgements([scores[known]], observed, outcome)
+            judged = read_judgements([array[known] for array in arrays], observed, outcome)
     readings = both_readings(outcome, judged, observed, noise)
-    if not included.all():
-        clean = outcome.calibration.clean_posterior(scores[~included])
-        readings = {name: _with_excluded(reading, included, clean) for name, reading in readings.items()}
+    if len(observed) < len(codes):
+        clean = outcome.calibration.clean_posterior(scores[~known])
+        readings = {name: _with_excluded(reading, known, clean) for name, reading in readings.items()}
+        readings = {name: _with_unjudged(reading, codes, included & ~known) for name, reading in readings.items()}
     return readings
 
 
@@ -129,6 +134,20 @@ def _with_excluded(judged: Reading, included: NDArray[np.bool_], clean: NDArray[
     posterior = np.empty((len(included), clean.shape[1]), dtype=judged.posterior.dtype)
     posterior[included], posterior[~included] = judged.posterior, clean
     return replace(judged, posterior=posterior)
+
+
+def _with_unjudged(judged: Reading, codes: Codes, unjudged: NDArray[np.bool_]) -> Reading:
+    """The result with rows that no fold has scored, whose labels are assumed to be wrong at the overall error rate."""
+    if not unjudged.any():
+        return judged
+    scale = 1 / (1 - unjudged.mean())
+    error_rate = scale * float(judged.expected_errors) / len(codes)
+    n_classes = judged.posterior.shape[1]
+    judged.posterior[unjudged] = error_rate / (n_classes - 1)
+    judged.posterior[unjudged, codes[unjudged]] = 1 - error_rate
+    expected = Estimate(*(scale * end for end in (float(judged.expected_errors), *judged.expected_errors.interval)))
+    note = f"{unjudged.sum()} rows are in no test fold: they are assumed to be wrong at the error rate of the others"
+    return replace(judged, expected_errors=expected, notes=(note, *judged.notes))
 
 
 def _with_small(judged: Reading, observed: Codes, large: Codes, n_classes: int) -> Reading:
@@ -169,14 +188,3 @@ def flip_rate_std(calibration: Calibration, posterior: NDArray[Any], given: Flip
         return np.zeros_like(mean)
     between = sum(model.weight * (model.matrix - mean) ** 2 for model in calibration.candidates)
     return np.asarray(np.sqrt(between + mean * (1 - mean) / (posterior.sum(axis=0)[:, None] + 1)))
-
-
-def out_of_fold(model: Any, rows: Any, observed: Codes, n_classes: int, folds: int = 5) -> Floats:
-    """Out-of-fold probabilities: stratified cross-validation."""
-    if not hasattr(model, "predict_proba"):
-        raise ValueError(f"{type(model).__name__} has no predict_proba; the audit needs probabilities")
-    smallest = int(np.bincount(observed, minlength=n_classes).min())
-    if smallest < 2:
-        raise ValueError("a class has one row only; out-of-fold probabilities need two or more rows of every class")
-    splits = StratifiedKFold(min(folds, smallest), shuffle=True, random_state=0)
-    return np.asarray(cross_val_predict(clone(model), rows, observed, cv=splits, method="predict_proba"))

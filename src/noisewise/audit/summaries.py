@@ -32,11 +32,10 @@ READINGS = {  # what labels are, and when one is wrong
 
 def readings_sentence(audit: LabelAudit) -> str:
     """The number of wrong labels by each reading, and what it assumes, in a sentence."""
-    parts = [
-        f"if labels are {READINGS[name][0]}, about {count_with_interval(reading.expected_errors)} are wrong"
-        for name, reading in audit.readings.items()
-    ]
-    return "; ".join(parts)
+    counts = {name: count_with_interval(reading.expected_errors) for name, reading in audit.readings.items()}
+    if len(set(counts.values())) == 1:
+        return f"about {counts['outcomes']} labels are wrong, whether they are {' or '.join(counts)}"
+    return "; ".join(f"if labels are {READINGS[name][0]}, about {count} are wrong" for name, count in counts.items())
 
 
 def count_with_interval(count: Estimate) -> str:

@@ -177,22 +177,14 @@ def _run(
     scheduler: str | None,
     progress: Progress,
 ) -> LabelAudit:
-    from noisewise.audit import OnCluster, dask_client, run_audit, with_progress
+    from noisewise.audit import OnCluster, Settings, dask_client, run_audit, with_progress
 
     with ExitStack() as stack:
         run: Any = map
         if engine is Engine.dask:
             run = OnCluster(stack.enter_context(dask_client(scheduler)))
-        return run_audit(
-            table.features,
-            table.labels,
-            model,
-            None,
-            table.annotators,
-            labels_are,
-            seed,
-            with_progress(run, table.features, progress),
-        )
+        settings = Settings(model, annotators=table.annotators, labels_are=labels_are, random_state=seed)
+        return run_audit(table.features, table.labels, settings, with_progress(run, table.features, progress))
 
 
 def _demonstration() -> tuple[Any, Any, Any]:
