@@ -112,3 +112,17 @@ def test_the_surer_the_model_of_itself_the_more_errors_of_the_labels(rng):
     ]
     assert all(first >= second for first, second in pairwise(counts))
     assert counts[0] > 2 * counts[-1]
+
+
+@pytest.mark.parametrize("labels_are", [None, "outcomes"])
+def test_what_is_not_proven_of_the_count_does_not_empty_the_list(labels_are):
+    found, wrong_among = 0, 0
+    for load in (load_iris, load_wine):
+        for seed in range(3):
+            X, truth = load(return_X_y=True)
+            observed = FlipMatrix.symmetric(0.05, 3).corrupt(truth, seed)
+            audit = audit_labels(X, observed, labels_are=labels_are)
+            assert len(audit.picked) > 0 or (1 - audit.probability).max() < 0.8
+            found, wrong_among = found + len(audit.picked), wrong_among + np.sum((observed != truth)[audit.picked])
+    assert found >= 20  # of about 48
+    assert wrong_among >= 0.8 * found

@@ -25,6 +25,8 @@ from noisewise.noise import Estimate, FlipMatrix, likely_wrong
 if TYPE_CHECKING:
     from noisewise.audit.posterior import LabelsAre, Reading
 
+LEAST_UNPROVEN = 0.8  # probability that a row's own label is wrong, from which it is shown though no noise is proven
+
 
 @dataclass(frozen=True, eq=False)
 class LabelAudit:
@@ -114,12 +116,16 @@ class LabelAudit:
     def picked(self) -> Codes:
         """Rows worth a look, worst first: the number of rows with the highest expected F1 score.
 
-        Empty where labels are outcomes and the confidence interval of the number of wrong labels includes zero: noise
-        is not proven then.
+        Where labels are outcomes and the interval of the number of wrong labels includes zero, noise is not proven:
+        then only the rows whose own label is wrong with a probability of 80 % or more. `rows(precision)` gives others.
         """
-        if not len(self.unreviewed) or (self.labels_are == "outcomes" and self.expected_errors.low <= 0):
-            return self.order[:0]
-        return self.unreviewed[likely_wrong(1 - self.probability[self.unreviewed])]
+        wrong = 1 - self.probability[self.unreviewed]
+        if not len(wrong):
+            return self.unreviewed
+        chosen = likely_wrong(wrong)
+        if self.labels_are == "outcomes" and self.expected_errors.low <= 0:
+            chosen = chosen[wrong[chosen] >= LEAST_UNPROVEN]
+        return self.unreviewed[chosen]
 
     @cached_property
     def verdicts(self) -> dict[int, Any]:
@@ -251,6 +257,17 @@ class LabelAudit:
         from noisewise.audit.report import report_page
 
         write_whole(report_page(self, title, truth, precision), path)
+
+    def show(self, height: int = 700) -> None:
+        """Show the report: in a notebook below the cell, elsewhere in the browser."""
+        from noisewise.audit.report import report_page, show_page
+
+        show_page(report_page(self, "Label audit"), height)
+
+    def _repr_html_(self) -> str:
+        from noisewise.audit.report import summary_html
+
+        return summary_html(self)
 
     def found(self, truth: Any, rows: Any = None) -> dict[str, int]:
         """Against known true labels: how many labels are wrong, and how many of these rows the audit found.

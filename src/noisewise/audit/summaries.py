@@ -30,6 +30,16 @@ READINGS = {  # what labels are, and when one is wrong
 }
 
 
+def headline(audit: LabelAudit) -> str:
+    """How many labels look wrong, what is proven, and how many rows are worth a look, in a sentence."""
+    wrong, n = audit.expected_errors, len(audit.observed)
+    if wrong.low > 0 or audit.labels_are != "outcomes":
+        found = f"about {wrong:,.0f} of {n:,} labels look wrong ({wrong.low:,.0f} to {wrong.high:,.0f})"
+    else:
+        found = f"label noise is not proven: between 0 and {wrong.high:,.0f} of {n:,} labels may be wrong"
+    return f"{found}; {len(audit.picked):,} rows are worth a look"
+
+
 def readings_sentence(audit: LabelAudit) -> str:
     """The number of wrong labels by each reading, and what it assumes, in a sentence."""
     counts = {name: count_with_interval(reading.expected_errors) for name, reading in audit.readings.items()}
