@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from noisewise.audit import LabelAudit, audit_labels, audit_probabilities
+    from noisewise.audit import LabelAudit, audit_images, audit_labels, audit_probabilities
     from noisewise.noise import FlipMatrix, GaussianNoise
     from noisewise.persistence import load, save
 
@@ -16,6 +16,7 @@ __all__ = [
     "GaussianNoise",
     "LabelAudit",
     "__version__",
+    "audit_images",
     "audit_labels",
     "audit_probabilities",
     "load",
@@ -26,6 +27,7 @@ _HOMES = {
     "FlipMatrix": "noisewise.noise",
     "GaussianNoise": "noisewise.noise",
     "LabelAudit": "noisewise.audit",
+    "audit_images": "noisewise.audit",
     "audit_labels": "noisewise.audit",
     "audit_probabilities": "noisewise.audit",
     "load": "noisewise.persistence",
@@ -34,6 +36,7 @@ _HOMES = {
 _PACKAGES = (
     "audit",
     "datasets",
+    "embeddings",
     "features",
     "kernels",
     "labels",

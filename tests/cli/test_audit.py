@@ -272,3 +272,72 @@ def test_a_cluster_writes_the_same_files(run, tmp_path):
         assert done.returncode == 0, done.stderr
     for name in ("audit.csv", "patch.csv", "audit.html"):
         assert (tmp_path / "local" / name).read_text() == (tmp_path / "dask" / name).read_text()
+
+
+@pytest.fixture
+def pictures(tmp_path):
+    """Pictures of stripes in a folder for each class, one of them in the wrong one, and a table of their paths."""
+    image = pytest.importorskip("PIL.Image")
+    rng, lines = np.random.default_rng(0), ["file,kind,camera"]
+    for i in range(40):
+        wave = np.tile(np.sin(np.arange(20) + rng.uniform(0, 6)) * 60 + 128, (20, 1)) + rng.normal(0, 20, (20, 20))
+        stripes = np.clip(wave if i % 2 else wave.T, 0, 255).astype(np.uint8)
+        kind = ("across", "down")[(i + (i == 7)) % 2]
+        (tmp_path / "images" / kind).mkdir(parents=True, exist_ok=True)
+        image.fromarray(stripes).save(tmp_path / "images" / kind / f"{i}.png")
+        lines.append(f"{kind}/{i}.png,{kind},c{i % 3}")
+    (tmp_path / "images" / "table.csv").write_text("\n".join(lines))
+    return tmp_path
+
+
+def test_a_folder_of_pictures_is_audited(run, pictures):
+    done = run("audit", "images", cwd=pictures)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[1].split()[0] == "images/across/7.png"
+    audit = pl.read_csv(pictures / "audit.csv")
+    assert audit["image"][0] == "images/across/7.png"
+    assert (pictures / "audit.html").read_text().count("<img") == 40
+
+
+@pytest.mark.parametrize("named", [[], ["--image-column", "file"]])
+def test_a_column_of_paths_is_found_and_relative_to_its_table(run, pictures, named):
+    done = run("audit", "images/table.csv", "--label", "kind", *named, cwd=pictures)
+    assert done.returncode == 0, done.stderr
+    assert "the pictures of column 'file' are audited; the other columns are shown, and not used" in done.stderr
+    assert pl.read_csv(pictures / "audit.csv")["row"][0] == 7
+    page = (pictures / "audit.html").read_text()
+    assert page.count("<img") == 40
+    assert '<th scope="col"><button type="button">camera</button></th>' in page
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["images", "--label", "kind"], "its sub-folders"),
+        (["images/down"], "pictures, but no sub-folders"),
+        (["images/table.csv", "--label", "kind", "--image-column", "path"], "no column 'path'"),
+        (["images", "--encoder", "clip"], "encoder is 'clip'"),
+        (["images", "--encoder", "clip.onnx"], "clip.onnx"),
+    ],
+)
+def test_pictures_that_cant_be_audited_get_a_sentence(run, pictures, arguments, sentence):
+    done = run("audit", *arguments, cwd=pictures)
+    assert done.returncode == 2
+    assert sentence in done.stderr
+    assert len(done.stderr.strip().splitlines()) <= 2  # what is being done, and the sentence
+
+
+def test_missing_pictures_of_a_table_are_named(run, pictures):
+    (pictures / "images" / "down" / "1.png").unlink()
+    done = run("audit", "images/table.csv", "--label", "kind", cwd=pictures)
+    assert done.returncode == 2
+    assert "1 of 40 pictures can't be read: images/down/1.png (no such file)" in done.stderr
+
+
+def test_the_encoder_of_texts_is_an_option(run, tmp_path):
+    lines = ["text,topic"]
+    for i in range(60):
+        lines.append(f"refund case {i} of my bill,billing" if i % 2 else f"the app crashes at step {i},bug")
+    (tmp_path / "tickets.csv").write_text("\n".join(lines))
+    done = run("audit", "tickets.csv", "--label", "topic", "--encoder", "words", cwd=tmp_path)
+    assert "its words are hashed" in done.stderr

@@ -7,25 +7,32 @@ from noisewise.audit.audit import run_audit as run_audit
 from noisewise.audit.cluster import OnCluster as OnCluster
 from noisewise.audit.cluster import dask_client as dask_client
 from noisewise.audit.export import patch_text as patch_text
+from noisewise.audit.images import audit_images
+from noisewise.audit.images import run_image_audit as run_image_audit
 from noisewise.audit.probabilities import audit_probabilities
 from noisewise.audit.report import page as page
+from noisewise.audit.report import pictures_of as pictures_of
 from noisewise.audit.report import report_page as report_page
 from noisewise.audit.report import svg as svg
+from noisewise.audit.report import texts_of as texts_of
 from noisewise.audit.result import LabelAudit
 from noisewise.audit.streaming import with_progress as with_progress
 from noisewise.audit.summaries import readings_sentence as readings_sentence
 
-__all__ = ["LabelAudit", "audit_labels", "audit_probabilities"]
+__all__ = ["LabelAudit", "audit_images", "audit_labels", "audit_probabilities"]
 __shared__ = [
     "OnCluster",
     "Settings",
     "dask_client",
     "page",
     "patch_text",
+    "pictures_of",
     "readings_sentence",
     "report_page",
     "run_audit",
+    "run_image_audit",
     "svg",
+    "texts_of",
     "with_progress",
 ]
 

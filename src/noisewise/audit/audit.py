@@ -16,6 +16,7 @@ from noisewise.audit.posterior import LabelsAre, Reading, chosen_reading, judge_
 from noisewise.audit.result import LabelAudit
 from noisewise.audit.streaming import Runner, StreamedRows, n_rows_of
 from noisewise.audit.summaries import alike_classes, small_classes
+from noisewise.embeddings import default_text_encoder
 from noisewise.labels import RobustRidgeClassifier
 from noisewise.noise import FlipMatrix
 from noisewise.tables import TableEncoder
@@ -33,6 +34,7 @@ def audit_labels(
     cv: Any = None,
     sample_weight: Any = None,
     n_jobs: int | None = None,
+    encoder: Any = None,
     random_state: RandomState = None,
     client: Any = None,
 ) -> LabelAudit:
@@ -75,6 +77,9 @@ def audit_labels(
         Passed to `model.fit`.
     n_jobs : int, optional
         Folds fitted at a time.
+    encoder : optional
+        Embeds columns of text, see `noisewise.embeddings.embed_texts`: by default WordLlama where it is installed, else
+        words are hashed, as with "words".
     random_state : int, RandomState, Generator or None
         For the landmarks of the default model; None gives the same landmarks every time.
     client : dask.distributed.Client, optional
@@ -101,7 +106,7 @@ def audit_labels(
     True
     """
     run = map if client is None else OnCluster(client)
-    settings = Settings(model, noise, annotators, labels_are, groups, cv, sample_weight, n_jobs, random_state)
+    settings = Settings(model, noise, annotators, labels_are, groups, cv, sample_weight, n_jobs, encoder, random_state)
     return run_audit(X, y, settings, run)
 
 
@@ -117,10 +122,11 @@ class Settings:
     cv: Any = None
     sample_weight: Any = None
     n_jobs: int | None = None
+    encoder: Any = None
     random_state: RandomState = None
 
 
-def run_audit(X: Any, y: Any, settings: Settings, run: Runner) -> LabelAudit:
+def run_audit(X: Any, y: Any, settings: Settings, run: Runner = map) -> LabelAudit:
     """The audit; where X is a lazy frame, `run` maps over its partitions."""
     reading = chosen_reading(settings.labels_are, settings.noise)
     classes, observed = encode_labels(y)
@@ -169,7 +175,8 @@ def _judged(
     robust = (model is None or isinstance(model, RobustRidgeClassifier)) and not folds.asked
     if robust and folds.sample_weight is not None:
         raise ValueError("sample_weight is passed to model.fit; give a model= with it")
-    encoder, rows = _encoded(table, robust, run)
+    text_encoder = default_text_encoder() if settings.encoder is None else settings.encoder
+    encoder, rows = _encoded(table, robust, run, text_encoder)
     _check_length(rows.shape[0], observed)
     chosen = RobustRidgeClassifier(noise=noise, random_state=settings.random_state) if model is None else model
     try:
@@ -185,14 +192,14 @@ def _check_length(n_rows: int, observed: Codes) -> None:
         raise ValueError(f"X has {n_rows} rows, y has {len(observed)} labels; they must be as many")
 
 
-def _encoded(X: Any, robust: bool, run: Runner) -> tuple[TableEncoder, Any]:
+def _encoded(X: Any, robust: bool, run: Runner, text_encoder: Any) -> tuple[TableEncoder, Any]:
     """The encoded rows: an array, or `StreamedRows` for a lazy frame."""
     _check_names(X)
     frame = nw.from_native(X, pass_through=True)
     if not isinstance(frame, nw.LazyFrame):
         if run is not map:
             raise ValueError("a cluster reads its rows from a file; pass a lazy frame, polars.scan_parquet(path), as X")
-        encoder = TableEncoder()
+        encoder = TableEncoder(text_encoder)
         return encoder, encoder.fit_transform(X)
     if not frame.implementation.is_polars():
         raise ValueError(
@@ -203,7 +210,7 @@ def _encoded(X: Any, robust: bool, run: Runner) -> tuple[TableEncoder, Any]:
         raise ValueError(
             "folds need all rows in memory; collect the lazy frame, or leave model out to stream it through the default"
         )
-    encoder = TableEncoder().fit(X, run=run)
+    encoder = TableEncoder(text_encoder).fit(X, run=run)
     return encoder, StreamedRows(X, encoder, n_rows_of(X), run)
 
 

@@ -56,6 +56,8 @@ class LabelAudit:
         after a review: its verdicts tell how many labels are wrong.
     review : Review, optional
         The verdicts that `update` took in, and the audit before them.
+    images : array of shape (n,), optional
+        The picture of every row: a path, a Pillow picture or an array.
     """
 
     X: Any = field(repr=False)
@@ -70,6 +72,7 @@ class LabelAudit:
     labels_are: LabelsAre | None = "outcomes"
     readings: Mapping[str, Reading] = field(default_factory=dict, repr=False)
     review: Review | None = None
+    images: NDArray[Any] | None = field(default=None, repr=False)
 
     @classmethod
     def of(
@@ -222,9 +225,13 @@ class LabelAudit:
     def to_frame(self, backend: str | None = None) -> Any:
         """All rows, worst first: row, observed, suggested, probability (that the observed label is right).
 
+        Where the rows are pictures in files, `image` is the path.
         `backend` is "pandas" or "polars"; by default that of the data, or else what is installed.
         """
-        return self._frame(columns_of_rows(self, self.order), backend)
+        columns = columns_of_rows(self, self.order)
+        if self.images is not None and isinstance(self.images[0], str):
+            columns["image"] = self.images[self.order]
+        return self._frame(columns, backend)
 
     def by_class(self, backend: str | None = None) -> Any:
         """By label: rows that carry it, expected wrong ones, their fraction and their most frequent true label."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import ExitStack
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,11 +12,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from noisewise.cli import completion
+from noisewise.cli.images import audit_column, audit_folder, image_column, is_image_folder
 from noisewise.cli.probabilities import Files, audit_files
 from noisewise.cli.talk import Progress, noting, say, working
 
 if TYPE_CHECKING:
-    from noisewise.audit import LabelAudit
+    from noisewise.audit import LabelAudit, Settings
     from noisewise.tables import LabelledTable
 
 FILES = "audit.csv, patch.csv and audit.html"
@@ -38,7 +40,10 @@ class Engine(StrEnum):
 def audit(
     data: Annotated[
         list[str] | None,
-        typer.Argument(help="CSV, TSV, Parquet, JSON or JSON-lines file, or a folder of Parquet files; - reads stdin."),
+        typer.Argument(
+            help="CSV, TSV, Parquet, JSON or JSON-lines file, a folder of Parquet files, or one with a sub-folder of "
+            "pictures for each class; - reads stdin."
+        ),
     ] = None,
     label: completion.Label = None,
     model: Annotated[
@@ -67,6 +72,20 @@ def audit(
         LabelsAre | None,
         typer.Option("--labels-are", help="What the labels are; without it both readings are shown."),
     ] = None,
+    encoder: Annotated[
+        str | None,
+        typer.Option(
+            "--encoder", help="What embeds texts or pictures: wordllama, words (hashed), hog, or an .onnx file."
+        ),
+    ] = None,
+    images: Annotated[
+        str | None,
+        typer.Option(
+            "--image-column",
+            help="Column of the paths of pictures, where it is not found by itself.",
+            autocompletion=completion.columns,
+        ),
+    ] = None,
     precision: Annotated[
         float | None,
         typer.Option("--precision", "-p", help="Pick the most rows of which this fraction is expected to be wrong."),
@@ -91,6 +110,9 @@ def audit(
     Prints the worst rows. Writes all rows, worst first, to audit.csv, those worth a look to patch.csv (with an empty
     column for the decision) and a report to audit.html. Parquet files may be larger than memory.
 
+    Of pictures (a folder with a sub-folder for each class, or a table with a column of paths) the pictures are audited,
+    and shown in the report: noisewise audit images/
+
     With --probabilities, those of any model are audited: noisewise audit --probabilities p.npy more.npy --labels
     y.npy; instead of --labels a data file and --label give the labels, and its rows are shown.
     """
@@ -100,8 +122,11 @@ def audit(
         raise ValueError(f"--precision is {precision:g}; it must lie above 0 and at most at 1")
     if not probabilities:
         _check_table(data, demo, labels, classes)
-    elif demo or model is not None or engine is Engine.dask:
-        raise ValueError("--probabilities are scored rows already; --demo, --model and --engine dask are for tables")
+    elif demo or model is not None or engine is Engine.dask or encoder is not None or images is not None:
+        raise ValueError(
+            "--probabilities are scored rows already; --demo, --model, --encoder, --image-column and --engine dask are "
+            "for tables"
+        )
     if engine is Engine.local and scheduler is not None:
         raise ValueError("--scheduler is for --engine dask")
     check_folder(out, FILES)
@@ -112,7 +137,7 @@ def audit(
             result = audit_files(files, reading)
     else:
         named = data[0] if data else None
-        result, truth = _audit_table(named, label, annotator, model, reading, seed, engine, scheduler)
+        result, truth = _audit_table(named, label, annotator, model, reading, seed, engine, scheduler, encoder, images)
     title = "Label audit: " + ("digits" if demo else Path((probabilities or data or [""])[0]).name)
     texts = _texts(result, out, title, truth, precision)
     out.mkdir(parents=True, exist_ok=True)
@@ -142,14 +167,30 @@ def _audit_table(
     seed: int | None,
     engine: Engine,
     scheduler: str | None,
+    encoder: str | None,
+    images: str | None,
 ) -> tuple[LabelAudit, Any]:
-    """The audit of a table, and the true labels of the demonstration."""
+    """The audit of a table or of pictures, and the true labels of the demonstration."""
+    from noisewise.audit import Settings
     from noisewise.cli.estimators import estimator_named
 
     chosen = None if model is None else estimator_named(model, seed)
+    settings = Settings(chosen, labels_are=labels_are, encoder=encoder, random_state=seed)
+    if data is not None and is_image_folder(data):
+        if label is not None or annotator is not None or images is not None or engine is Engine.dask:
+            raise ValueError(
+                f"{data} is a folder of pictures, whose labels are its sub-folders; --label, --annotator, "
+                "--image-column and --engine dask are for tables"
+            )
+        return audit_folder(data, settings), None
     table, truth = _table(data, label, annotator, engine, in_memory=chosen is not None)
+    column = None if data is None else image_column(table.features, data, images)
+    if data is not None and column is not None:
+        if engine is Engine.dask:
+            raise ValueError(f"the pictures of column {column!r} are read here; leave --engine dask out")
+        return audit_column(table, data, column, settings), None
     with working(f"auditing {len(table.labels):,} rows") as progress:
-        return _run(table, chosen, labels_are, seed, engine, scheduler, progress), truth
+        return _run(table, settings, engine, scheduler, progress), truth
 
 
 def _table(
@@ -169,21 +210,15 @@ def _table(
 
 
 def _run(
-    table: LabelledTable,
-    model: Any,
-    labels_are: Any,
-    seed: int | None,
-    engine: Engine,
-    scheduler: str | None,
-    progress: Progress,
+    table: LabelledTable, settings: Settings, engine: Engine, scheduler: str | None, progress: Progress
 ) -> LabelAudit:
-    from noisewise.audit import OnCluster, Settings, dask_client, run_audit, with_progress
+    from noisewise.audit import OnCluster, dask_client, run_audit, with_progress
 
     with ExitStack() as stack:
         run: Any = map
         if engine is Engine.dask:
             run = OnCluster(stack.enter_context(dask_client(scheduler)))
-        settings = Settings(model, annotators=table.annotators, labels_are=labels_are, random_state=seed)
+        settings = replace(settings, annotators=table.annotators)
         return run_audit(table.features, table.labels, settings, with_progress(run, table.features, progress))
 
 
@@ -240,10 +275,11 @@ def _print_worst(result: LabelAudit, truth: Any, precision: float | None) -> Non
         say(f"{len(picked):,} rows are worth a look{ranked}; the worst are")
     else:
         say(f"label noise is not proven: between 0 and {wrong.high:,.0f} labels may be wrong; the most suspicious are")
-    lines = [("row", "observed", "suggested", "P(label is right)")]
+    names: Any = range(len(result.observed)) if result.images is None else result.images
+    lines = [("row" if result.images is None else "picture", "observed", "suggested", "P(label is right)")]
     for row in result.order[:10]:
         observed, suggested = result.classes[result.observed[row]], result.suggested[row]
-        lines.append((str(row), str(observed), str(suggested), f"{result.probability[row]:.3f}"))
+        lines.append((str(names[row]), str(observed), str(suggested), f"{result.probability[row]:.3f}"))
     first, second, third = (max(len(line[column]) for line in lines) for column in range(3))
     for row_text, observed, suggested, probability in lines:
         typer.echo(f"{row_text:>{max(first, 8)}}  {observed:<{second}}  {suggested:<{third}}  {probability}")

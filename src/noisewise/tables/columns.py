@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from noisewise._typing import Floats
 from noisewise._validation import is_missing
+from noisewise.embeddings import TEXT_WIDTH, WORDS, embed_texts, hashed_words
 from noisewise.tables.parse_strings import PARSERS, is_gap, reading_of, unread_note
 
 MOST_CATEGORIES = 50  # one-hot columns; the rarest categories share one
-TEXT_WIDTH = 2**10  # hashed columns
 LEAST_COUNTED = 20  # rows of consecutive integers that are taken for row numbers; fewer may be measurements
 MISSING = "(missing)"
 EMPTY = "is empty: left out"
@@ -100,16 +100,26 @@ class TextColumn:
 
     def encode(self, values: nw.Series[Any]) -> Any:
         """Word counts as CSR rows of unit length."""
-        from sklearn.feature_extraction.text import HashingVectorizer
-
-        hashing = HashingVectorizer(n_features=self.width, alternate_sign=False, norm="l2")
-        return hashing.transform(as_strings(values))
+        return hashed_words(as_strings(values), self.width)
 
 
-Column = NumberColumn | CategoryColumn | TextColumn
+@dataclass(frozen=True)
+class EmbeddedTextColumn:
+    """Text: embedded by an encoder."""
+
+    encoder: Any  # its name, or the encoder itself
+    width: int
+    sparse: ClassVar[bool] = False
+
+    def encode(self, values: nw.Series[Any]) -> NDArray[np.floating[Any]]:
+        """Embeddings."""
+        return np.asarray(embed_texts(as_strings(values), self.encoder))
 
 
-def learn_column(values: nw.Series[Any]) -> tuple[Column | None, list[str]]:
+Column = NumberColumn | CategoryColumn | TextColumn | EmbeddedTextColumn
+
+
+def learn_column(values: nw.Series[Any], text_encoder: Any = WORDS) -> tuple[Column | None, list[str]]:
     """The encoding of a column (None if it carries no information), and notes on it."""
     reading = _reading(values)
     if reading == "nested":
@@ -117,7 +127,7 @@ def learn_column(values: nw.Series[Any]) -> tuple[Column | None, list[str]]:
     if reading:
         return _learn_numbers(values, as_numbers(values, reading), reading)
     missing = int(values.is_null().sum())
-    return (None, [EMPTY]) if missing == len(values) else _learn_strings(values, missing)
+    return (None, [EMPTY]) if missing == len(values) else _learn_strings(values, missing, text_encoder)
 
 
 def _counts(numbers: Floats) -> bool:
@@ -140,7 +150,7 @@ def _learn_numbers(values: nw.Series[Any], numbers: Floats, reading: str) -> tup
     return NumberColumn.of(numbers, reading), notes
 
 
-def _learn_strings(values: nw.Series[Any], missing: int) -> tuple[Column | None, list[str]]:
+def _learn_strings(values: nw.Series[Any], missing: int, text_encoder: Any) -> tuple[Column | None, list[str]]:
     strings = as_strings(values)
     distinct = len(set(strings.tolist()))
     if distinct == 1:
@@ -151,8 +161,16 @@ def _learn_strings(values: nw.Series[Any], missing: int) -> tuple[Column | None,
             notes.append(f"has {distinct} categories: the rarest are put together")
         return CategoryColumn.of(strings), notes
     if np.mean([len(value.split()) for value in strings]) >= 2:
-        return TextColumn(), [f"holds text: its words are hashed into {TEXT_WIDTH} columns"]
+        return _learn_text(strings, text_encoder)
     return None, [f"has {distinct} distinct names in {len(strings)} rows: left out"]
+
+
+def _learn_text(strings: NDArray[Any], encoder: Any) -> tuple[Column, list[str]]:
+    if isinstance(encoder, str) and encoder == WORDS:
+        return TextColumn(), [f"holds text: its words are hashed into {TEXT_WIDTH} columns"]
+    width = embed_texts(strings[:1], encoder).shape[1]
+    name = encoder if isinstance(encoder, str) else getattr(encoder, "__name__", type(encoder).__name__)
+    return EmbeddedTextColumn(encoder, width), [f"holds text: embedded by {name} in {width} columns"]
 
 
 def _reading(values: nw.Series[Any]) -> str:

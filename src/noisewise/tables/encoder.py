@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from noisewise.embeddings import WORDS
 from noisewise.tables.columns import Column, NumberColumn, learn_column
 
 MOST_ALIKE = 3  # columns with the same note that are still listed one by one
@@ -28,6 +29,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     differ in every row, row numbers, lists) are left out. `notes_` says what was done. Lazy frames are fitted one
     column at a time.
 
+    Parameters
+    ----------
+    text_encoder : optional
+        Embeds columns of text, see `noisewise.embeddings.embed_texts`; by default their words are hashed.
+
     Examples
     --------
     >>> import polars as pl
@@ -42,6 +48,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     gaps_: Any
     notes_: tuple[str, ...]
 
+    def __init__(self, text_encoder: Any = WORDS):
+        self.text_encoder = text_encoder
+
     def fit(self, X: Any, y: Any = None, run: Callable[..., Iterable[Any]] = map) -> TableEncoder:
         """Find types, medians, scales and categories; `run` is `map`, or a parallel replacement of it."""
         frame = _as_frame(X)
@@ -50,7 +59,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             self._fit_array(_as_array(X))
             return self
         names = frame.collect_schema().names()
-        learnt = list(run(partial(_learn, frame.to_native()), names))
+        learnt = list(run(partial(_learn, frame.to_native(), self.text_encoder), names))
         notes = _sentences([(name, note) for name, (_, some) in zip(names, learnt, strict=True) for note in some])
         self.columns_ = {name: column for name, (column, _) in zip(names, learnt, strict=True) if column is not None}
         if not self.columns_:
@@ -125,11 +134,11 @@ def _sentences(notes: list[tuple[str, str]]) -> tuple[str, ...]:
     return tuple(sentences)
 
 
-def _learn(table: Any, name: str) -> tuple[Column | None, list[str]]:
+def _learn(table: Any, text_encoder: Any, name: str) -> tuple[Column | None, list[str]]:
     frame = nw.from_native(table)
     if isinstance(frame, nw.LazyFrame):
         frame = frame.select(name).collect()
-    return learn_column(frame.get_column(name))
+    return learn_column(frame.get_column(name), text_encoder)
 
 
 def _joined(frame: nw.DataFrame[Any], columns: dict[str, Column]) -> Any:

@@ -184,7 +184,7 @@ def _check_there(data: str) -> None:
         close = get_close_matches(path.name, near, n=1, cutoff=0.75)
         raise ValueError(f"there is no file {data!r}" + (f"; did you mean {close[0]!r}?" if close else ""))
     if path.is_dir() and not is_parquet(data):
-        raise ValueError(f"{data} is a folder without Parquet files; name a file")
+        raise ValueError(f"{data} is a folder without Parquet files and without pictures; name a file")
 
 
 def _unreadable(data: str, error: Exception) -> ValueError:

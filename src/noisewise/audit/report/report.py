@@ -11,13 +11,14 @@ from scipy import sparse
 from noisewise._typing import Codes
 from noisewise.audit.report.charts import TOO_SMALL, class_bars, histogram
 from noisewise.audit.report.features import features_of
+from noisewise.audit.report.media import folded, pictures_of, texts_of
 from noisewise.audit.report.pages import page
-from noisewise.audit.report.thumbnails import thumbnails
 from noisewise.audit.summaries import READINGS, columns_by_annotator, columns_by_class, count_with_interval, is_small
 
 if TYPE_CHECKING:
     from noisewise.audit.result import LabelAudit
 
+GONE = "the file is gone"
 MOST_ROWS, MOST_COLUMNS, MOST_CLASSES = 200, 6, 26  # shown: rows, features of a row, classes of the heat map
 
 
@@ -63,6 +64,7 @@ def report_content(audit: LabelAudit, title: str, truth: Any = None, precision: 
         "notes": audit.notes,
         "columns": columns,
         "rows": rows,
+        "folded": any("start" in cell for row in rows for cell in row),
     }
 
 
@@ -146,19 +148,28 @@ def _largest_flips(
 
 def _worst_rows(audit: LabelAudit) -> tuple[list[str], list[list[dict[str, Any]]]]:
     worst = audit.order[:MOST_ROWS]
-    features = {} if sparse.issparse(audit.X) else features_of(audit.X, worst, MOST_COLUMNS)
-    images = thumbnails(audit.X, worst)
-    if images is not None:
-        features = {}
-    columns = ["row", *(["picture"] if images else []), "observed", "suggested", "P(label is right)", *features]
+    images = pictures_of(audit, worst)
+    pixels = images is not None and audit.images is None
+    features = {} if pixels or sparse.issparse(audit.X) else features_of(audit.X, worst, MOST_COLUMNS)
+    texts = {} if pixels else texts_of(audit.X, worst)
+    columns = [
+        "row",
+        *(["picture"] if images else []),
+        "observed",
+        "suggested",
+        "P(label is right)",
+        *(features | texts),
+    ]
     rows = []
     for i, row in enumerate(worst):
         cells = [_cell(int(row))]
         if images:
-            cells.append({"image": images[i], "key": int(row)})
+            cells.append({"image": images[i], "key": int(row), "text": GONE, "kind": "pixels" if pixels else "photo"})
         cells += [_cell(str(audit.classes[audit.observed[row]])), _cell(str(audit.suggested[row]))]
         cells.append({"text": f"{audit.probability[row]:.3f}", "key": float(audit.probability[row])})
-        cells += [{**_cell(values[i]), "kind": "value"} for values in features.values()]
+        for name, values in (features | texts).items():
+            kind = "path" if audit.images is not None and str(audit.images[row]).endswith(str(values[i])) else "value"
+            cells.append(folded(values[i]) if name in texts else {**_cell(values[i]), "kind": kind})
         rows.append(cells)
     return columns, rows
 
