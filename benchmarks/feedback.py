@@ -17,6 +17,7 @@ LEARNERS = {
     "banditron": lambda noise: recipes.banditron(10, gamma=0.05, random_state=0),
     "soba": lambda noise: recipes.soba(10, gamma=0.05, random_state=0),
     "soba, rates known": lambda noise: recipes.soba(10, gamma=0.05, noise=noise, random_state=0),
+    "soba, recursive": lambda noise: recipes.soba(10, gamma=0.05, variant="recursive", random_state=0),
     "rcnbf, rates known": lambda noise: recipes.rcnbf(10, gamma=0.1, noise=noise, random_state=0),
     "bandit_pa": lambda noise: recipes.bandit_pa(10, random_state=0),
     "bandit_pa, C=.02": lambda noise: recipes.bandit_pa(10, C=0.02, random_state=0),
@@ -27,7 +28,7 @@ LEARNERS = {
     "ucwl": lambda noise: recipes.ucwl(10),
     "corrected_ucwl, rates known": lambda noise: recipes.corrected_ucwl(10, noise=noise, random_state=0),
     "corrected_ucwl, rates found": lambda noise: recipes.corrected_ucwl(10, random_state=0),
-    "linucb": lambda noise: recipes.linucb(10),
+    "linucb": lambda noise: recipes.linucb(10, intercept=False),  # the rows have a constant
 }
 
 

@@ -48,7 +48,8 @@ def by_action(X, y, n_actions):
         which = np.random.default_rng(0).permutation(n_actions) % len(kinds)
         noise = [FlipMatrix.binary(*kinds[kind]) for kind in which]
         n = n_actions
-        learners = linucb(n), linucb(n, noise=noise), linucb(n, rates="action", random_state=0)
+        options = {"intercept": False}, {"intercept": False, "noise": noise}, {"intercept": False, "rates": "action"}
+        learners = [linucb(n, random_state=0, **one) for one in options]  # the rows have a constant
         played = [learner.play(X, y, noise=noise, rng=3).mistakes for learner in learners]
         cells = "".join(f"{rate(one, X, y, wrong):>16}" for one, wrong in zip(learners, played))
         print(f"{name:40}{cells}{held(learners[2].report('pandas'), np.array(kinds)[which]):8.2f}")
@@ -74,7 +75,7 @@ def by_annotator(X, y, n_actions):
         def feedback(i, right, rates=rates, who=who, u=u):
             return int(u[i] >= rates[who[i], 1]) if right else int(u[i] < rates[who[i], 0])
 
-        raw, weighted = linucb(n_actions), linucb(n_actions)
+        raw, weighted = (linucb(n_actions, intercept=False) for _ in range(2))
         cells = f"{error_after(raw, X, y, feedback):>16}{error_after(weighted, X, y, feedback, who):>16}"
         report = weighted.report("pandas")
         print(f"{name:40}{cells}{held(report, rates[report['person'].to_numpy().astype(int)]):8.2f}")
@@ -92,7 +93,9 @@ def missing_feedback(X, y):
         def feedback(i, right, absent=absent, u=u, v=v):
             return None if u[i] < absent[right] else int(right != (v[i] < 0.15))
 
-        cells = [error_after(linucb(10, missing=mode), X, y, feedback) for mode in ("drop", "no", "auto")]
+        cells = [
+            error_after(linucb(10, missing=mode, intercept=False), X, y, feedback) for mode in ("drop", "no", "auto")
+        ]
         print(f"{name:40}" + "".join(f"{cell:>16}" for cell in cells), flush=True)
 
 

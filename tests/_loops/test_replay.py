@@ -29,6 +29,8 @@ def digest_of_stream():
         lambda: recipes.linucb(5, random_state=1),
         lambda: recipes.confidit(5, random_state=1),
         lambda: recipes.soba(5, random_state=1),
+        lambda: recipes.soba(5, covariance="full", random_state=1),
+        lambda: recipes.soba(5, variant="recursive", random_state=1),
         lambda: recipes.bandit_pa(5, C=0.1, random_state=1),
     ]
     for dtype in (np.float64, np.float32):

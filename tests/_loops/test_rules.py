@@ -56,7 +56,7 @@ def test_passive_aggressive_steps_reach_a_margin_of_one_or_their_cap():
 @pytest.mark.parametrize(("m", "v"), CASES)
 def test_adaptive_step_minimises_its_objective(m, v):
     r = 0.7
-    alpha, beta = adaptive(r, m, v)
+    alpha, beta = adaptive(DROP, r, m, v)
 
     def mean_cost(a):
         return 0.5 * a * a * v + max(0, 1 - m - a * v) ** 2 / (2 * r)
@@ -76,7 +76,7 @@ def test_every_member_of_the_herd_takes_its_softened_step(m, v):
 
 
 def test_rules_do_nothing_where_nothing_can_be_learnt():
-    assert adaptive(1.0, 1.0, 1.0) == (0, 0)
+    assert adaptive(DROP, 1.0, 1.0, 1.0) == (0, 0)
     assert herd(DROP, 1.0, 1.2, 1.0) == (0, 0)
     assert second_order(4.0, 0.0, 1.0, 1.0) == (0, 0, 0)  # the right side of zero: margins that are fine
     counters, parameters = np.array([2, 2, 3, 2, 1, 1, 0, 0]), np.array([0, 0, 1.0, 0.67, 1.0, 0])

@@ -5,7 +5,9 @@ in the root of the project by
 
     PYTHONPATH=src:tests python tests/persistence/write_earlier_files.py tests/persistence/earlier_files
 
-into an empty folder. At the end it names what a model file may hold and none of these files does.
+into an empty folder. Of `expected.json` two things are later: a tie of two classes of `knn-single-precision` is class
+1, as in print, and `rules-and-policies` say which variant of their rule they have always been. At the end it names what
+a model file may hold and none of these files does.
 """
 
 import json

@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 from earlier_models import assert_said
-from earlier_stores import ROUNDS, go_on, good, state_of
+from earlier_stores import ROUNDS, SPECS, go_on, good, state_of
 from noisewise import load
-from noisewise.serve import Store, replay
+from noisewise.serve import ModelSpec, Store, replay
+from noisewise.serve.models.recipes import new_learner
 from serve_app import serving
 
 FOLDER = Path(__file__).parent / "earlier_stores"
@@ -87,3 +88,26 @@ def test_a_process_that_only_decides_reads_the_states_of_the_first_version(path,
             assert good(client.get(f"/models/{name}"))["counts"]["decisions"] == int(BEFORE_THE_LAST_RUN * n)
             points = state_of(client, name)["curve"][:-1]  # the last one has only begun
             assert points == EXPECTED[f"curve before of {name}"][: len(points)]
+
+
+def test_a_client_may_create_an_earlier_model_again_and_it_stays_what_it_is(path, caplog):
+    with opened(path, caplog) as client:
+        for name in ("linucb", "missing-is-wrong"):
+            created = client.put(f"/models/{name}", json=SPECS[name])
+            assert created.status_code == 200, created.text
+            assert good(client.get(f"/models/{name}"))["spec"]["revision"] == 1
+        changed = SPECS["missing-is-wrong"] | {"options": {"variant": "published"}}
+        assert client.put("/models/missing-is-wrong", json=changed).status_code == 409
+
+
+def test_new_models_have_an_intercept_and_the_published_soba(tmp_path, caplog):
+    spec = {"actions": ["a", "b"], "features": {"count": 2}}
+    with opened(tmp_path / "new.db", caplog) as client:
+        for name, more in (("plain", {}), ("constant", {"features": {"count": 2, "constant": 1.0}})):
+            good(client.put(f"/models/{name}", json=spec | more))
+            features = [one["feature"] for one in good(client.get(f"/models/{name}"))["coefficients"]]
+            assert features == ["0", "1", "(constant)"]
+    learner = new_learner(ModelSpec.model_validate(spec | {"recipe": "soba"}))
+    assert learner.rule.variant == "published"
+    earlier = new_learner(ModelSpec.stored(json.dumps(spec | {"recipe": "soba"})))
+    assert earlier.rule.variant == "recursive"

@@ -4,7 +4,10 @@ import asyncio
 
 import pytest
 
+from noisewise.serve import replay
+from noisewise.serve.api.export import logged_rounds
 from noisewise.serve.log.group_commit import ACCEPTED, DUPLICATE, LATE
+from noisewise.serve.models.report import explain
 from noisewise.serve.models.service import NotFound
 from serve_app import make, service, situation
 
@@ -29,6 +32,47 @@ def test_the_first_feedback_counts(tmp_path):
         assert one.counts["m", DUPLICATE] == 1
 
     run(tmp_path, test)
+
+
+def test_feedback_may_follow_missing_feedback_and_then_counts(tmp_path):
+    async def test(one, model):
+        made = await one.decide(model, situation([1, 0, 0, 0]))
+        said = [(await one.feedback(model, made.decision_id, right)) for right in (None, None, True, False, None)]
+        assert [outcome.status for outcome in said] == [ACCEPTED, DUPLICATE, ACCEPTED, DUPLICATE, DUPLICATE]
+        assert said[3].event.right is True
+        assert (model.progress.n_missing, model.progress.n_feedback, model.learner.n_rounds_) == (1, 1, 1)
+        explained = explain(model.spec, await one.decision(model, made.decision_id))
+        assert explained["answer"]["right"] is True
+        assert [feedback.right for _, feedback in logged_rounds(one.store, model)] == [True]
+        assert replay(one.store, "m").model_file() == model.model_file()
+
+    run(tmp_path, test)
+
+
+def test_deferred_decisions_are_learnt_from_feedback_after_missing_feedback(tmp_path):
+    async def test(one, model):
+        before, after = [await one.decide(model, situation([1, 0, 0, 0]), active=False) for _ in range(2)]
+        for made in (before, after):
+            await one.feedback(model, made.decision_id, None)
+        await one.activate(model, after.decision_id)
+        for made in (before, after):
+            await one.feedback(model, made.decision_id, True)
+        assert model.learner.n_rounds_ == 1
+        await one.activate(model, before.decision_id)
+        assert model.learner.n_rounds_ == 2
+        assert replay(one.store, "m").model_file() == model.model_file()
+
+    run(tmp_path, test)
+
+
+@pytest.mark.parametrize("spec", [{"missing": "no"}, {"missing": "auto"}, {"revision": 1}])
+def test_missing_feedback_that_is_learnt_from_is_the_last(spec, tmp_path):
+    async def test(one, model):
+        made = await one.decide(model, situation([1, 0, 0, 0]))
+        said = [(await one.feedback(model, made.decision_id, right)).status for right in (None, True)]
+        assert said == [ACCEPTED, DUPLICATE]
+
+    run(tmp_path, test, **spec)
 
 
 def test_feedback_on_no_decision_is_refused_and_counted(tmp_path):

@@ -52,6 +52,7 @@ def test_scores_are_those_of_the_decision_function(rng):
     x = rng.normal(size=5)
     found = rank(learner, x, None, learner.rng_state_.copy())
     assert found.scores == pytest.approx(learner.decision_function(x[None])[0])
+    x = np.append(x, 1.0)  # the intercept
     widths = [np.sqrt(x @ sigma @ x) / (1 - 0.1 * action - 0.2) for action, sigma in enumerate(learner.sigma_)]
     assert found.widths == pytest.approx(widths)
 

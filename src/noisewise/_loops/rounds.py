@@ -9,9 +9,9 @@ import numpy as np
 from noisewise._loops.compiled import bare, inlined, inner
 from noisewise._loops.policies import act, count_allowed
 from noisewise._loops.scores import score
-from noisewise._loops.signals import plan
+from noisewise._loops.signals import plan, twice_covariance
 from noisewise._loops.simd import start_of
-from noisewise._loops.sparse_rows import DenseRow, Row, compact, scan_ahead_to_end, scan_rest
+from noisewise._loops.sparse_rows import DenseRow, Row, append_constant, compact, scan_ahead_to_end, scan_rest
 from noisewise._loops.state import MISTAKES, PADDING, ROUNDS, UPDATES, State, Work
 from noisewise._loops.updates import move
 
@@ -48,7 +48,8 @@ def learn(
 ) -> None:
     """Learn from a round whose row has been scored."""
     parameters, counters = state.parameters, state.counters
-    moves = plan(counters, parameters, work.means, work.variances, action, best, probability, observed, true)
+    shared = twice_covariance(state, row, work.means, action)
+    moves = plan(counters, parameters, work.means, work.variances, shared, action, best, probability, observed, true)
     counters[ROUNDS] += 1
     counters[UPDATES] += move(state, row, moves, work.gain)
 
@@ -131,6 +132,7 @@ def decide_dense(
     state = State(table, sigma, parameters, counters, rng)
     work = divide(state, scratch)
     n = compact(x, work.features, work.values)
+    n = append_constant(table, x.shape[0], work.features, work.values, n)
     work.ahead[1] = n
     return decide_row(state, Row(work.features, work.values, 0, n, n), work, allowed)
 
@@ -153,6 +155,7 @@ def learn_dense(
     state = State(table, sigma, parameters, counters, rng)
     work = divide(state, scratch)
     n = compact(x, work.features, work.values)
+    n = append_constant(table, x.shape[0], work.features, work.values, n)
     return learn_row(state, Row(work.features, work.values, 0, n, n), work, action, best, probability, observed)
 
 

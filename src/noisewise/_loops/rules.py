@@ -46,7 +46,7 @@ def step(counters: Any, parameters: Any, C: float, m: float, v: float) -> Any:
     if rule == CONFIDENCE:
         return confidence(counters[VARIANT], parameters[PHI], C, m, v)
     if rule == ADAPTIVE:
-        return adaptive(parameters[RIDGE], m, v)
+        return adaptive(counters[SHRINK], parameters[RIDGE], m, v)
     if rule == HERD:
         return herd(counters[SHRINK], C, m, v)
     return least_squares(parameters[RIDGE], m, v)
@@ -83,12 +83,12 @@ def confidence(variant: int, phi: float, C: float, m: float, v: float) -> tuple[
 
 
 @bare
-def adaptive(r: float, m: float, v: float) -> tuple[float, float]:
-    """AROW: beta = 1 / (v + r), alpha = max(0, 1 - m) beta."""
+def adaptive(shrink: int, r: float, m: float, v: float) -> tuple[float, float]:
+    """AROW: beta = 1 / (v + r), alpha = max(0, 1 - m) beta; its inverse covariance grows by phi phi' / r."""
     if m >= 1.0:
         return 0.0, 0.0
     beta = 1.0 / (v + r)
-    return (1.0 - m) * beta, beta
+    return (1.0 - m) * beta, 1.0 / r if shrink == INVERSE else beta
 
 
 @bare

@@ -22,7 +22,7 @@ from noisewise._loops.simd import (
     zero_vectors,
 )
 from noisewise._loops.sparse_rows import scan_ahead, value_at
-from noisewise._loops.state import CLASSES, COVARIANCE, DIAGONAL, FULL, PASSIVE_AGGRESSIVE, RULE, SIMD_WIDTH
+from noisewise._loops.state import CLASSES, COVARIANCE, DIAGONAL, FULL, JOINT, PASSIVE_AGGRESSIVE, RULE, SIMD_WIDTH
 
 AHEAD = 2  # times the values in a cache line: so many non-zeros ahead, rows of the table are prefetched
 IN_CACHE = 1 << 19  # bytes: a smaller table stays in the cache without prefetching
@@ -152,6 +152,9 @@ def score(state: Any, row: Any, work: Any) -> Any:
         if covariance == FULL:
             for k in range(state.counters[CLASSES]):
                 work.variances[k] = quadratic(state.sigma[k], row)
+        elif covariance == JOINT:
+            for k in range(state.counters[CLASSES]):
+                work.variances[k] = quadratic(state.sigma[k * (state.counters[CLASSES] + 1)], row)
         elif state.counters[RULE] == PASSIVE_AGGRESSIVE:
             norm = squared_norm(row)
             for k in range(state.counters[CLASSES]):
@@ -187,6 +190,18 @@ def quadratic(sigma: Any, row: Any) -> float:
         for u in range(row.start, t):
             inner += sigma[row.features[t], row.features[u]] * value_at(row, u)
         total += value_at(row, t) * (2.0 * inner + sigma[row.features[t], row.features[t]] * value_at(row, t))
+    return total
+
+
+@inner
+def bilinear(sigma: Any, row: Any) -> float:
+    """The covariance x' Sigma x of the scores of two classes, from a block that need not be symmetric."""
+    total = 0.0
+    for t in range(row.start, row.stop):
+        inner = 0.0
+        for u in range(row.start, row.stop):
+            inner += sigma[row.features[t], row.features[u]] * value_at(row, u)
+        total += value_at(row, t) * inner
     return total
 
 

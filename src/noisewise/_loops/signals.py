@@ -9,6 +9,7 @@ import numpy as np
 from noisewise._loops.argmax import argmax
 from noisewise._loops.compiled import inlined, inner
 from noisewise._loops.rules import second_order, step
+from noisewise._loops.scores import bilinear
 from noisewise._loops.state import (
     ALONE,
     BETA,
@@ -18,10 +19,12 @@ from noisewise._loops.state import (
     H0,
     H1,
     IMPORTANCE,
+    JOINT,
     LABEL,
     PER_ACTION,
     PROJECT,
     RATES,
+    RATIO,
     RIDGE,
     RIVAL,
     RUNNING,
@@ -42,13 +45,17 @@ def plan(
     parameters: Any,
     means: Any,
     variances: Any,
+    shared: float,
     action: int,
     best: int,
     probability: float,
     observed: Any,
     true: Any,
 ) -> Any:
-    """The updates of one round; a column of -1 stays. Only the label signals read the true class."""
+    """The updates of one round; a column of -1 stays. Only the label signals read the true class.
+
+    `shared` is `twice_covariance` of the played class.
+    """
     signal = counters[SIGNAL]
     if signal in (LABEL, RIVAL):
         other = best if signal == LABEL else best_other(means, counters[CLASSES], true)
@@ -67,7 +74,7 @@ def plan(
         beta = 1.0 / (parameters[RIDGE] + variances[action])
         up, level = np.float64(observed) - means[action], 1.0 - means[column]
         return action, up * beta, beta, column, level * beta, beta
-    return plan_rival(counters, parameters, means, variances, action, h / probability)
+    return plan_rival(counters, parameters, means, variances, shared, action, h / probability)
 
 
 @inlined
@@ -75,6 +82,15 @@ def best_other(means: Any, n: int, k: int) -> Any:
     """The first of the classes with the highest mean score, k excluded."""
     best = argmax(means, n, k)
     return best if best >= 0 else np.int64(k == 0)  # all scores are NaN
+
+
+@inner
+def twice_covariance(state: Any, row: Any, means: Any, k: int) -> float:
+    """What the variance of the margin of class k over its rival lacks of the sum of theirs; 0 unless it is joint."""
+    if state.counters[COVARIANCE] != JOINT:
+        return 0.0
+    n_classes = state.counters[CLASSES]
+    return 2.0 * bilinear(state.sigma[k * n_classes + best_other(means, n_classes, k)], row)
 
 
 @inner
@@ -121,12 +137,16 @@ def plan_sign(
 
 
 @inner
-def plan_rival(counters: Any, parameters: Any, means: Any, variances: Any, k: int, weight: float) -> Moves:
+def plan_rival(
+    counters: Any, parameters: Any, means: Any, variances: Any, shared: float, k: int, weight: float
+) -> Moves:
     """Signal weight (e_k - e_rival): SOBA; adds to the running sum of its update condition."""
     rival = best_other(means, counters[CLASSES], k)
-    m, v = means[k] - means[rival], variances[k] + variances[rival]
+    m, v = means[k] - means[rival], variances[k] + variances[rival] - shared
     alpha, beta, gained = second_order(weight, parameters[RUNNING], m, v)
     if alpha == 0.0 and beta == 0.0:
         return -1, 0.0, 0.0, -1, 0.0, 0.0
     parameters[RUNNING] += gained
+    if counters[SHRINK] == RATIO and beta > 0.0:
+        alpha = beta = weight  # theta += weight x, A += weight x^2
     return k, alpha, beta, rival, -alpha, beta

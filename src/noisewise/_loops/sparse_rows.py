@@ -71,6 +71,16 @@ def compact(row: Any, index: Any, value: Any) -> Any:
     return np.int64(n)
 
 
+@inlined
+def append_constant(table: Any, d: int, index: Any, value: Any, n: int) -> Any:
+    """A feature of one after the n non-zeros of a row of d features, if the table has an intercept; how many then."""
+    if d < table.shape[0]:
+        index[n] = d
+        value[n] = table.dtype.type(1.0)
+        return n + 1
+    return n
+
+
 def value_at(row: Any, t: Any) -> Any:
     """The value of the t-th non-zero."""
     return row.values[row.features[t]] if isinstance(row, DenseRow) else row.values[t]

@@ -26,18 +26,19 @@ LABEL, RIVAL, IMPORTANCE, SIGN, VALUE, IMPORTANCE_RIVAL = range(6)
 ADDITIVE, PASSIVE_AGGRESSIVE, CONFIDENCE, ADAPTIVE, HERD, LEAST_SQUARES, SECOND_ORDER = range(7)
 # variants of a rule
 PLAIN, CAPPED, SQUARED = range(3)
-# covariances
-IDENTITY, DIAGONAL, FULL = range(3)
-# update of a diagonal covariance: diagonal of the full update; of its inverse; best diagonal map; each feature alone
-DROP, INVERSE, EXACT, ALONE = range(4)
+# covariances; a full one for each class, or one of the weights of all classes
+IDENTITY, DIAGONAL, FULL, JOINT = range(4)
+# update of a diagonal covariance: diagonal of the full update; of its inverse; best diagonal map; each feature alone;
+# mean theta / A of two sums
+DROP, INVERSE, EXACT, ALONE, RATIO = range(5)
 
 
 class State(NamedTuple):
     """A learner between two rounds: few arrays, because each costs a call from Python a tenth of a microsecond.
 
     ``table`` has a row for each feature. With a diagonal covariance it alternates SIMD_WIDTH means and as many
-    variances; otherwise it holds means only. ``sigma`` holds a full covariance for each class, or nothing. ``rng`` is
-    the state of an SFC64 generator.
+    variances; otherwise it holds means only. ``sigma`` holds a full covariance for each class, the blocks of a joint
+    one for each pair of classes, or nothing. ``rng`` is the state of an SFC64 generator.
     """
 
     table: NDArray[Any]
@@ -89,11 +90,12 @@ def new_table(n_features: int, n_columns: int, covariance: int, dtype: Any, vari
 
 
 def new_sigma(n_features: int, n_classes: int, covariance: int, variance: float = 1.0) -> NDArray[np.float64]:
-    """A full covariance for each class, `variance` times the identity; nothing for other covariances."""
-    if covariance != FULL:
+    """A full covariance for each class, or for each pair of them, `variance` times the identity; else nothing."""
+    if covariance not in (FULL, JOINT):
         return np.zeros((0, 0, 0))
-    sigma = np.zeros((n_classes, n_features, n_features))
-    sigma[:, np.arange(n_features), np.arange(n_features)] = variance
+    every = n_classes + 1 if covariance == JOINT else 1  # from one block on the diagonal to the next
+    sigma = np.zeros((n_classes * (n_classes if covariance == JOINT else 1), n_features, n_features))
+    sigma[::every, np.arange(n_features), np.arange(n_features)] = variance
     return sigma
 
 
@@ -102,10 +104,10 @@ def new_rng(seed: int | None = None) -> NDArray[np.uint64]:
     return np.array(np.random.SFC64(seed).state["state"]["state"], dtype=np.uint64)
 
 
-def new_scratch(table: NDArray[Any]) -> NDArray[np.float64]:
-    """Scratch buffer for the `Work` of one row."""
+def new_scratch(table: NDArray[Any], n_gains: int = 1) -> NDArray[np.float64]:
+    """Scratch buffer for the `Work` of one row; a joint covariance takes a Sigma x for each class."""
     n_features, width = table.shape
-    return np.zeros(3 * (n_features + PADDING) + 3 * width + 2)
+    return np.zeros((2 + n_gains) * (n_features + PADDING) + 3 * width + 2)
 
 
 def scored(table: NDArray[Any], scratch: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -14,7 +14,20 @@ from noisewise._loops.scores import column
 from noisewise._loops.simd import start_of
 from noisewise._loops.simd_llvm import address
 from noisewise._loops.sparse_rows import value_at
-from noisewise._loops.state import ALONE, CLASSES, COVARIANCE, DIAGONAL, DROP, FULL, INVERSE, RIDGE, SHRINK, SIMD_WIDTH
+from noisewise._loops.state import (
+    ALONE,
+    CLASSES,
+    COVARIANCE,
+    DIAGONAL,
+    DROP,
+    EXACT,
+    FULL,
+    JOINT,
+    RATIO,
+    RIDGE,
+    SHRINK,
+    SIMD_WIDTH,
+)
 
 
 @intrinsic
@@ -64,6 +77,9 @@ def move(state: Any, row: Any, moves: Any, gain: Any) -> int:
         return 0
     if state.counters[COVARIANCE] == FULL:
         move_full(state.table, state.sigma, state.counters[CLASSES], row, moves, gain)
+        return 1
+    if state.counters[COVARIANCE] == JOINT:
+        move_joint(state.table, state.sigma, state.counters[CLASSES], row, moves, gain)
         return 1
     if state.counters[COVARIANCE] == DIAGONAL:
         shrink, r = state.counters[SHRINK], state.parameters[RIDGE]
@@ -117,9 +133,10 @@ def move_diagonal(table: Any, shrink: int, r: float, row: Any, k: int, alpha: fl
         x = np.float64(value_at(row, t))
         variance = np.float64(table[j, mean + SIMD_WIDTH])
         gain = variance * x
-        table[j, mean] += np.float64(alpha) * gain
+        moved = np.float64(table[j, mean]) + np.float64(alpha) * gain
         factor = 1.0 / (1.0 + np.float64(beta) * gain * x)
-        table[j, mean + SIMD_WIDTH] = variance * factor if shrink == INVERSE else variance * factor * factor
+        table[j, mean] = moved * factor if shrink == RATIO else moved
+        table[j, mean + SIMD_WIDTH] = variance * factor * factor if shrink == EXACT else variance * factor
 
 
 @inner
@@ -166,6 +183,29 @@ def move_full(table: Any, sigma: Any, n_classes: int, row: Any, moves: Any, gain
             table[i, k] += np.float64(a) * gain[i]
         if not shared and b != 0.0:
             shrink_full(sigma[k % n_classes], gain, b)
+
+
+@inner
+def move_joint(table: Any, sigma: Any, n_classes: int, row: Any, moves: Any, gain: Any) -> None:
+    """All columns along Sigma ((e_first - e_second) (x) x); sigma has a block for each pair of classes."""
+    first, alpha, beta, second, _, _ = moves
+    n_features = table.shape[0]
+    for k in range(n_classes):
+        ours, theirs = sigma[first * n_classes + k], sigma[second * n_classes + k]
+        for i in range(n_features):
+            gain[k * n_features + i] = 0.0
+        for t in range(np.uint64(row.start), np.uint64(row.stop)):
+            x, j = np.float64(value_at(row, t)), row.features[t]
+            for i in range(n_features):
+                gain[k * n_features + i] += (ours[j, i] - theirs[j, i]) * x
+        for i in range(n_features):
+            table[i, k] += np.float64(alpha) * gain[k * n_features + i]
+    for k in range(n_classes):
+        for other in range(n_classes):
+            block = sigma[k * n_classes + other]
+            for i in range(n_features):
+                for j in range(n_features):
+                    block[i, j] -= np.float64(beta) * (gain[k * n_features + i] * gain[other * n_features + j])
 
 
 @inner

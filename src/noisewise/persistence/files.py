@@ -6,6 +6,7 @@ import os
 import platform
 import warnings
 from collections.abc import Iterable
+from contextlib import nullcontext
 from importlib.metadata import version
 from typing import Any
 
@@ -45,13 +46,14 @@ def save(model: Any, path: str | os.PathLike[str], *, extra: Iterable[Any] = ())
     """
     registry = Registry(extra)
     writer = Writer(find_codec, registry)
-    try:
-        state = writer.write(model, ROOT)
-    except RecursionError:
-        raise ValueError("the model is nested too deeply for a model file; a flatter one would do") from None
     kind = registry.name(type(model)) or type(model).__name__
     versions = {"python": platform.python_version(), **{package: version(package) for package in VERSIONED}}
-    write_container(path, {"schema": SCHEMA, "class": kind, "state": state, "versions": versions}, writer.arrays)
+    with getattr(model, "_lock", nullcontext()):  # of a learner that other threads may be using
+        try:
+            state = writer.write(model, ROOT)
+        except RecursionError:
+            raise ValueError("the model is nested too deeply for a model file; a flatter one would do") from None
+        write_container(path, {"schema": SCHEMA, "class": kind, "state": state, "versions": versions}, writer.arrays)
 
 
 def load(path: str | os.PathLike[str], *, extra: Iterable[Any] = ()) -> Any:

@@ -1,4 +1,4 @@
-"""Names in model files of earlier versions, and what they are called now."""
+"""Names in model files of earlier versions and what they are called now; fields that came since."""
 
 from __future__ import annotations
 
@@ -60,6 +60,12 @@ RENAMED_FIELDS: dict[str, dict[str, str]] = {
     "noisewise.online.RoundLog": {"answers": "feedback", "groups": "annotators"},
 }
 
+# Public name of a class -> {field that earlier files do not have: its value there}.
+ADDED_FIELDS: dict[str, dict[str, Any]] = {
+    "noisewise.online.Adaptive": {"variant": "drop"},
+    "noisewise.online.SecondOrderPerceptron": {"variant": "recursive"},
+}
+
 
 def current_class(name: str) -> str:
     """The name that a stored class or function has now.
@@ -71,6 +77,7 @@ def current_class(name: str) -> str:
 
 
 def current_fields(class_name: str, stored: dict[str, Any]) -> dict[str, Any]:
-    """The stored fields of an object, under the names they have now."""
-    renamed = RENAMED_FIELDS.get(current_class(class_name), {})
-    return {renamed.get(name, name): value for name, value in stored.items()}
+    """The stored fields of an object, under the names they have now, and those that came since."""
+    known = current_class(class_name)
+    renamed = RENAMED_FIELDS.get(known, {})
+    return ADDED_FIELDS.get(known, {}) | {renamed.get(name, name): value for name, value in stored.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -133,7 +133,7 @@ METHODS: dict[str, dict[str, Method]] = {
         "UCWL": _play(recipes.ucwl, told_noise=False),
         "rcnbf, told the noise": _play(recipes.rcnbf, told_noise=True),
         "corrected_ucwl, told the noise": _play(recipes.corrected_ucwl, told_noise=True),
-        "linucb": _play(recipes.linucb, told_noise=False),
+        "linucb": _play(partial(recipes.linucb, intercept=False), told_noise=False),
     },
 }
 PLAIN = {  # standard methods, without a correction for noise

@@ -31,7 +31,9 @@ def test_two_classes_follow_the_threshold(moons):
     noise = FlipMatrix.binary(0.1, 0.3)
     robust = RobustKNeighborsClassifier(10, noise=noise).fit(X, y)
     eta = KNeighborsClassifier(10).fit(X, y).predict_proba(X)[:, 1]
-    np.testing.assert_array_equal(robust.predict(X), eta > 0.5 + (0.1 - 0.3) / 2)
+    np.testing.assert_array_equal(
+        robust.predict(X), np.round(eta, 9) >= np.round(0.5 + (0.1 - 0.3) / 2, 9)
+    )  # a tie is class 1
 
 
 def slow_anchor_rates(X, y, k):
@@ -63,9 +65,12 @@ def errors_through_asymmetric_noise(false_negative, seed):
     ]
 
 
-@pytest.mark.parametrize(("false_negative", "plain_error", "robust_error"), [(0.3, 0.340, 0.310), (0.4, 0.401, 0.315)])
+@pytest.mark.parametrize(("false_negative", "plain_error", "robust_error"), [(0.3, 0.340, 0.310), (0.4, 0.386, 0.315)])
 def test_asymmetric_noise_is_undone_in_the_right_direction(false_negative, plain_error, robust_error):
-    """Figure 1 (a): 100 voters converge to the wrong rule. The printed eq. 6 corrects it the wrong way."""
+    """Figure 1 (a): 100 voters converge to the wrong rule. The printed eq. 6 corrects it the wrong way.
+
+    Ties of the voters are class 1; were they class 0, plain votes would err in 0.401 of the rows at a rate of 0.4.
+    """
     runs = [errors_through_asymmetric_noise(false_negative, seed) for seed in range(5)]
     plain, robust, printed, asymmetry = np.mean(runs, axis=0)
     assert plain == pytest.approx(plain_error, abs=0.01)

@@ -230,15 +230,29 @@ def test_decisions_kept_as_lists_are_learnt_from_as_they_were_made():
         np.testing.assert_array_equal(one.table_, other.table_)
 
 
-@pytest.mark.parametrize(("width", "takes"), [(10**7, "2,235,174 GiB"), (10**9, "22,351,741,791 GiB")])
+@pytest.mark.parametrize(("width", "takes"), [(10**7, "2,235,174.2 GiB"), (10**9, "22,351,741,790.8 GiB")])
 def test_a_covariance_that_no_memory_holds_is_refused_with_what_would_do(width, takes):
     row = sp.csr_array(([1.0], ([0], [3])), shape=(1, width))
-    learner = recipes.linucb(3)
-    message = f"{takes} of memory, more than there is; a diagonal one would do"
+    learner = recipes.linucb(3, intercept=False)
+    message = f"{takes} of memory, all of which a decision or an update reads; a diagonal one would do"
     assert_refused(learner, lambda: learner.decide(row), message)
     assert_refused(learner, lambda: learner.play(row, [0]), message)
     with pytest.raises(ValueError, match=message):
         recipes.arow(covariance="full").partial_fit(row, [0], classes=[0, 1, 2])
+
+
+def test_a_full_covariance_of_gigabytes_is_refused_before_it_is_allocated(monkeypatch):
+    learner = recipes.linucb(10_000, intercept=False)
+    assert_refused(learner, lambda: learner.decide(np.ones(500)), "18.6 GiB of memory, all of which a decision or")
+    joint = recipes.soba(300, covariance="full")
+    assert_refused(joint, lambda: joint.decide(np.ones(100)), "100 features and 300 classes takes 6.7 GiB of memory")
+    recipes.linucb(10_000, covariance="diagonal").decide(np.ones(500))
+
+    def no_memory(*_):
+        raise MemoryError
+
+    monkeypatch.setattr("noisewise._loops.state.new_sigma", no_memory)
+    assert_refused(learner, lambda: learner.decide(np.ones(100)), "0.7 GiB of memory, more than there is")
 
 
 def test_noise_of_each_action_may_come_from_a_generator():

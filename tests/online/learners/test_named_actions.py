@@ -138,7 +138,7 @@ def test_an_action_with_uninformative_feedback_is_scored_by_elimination(rates):
 def test_feedback_of_low_signal_is_corrected_if_all_actions_have_it():
     X, y = rounds(3000)
     noise = FlipMatrix.binary(0.45, 0.45)
-    raw, known = recipes.linucb(classes=NAMES), recipes.linucb(classes=NAMES, noise=noise)
+    raw, known = (recipes.linucb(classes=NAMES, noise=one, intercept=False) for one in (None, noise))
     for learner in (raw, known):
         learner.learn_logged(X, y, [1, 0] * 1500, 1.0)
     scores, baseline = np.split(X @ raw._weights(), 2, axis=1)

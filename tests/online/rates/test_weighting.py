@@ -94,7 +94,7 @@ def test_feedback_that_is_missing_after_mistakes_is_used(digits):
 
 
 def test_feedback_missing_at_random_is_dropped(digits):
-    learner = linucb(10, missing="auto")
+    learner = linucb(10, missing="auto", intercept=False)  # the rows have a constant
     assert missing_rounds(learner, digits, 4000, 0.5, 0.5) < 0.12
     assert not learner.report("pandas")["missing_used"].any()
 
@@ -108,14 +108,29 @@ def test_missing_feedback_is_negative_with_missing_no(digits):
     np.testing.assert_array_equal(one.decision_function(X), other.decision_function(X))
 
 
-def test_dropped_feedback_changes_nothing_and_uses_the_decision_up(digits):
+@pytest.mark.parametrize("options", [{}, {"person": "ann"}])
+def test_dropped_feedback_changes_nothing_and_leaves_the_decision_open(options, digits):
     X, _ = digits
-    learner = ucwl(10)
-    learner.learn(learner.decide(X[0]), 1)
-    before = learner.decision_function(X)
-    decision = learner.decide(X[1])
+    patient, prompt = linucb(10), linucb(10)
+    for learner in (patient, prompt):
+        learner.learn(learner.decide(X[0]), 1, **options)
+    decision, same = patient.decide(X[1]), prompt.decide(X[1])
+    before = patient.decision_function(X)
+    for missing in (None, float("nan")):
+        patient.learn(decision, missing, **options)
+    np.testing.assert_array_equal(patient.decision_function(X), before)
+    patient.learn(decision, 1, **options)
+    prompt.learn(same, 1, **options)
+    np.testing.assert_array_equal(patient.table_, prompt.table_)
+    with pytest.raises(ValueError, match="already"):
+        patient.learn(decision, 1, **options)
+
+
+@pytest.mark.parametrize("missing", ["no", "auto"])
+def test_missing_feedback_that_is_learnt_from_closes_its_decision(missing, digits):
+    learner = linucb(10, missing=missing)
+    decision = learner.decide(digits[0][0])
     learner.learn(decision, None)
-    np.testing.assert_array_equal(learner.decision_function(X), before)
     with pytest.raises(ValueError, match="already"):
         learner.learn(decision, 1)
 

@@ -136,6 +136,12 @@ def test_herding_projects_the_inverse_or_takes_the_best_diagonal_map(stream):
         np.testing.assert_allclose(recipes.nherd(C, variant).fit(*stream).coef_, expected, rtol=1e-9, atol=1e-12)
 
 
+def test_projected_arow_adds_to_the_inverse(stream):
+    form = lambda s, x, v: 1 / (1 / s + x**2 / 2.0)  # noqa: E731
+    expected = learn_labels(*stream, lambda m, v: arow(2.0, m, v), True, True, form)
+    np.testing.assert_allclose(recipes.arow(2.0, variant="project").fit(*stream).coef_, expected, rtol=1e-9, atol=1e-12)
+
+
 def test_perceptron_equals_its_plain_version(stream):
     W = np.zeros((K, D))
     for x, true in zip(*stream):
@@ -203,18 +209,24 @@ def test_bandit_pa_equals_its_plain_version(C, stream):
     np.testing.assert_allclose(learner._weights().T, W, rtol=1e-9, atol=1e-12)
 
 
-def test_linucb_equals_ridge_regressions_corrected_afterwards(stream):
+@pytest.mark.parametrize("intercept", [True, False])
+def test_linucb_equals_ridge_regressions_corrected_afterwards(intercept, stream):
     noises = [FlipMatrix.binary(0.1 * k, 0.05 * k) for k in range(K)]
-    learner = recipes.linucb(K, width_in_std=0.7, ridge=2.0, noise=noises)
-    A, b1, b0 = np.stack([2 * np.eye(D)] * K), np.zeros((K, D)), np.zeros((K, D))
+    learner = recipes.linucb(K, width_in_std=0.7, ridge=2.0, noise=noises, intercept=intercept)
+    d = D + intercept
+    A, b1, b0 = np.stack([2 * np.eye(d)] * K), np.zeros((K, d)), np.zeros((K, d))
     rho0 = 0.1 * np.arange(K)
     beta = 1 - 0.15 * np.arange(K)
+
+    def row(x):
+        return np.append(x, 1.0) if intercept else x
 
     def scores(x):
         w1, w0 = np.linalg.solve(A, b1[:, :, None])[..., 0], np.linalg.solve(A, b0[:, :, None])[..., 0]
         return (w1 @ x - rho0 * (w0 @ x)) / beta
 
     def update(x, decision, f):
+        x = row(x)
         width = 0.7 * np.sqrt(np.array([x @ np.linalg.solve(a, x) for a in A])) / beta
         assert decision.action == (scores(x) + width).argmax()
         a = decision.action
@@ -224,7 +236,7 @@ def test_linucb_equals_ridge_regressions_corrected_afterwards(stream):
 
     play_both(learner, *stream, update)
     X = stream[0][:50]
-    np.testing.assert_allclose(learner.decision_function(X), [scores(x) for x in X], rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(learner.decision_function(X), [scores(row(x)) for x in X], rtol=1e-8, atol=1e-10)
 
 
 @pytest.mark.parametrize("projection", [True, False])
@@ -248,8 +260,57 @@ def test_confidit_equals_its_plain_version(covariance, projection, stream):
     np.testing.assert_allclose(learner._weights().T, w, rtol=1e-7, atol=1e-9)
 
 
-def test_soba_equals_its_plain_version(stream):
-    learner = recipes.soba(K, gamma=0.3, covariance="full", random_state=2)
+class PrintedSoba:
+    """Algorithm 1 of Beygelzimer, Orabona and Zhang line by line, over the weights of all classes as one vector.
+
+    `diagonal` keeps the diagonal of A alone, as their code does.
+    """
+
+    def __init__(self, gamma, a, diagonal):
+        self.gamma, self.diagonal = gamma, diagonal
+        self.A, self.theta, self.W = a * np.eye(K * D), np.zeros(K * D), np.zeros((K, D))
+        self.running, self.skipped = 0.0, 0
+
+    def probabilities(self, x):
+        p = np.full(K, self.gamma / K)
+        p[(self.W @ x).argmax()] += 1 - self.gamma
+        return p
+
+    def learn(self, x, played, right):
+        if not right:
+            return
+        p = self.probabilities(x)[played]
+        rival = np.where(np.arange(K) == played, -np.inf, self.W @ x).argmax()
+        g = np.kron((np.eye(K)[rival] - np.eye(K)[played]) / p, x)
+        z = np.sqrt(p) * g
+        w = self.W.ravel()
+        m = ((w @ z) ** 2 + 2 * (w @ g)) / (1 + z @ np.linalg.solve(self.A, z))
+        if m + self.running < 0:
+            self.skipped += 1
+            return
+        self.running += m
+        self.A += np.diag(z * z) if self.diagonal else np.outer(z, z)
+        self.theta -= g
+        self.W = np.linalg.solve(self.A, self.theta).reshape(K, D)
+
+
+@pytest.mark.parametrize("ridge", [1.0, 0.3])
+@pytest.mark.parametrize("covariance", ["diagonal", "full"])
+def test_soba_equals_the_algorithm_as_printed(covariance, ridge, stream):
+    learner = recipes.soba(K, gamma=0.3, ridge=ridge, covariance=covariance, random_state=2)
+    plain = PrintedSoba(0.3, ridge, covariance == "diagonal")
+
+    def update(x, decision, f):
+        assert decision.probability == pytest.approx(plain.probabilities(x)[decision.action])
+        plain.learn(x, decision.action, f)
+
+    play_both(learner, *stream, update)
+    np.testing.assert_allclose(learner._weights().T, plain.W, rtol=1e-8, atol=1e-10)
+    assert plain.skipped > 0
+
+
+def test_recursive_soba_equals_its_plain_version(stream):
+    learner = recipes.soba(K, gamma=0.3, variant="recursive", covariance="full", random_state=2)
     A, theta, running = np.stack([np.eye(D)] * K), np.zeros((K, D)), [0.0]
     skipped = [0]
 

@@ -109,7 +109,7 @@ class StoredRowsClassifier(NoisyLabelClassifier):
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The most probable true label of each row; of labels that tie, the first of `classes_`."""
+        """The most probable true label of each row; of two that tie the second, of more the first."""
         check_is_fitted(self)
         return np.asarray(self.classes_[choose(self.predict_proba(X))])
 

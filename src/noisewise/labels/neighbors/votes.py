@@ -71,12 +71,15 @@ def vote_fractions(votes: Floats) -> Floats:
 
 
 def choose(posterior: Floats) -> Codes:
-    """The most probable class along the last axis; the first of those that tie.
+    """The most probable class along the last axis; of two that tie class 1 (eta >= 1/2, as print), of more the first.
 
-    >>> choose(np.array([[0.5 - 1e-16, 0.5 + 1e-16], [0.2, 0.8]]))
-    array([0, 1])
+    >>> choose(np.array([[0.5 + 1e-16, 0.5 - 1e-16], [0.8, 0.2]])), choose(np.array([0.2, 0.4, 0.4]))
+    (array([1, 0]), array(1))
     """
-    return np.asarray(np.argmax(np.round(posterior, DIGITS), axis=-1))
+    rounded = np.round(posterior, DIGITS)
+    if rounded.shape[-1] == 2:
+        return np.asarray(rounded[..., 1] >= rounded[..., 0]).astype(np.intp)
+    return np.asarray(np.argmax(rounded, axis=-1))
 
 
 def noise_from_votes(posterior: Floats, quantile: float | None, weights: Floats) -> Floats:

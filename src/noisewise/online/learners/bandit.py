@@ -16,15 +16,16 @@ from noisewise._validation import generator, known_classes
 from noisewise.noise import FlipMatrix
 from noisewise.online.learners import streams
 from noisewise.online.learners.base import blank_log, loops, seeded_rng
-from noisewise.online.learners.decision import Decision, History, round_probabilities
+from noisewise.online.learners.decision import Decision, History, new_decision, round_probabilities
 from noisewise.online.learners.policies import Policy, UpperConfidence
-from noisewise.online.learners.rows import refuse_overflow, unusable_row
+from noisewise.online.learners.rows import refuse_overflow, sparse_with_constant, unusable_row
 from noisewise.online.learners.rules import Confidence, Rule
 from noisewise.online.learners.signals import FEEDBACK_SIGNALS, signal_code
 from noisewise.online.learners.validation import FeedbackLearner
 from noisewise.online.rates import tracker, weighting
 from noisewise.online.rates.feedback_codes import MISSING, check_missing, read_feedback, read_feedbacks
 from noisewise.online.rates.flip_rates import Noise, flip_rates, rates_as_noise
+from noisewise.online.rates.per_action import ActionRateTracker
 from noisewise.online.rates.weighting import learn_weighted, run_weighted
 
 
@@ -32,7 +33,7 @@ class BanditClassifier(FeedbackLearner):
     """A classifier that learns from noisy right/wrong feedback on the labels it plays: policy x signal x rule.
 
     `noisewise.online.recipes` has the named algorithms. Rows may come as numpy, CSR, pandas or polars; float32 rows are
-    learnt from in float32. There is no intercept: add a constant feature if the classes need one.
+    learnt from in float32. Threads may share a learner: each call is atomic, in the order in which they come.
 
     Parameters
     ----------
@@ -56,7 +57,10 @@ class BanditClassifier(FeedbackLearner):
     block : int, default=10_000
         Rounds between two estimates.
     missing : {"drop", "no", "auto"}, default="drop"
-        How missing feedback (None) is read: ignored, as "wrong", or as its estimated meaning (linucb only).
+        How missing feedback (None) is read: not at all, so that feedback may still come; as "wrong"; or as its
+        estimated meaning (linucb only).
+    intercept : bool, default=False
+        Whether a constant feature of 1 is added to every row, for classes whose scores are not 0 at the origin.
     random_state : int, Generator or None
         Seed of the policy's random state.
 
@@ -86,6 +90,7 @@ class BanditClassifier(FeedbackLearner):
         block: int = 10_000,
         missing: str = "drop",
         random_state: RandomState = None,
+        intercept: bool = False,
     ) -> None:
         self.policy = policy
         self.rule = rule
@@ -99,27 +104,34 @@ class BanditClassifier(FeedbackLearner):
         self.block = block
         self.missing = missing
         self.random_state = random_state
+        self.intercept = intercept
 
     def decide(self, x: Any, actions: Iterable[Any] | None = None) -> Decision:
         """Play a label for one row, among `actions` if given; nothing is learnt yet."""
         some = None if actions is None else self._allowed(actions)  # first, as a learner starts with the first row
-        row = self._one_row(x)
-        state, (scratch, all_classes) = self._state(), self._scratch()
-        allowed = all_classes if some is None else some
-        if type(row) is tuple:
-            code, best, probability = loops().decide_sparse(*state, *row, scratch, allowed)
-        else:
-            code, best, probability = loops().decide_dense(*state, row, scratch, allowed)
-        if code < 0:
-            raise unusable_row(row)
-        maker = self._maker or self._sign()
-        number = self.n_decisions_
-        self.n_decisions_ = number + 1
-        version = state.counters.item(codes.ROUNDS)
-        decision = Decision(self.classes_.item(code), probability, number, row, code, best, version, maker)
-        if type(row) is not tuple:
-            self._scored = decision
-        return decision
+        lock = self._lock
+        lock.acquire()  # in half the time of a with statement, here and in `learn`
+        try:
+            row = self._one_row(x)
+            state, scratch, all_classes = self._arrays()
+            allowed = all_classes if some is None else some
+            if type(row) is tuple:
+                parts = sparse_with_constant(row, self.n_features_in_, len(state.table))
+                code, best, probability = loops().decide_sparse(*state, *parts, scratch, allowed)
+            else:
+                code, best, probability = loops().decide_dense(*state, row, scratch, allowed)
+            if code < 0:
+                raise unusable_row(row)
+            maker = self._maker or self._sign()
+            number = self.n_decisions_
+            self.n_decisions_ = number + 1
+            version = state.counters.item(codes.ROUNDS)
+            decision = new_decision((self.classes_.item(code), probability, number, row, code, best, version, maker))
+            if type(row) is not tuple:
+                self._scored = decision
+            return decision
+        finally:
+            lock.release()
 
     def learn(self, decision: Decision, feedback: Any, person: Hashable | None = None) -> BanditClassifier:
         """Learn whether a decision was right; late or out of order does not matter, twice is refused.
@@ -127,39 +139,51 @@ class BanditClassifier(FeedbackLearner):
         So is a decision of another learner, as far as both are in memory: one made before its learner was saved or
         copied is identified by its id alone, because all copies have made it.
 
-        `feedback` of None, NaN or NA is missing. `person` is the annotator who gave it: linucb then estimates the
-        flip rates of each annotator, and weights feedback by its information.
+        `feedback` of None, NaN or NA is missing: where it is dropped, the decision stays open for feedback that may
+        come. `person` is the annotator who gave it: linucb then estimates the flip rates of each annotator, and weights
+        feedback by its information.
         """
         observed = read_feedback(feedback, self.missing)
-        scored = decision is not None and decision is self._scored  # the last decision, unchanged: nothing to check
-        if scored:
-            row, mark = decision.features, self._check_unlearnt(decision.id)
-        else:
-            row, mark = self._check_decision(decision)
-        _, probability, _, _, code, best, _, _ = decision
-        if person is not None or self.missing == "auto" or "weigher_" in self.__dict__:
-            learn_weighted(self, row, code, observed, person)
-        elif observed != MISSING:
-            self._learn_one(scored, row, code, best, probability, observed)
-        self._mark_learnt(*mark)
-        if "tracker_" in self.__dict__ and observed != MISSING:
-            streams.remember(self, streams.as_rows(row, self.n_features_in_), [code], [observed], [probability])
-        return self
+        lock = self._lock
+        lock.acquire()
+        try:
+            own = self.__dict__
+            scored = decision is not None and decision is own.get(
+                "_scored"
+            )  # the last one, unchanged: nothing to check
+            if scored:
+                row, mark = decision.features, self._check_unlearnt(decision.id)
+            else:
+                row, mark = self._check_decision(decision)
+            _, probability, _, _, code, best, _, _ = decision
+            if person is not None or self.missing == "auto" or "weigher_" in own:
+                learn_weighted(self, row, code, observed, person)
+            elif observed != MISSING:
+                self._learn_one(scored, row, code, best, probability, observed)
+            if observed == MISSING and self.missing == "drop":
+                return self
+            self._mark_learnt(*mark)
+            if "tracker_" in own:
+                streams.remember(self, streams.as_rows(row, self.n_features_in_), [code], [observed], [probability])
+            return self
+        finally:
+            lock.release()
 
     def report(self, backend: str | None = None) -> Any:
         """Estimates of the feedback noise, as a frame: flip rates with intervals, counts, whether they are used.
 
         A row for each action or annotator, or one row where a tracker estimates the same rates for all.
         """
-        streams.refuse_early(self)
-        return weighting.report_frame(self, backend)
+        with self._lock:
+            streams.refuse_early(self)
+            return weighting.report_frame(self, backend)
 
     def play(self, X: Any, y: Any, noise: Noise = None, rng: RandomState = None) -> History:
         """Play and learn from a stream with true labels `y`, whose feedback is flipped by `noise` drawn from `rng`.
 
         The same as `decide` and `learn` row by row, in one compiled loop.
         """
-        with self._all_or_nothing():
+        with self._lock, self._all_or_nothing():
             rows = self._rows(X)
             true = self._find(y, "label")
             check_consistent_length(rows, true)
@@ -169,13 +193,18 @@ class BanditClassifier(FeedbackLearner):
             self._go(rows, log)
         return History(self.classes_[log.actions], log.feedback, log.actions != true, log.probabilities)
 
-    def learn_logged(self, X: Any, actions: Any, feedback: Any, probabilities: Any) -> BanditClassifier:
-        """Learn from the log of another policy, in order; `probabilities` are the propensities of its actions."""
-        with self._all_or_nothing():
+    def learn_logged(self, X: Any, actions: Any, feedback: Any, probabilities: Any = None) -> BanditClassifier:
+        """Learn from the log of another policy, in order; `probabilities` are the propensities of its actions.
+
+        They may be left out where none are known and the learner does not use them: linucb, confidit, ucwl, bandit_pa.
+        """
+        with self._lock, self._all_or_nothing():
             rows = self._rows(X)
             played, observed = self._find(actions, "action"), read_feedbacks(feedback, self.missing)
             check_consistent_length(rows, played, observed)
-            propensities = round_probabilities(probabilities, len(observed))
+            if probabilities is None:
+                self._refuse_unknown_propensities()
+            propensities = round_probabilities(1.0 if probabilities is None else probabilities, len(observed))
             if self.missing != "auto" and (observed == MISSING).any():
                 kept = observed != MISSING
                 rows, played, observed, propensities = rows[kept], played[kept], observed[kept], propensities[kept]
@@ -183,14 +212,30 @@ class BanditClassifier(FeedbackLearner):
             self._go(rows, Log(unknown, no_noise, np.zeros(0), played, observed, propensities, given=True))
         return self
 
+    def _refuse_unknown_propensities(self) -> None:
+        weighted = self.counters_[codes.SIGNAL] in (codes.IMPORTANCE, codes.IMPORTANCE_RIVAL)
+        tracked = hasattr(self, "tracker_") and not isinstance(self.tracker_, ActionRateTracker)
+        if weighted or tracked:
+            use = (
+                "divides feedback by the propensity of its action"
+                if weighted
+                else "estimates flip rates by propensities"
+            )
+            raise ValueError(
+                f"this learner {use}; give probabilities=, or learn from this log with linucb, confidit or ucwl, which "
+                "need none"
+            )
+
     def predict(self, X: Any) -> NDArray[Any]:
         """The label with the highest score, without exploration."""
-        best = self._scores(X).argmax(axis=1)
+        with self._lock:
+            best = self._scores(X).argmax(axis=1)
         return np.asarray(self.classes_[best])
 
     def decision_function(self, X: Any) -> Floats:
         """Score of each class, of shape (n_rows, n_classes), corrected for the current noise."""
-        return self._scores(X)
+        with self._lock:
+            return self._scores(X)
 
     @property
     def noise_(self) -> FlipMatrix | list[FlipMatrix]:
@@ -208,12 +253,13 @@ class BanditClassifier(FeedbackLearner):
         rates = flip_rates(noise, known_classes(self.n_classes, self.classes))
         if "weigher_" in self.__dict__ or self.missing == "auto":
             raise ValueError("this learner estimates the noise of its feedback itself; it can't be given another one")
-        if hasattr(self, "table_"):
-            self._use_rates(rates)
-            if noise is not None:
-                streams.stop(self)
-        else:
-            self.noise = noise
+        with self._lock:
+            if hasattr(self, "table_"):
+                self._use_rates(rates)
+                if noise is not None:
+                    streams.stop(self)
+            else:
+                self.noise = noise
         return self
 
     def _start(self, n_features: int, dtype: Any) -> None:
@@ -224,7 +270,8 @@ class BanditClassifier(FeedbackLearner):
             signal = signal_code(self.signal, FEEDBACK_SIGNALS)
             check_missing(self.missing)
             rng_state, rates = seeded_rng(self.random_state), flip_rates(self.noise, classes)
-            self._begin(n_features, dtype, self._policy(), rule, signal, self.covariance, rates)
+            width = n_features + bool(self.intercept)
+            self._begin(width, dtype, self._policy(), rule, signal, self.covariance, rates)
             self.parameters_[codes.SCALED] = self.scale_step
             self.classes_, self.rng_state_, self.n_features_in_ = classes, rng_state, n_features
             self.n_decisions_, self.learnt_ = 0, np.zeros(0, dtype=np.uint8)

@@ -27,7 +27,9 @@ from noisewise.online.learners.rows import (
     csr_parts,
     has_finite_squares,
     refuse_unusable,
+    sparse_with_constant,
     unusable_row,
+    with_constant,
     writable,
 )
 from noisewise.online.learners.rules import Rule
@@ -35,6 +37,7 @@ from noisewise.online.learners.signals import check_pair
 from noisewise.online.rates.flip_rates import LEAST_CORRECTED_SIGNAL, corrected_scores
 
 COVARIANCES = {"diagonal": codes.DIAGONAL, "full": codes.FULL}
+LARGEST = 4 * 2**30  # bytes of full covariances, which every decision or update reads: a larger one would take seconds
 
 
 @cache
@@ -51,7 +54,7 @@ class RoundLearner(BaseEstimator):
     reals_ = renamed("reals_", "parameters_")
     integers_ = renamed("integers_", "counters_")
     chance_ = renamed("chance_", "rng_state_")
-    _not_saved_: tuple[str, ...] = ("_buffers", "_scored", "_parts")
+    _not_saved_: tuple[str, ...] = ("_scored", "_cached")
     _scored: Any = None  # the last decision, as long as its dense row and scores are in the scratch buffer
 
     @contextmanager
@@ -78,13 +81,15 @@ class RoundLearner(BaseEstimator):
             raise ValueError(f"rule is {rule!r:.60}; one such as Confidence() or Adaptive() is needed")
         settings = rule.parameters()
         kind = COVARIANCES[covariance] if settings.second_order else codes.IDENTITY
+        if kind == codes.FULL and settings.joint:
+            kind = codes.JOINT
         check_pair(signal, settings.rule, rule)
         shrink = settings.shrink
-        if kind == codes.FULL or (signal != codes.SIGN and shrink == codes.ALONE):
+        if kind in (codes.FULL, codes.JOINT) or (signal != codes.SIGN and shrink == codes.ALONE):
             shrink = codes.DROP  # a full one has one update only; ALONE regresses signed feedback
         n_classes = len(flip_rates)
         n_columns = 2 * n_classes if signal == codes.VALUE else n_classes
-        if kind == codes.FULL:
+        if kind in (codes.FULL, codes.JOINT):
             dtype = np.float64  # differences of nearly equal values
         kinds = [n_classes, n_columns, signal, settings.rule, settings.variant, kind, shrink, settings.project]
         self.counters_ = np.array([*kinds, 0, 0, 0], dtype=np.int64)
@@ -93,7 +98,6 @@ class RoundLearner(BaseEstimator):
         self.parameters_[: len(first)] = first
         self.sigma_ = _covariances(n_features, n_classes, kind, settings.variance)
         self.table_ = codes.new_table(n_features, n_columns, kind, dtype, settings.variance)
-        self.__dict__.pop("_buffers", None)
         self._use_rates(flip_rates)
 
     def _use_rates(self, flip_rates: Floats, uninformative: Any = False) -> None:
@@ -121,41 +125,40 @@ class RoundLearner(BaseEstimator):
         mapped = "table_" in state and not state["table_"].flags.writeable  # by joblib, read-only
         super().__setstate__(deepcopy(state) if mapped else state)
 
-    def _state(self) -> State:
-        """The arrays as a tuple, cached until one of them is replaced: it is needed for every row."""
-        own = self.__dict__
-        parts: State | None = own.get("_parts")
-        if (
-            parts is None
-            or parts[0] is not own["table_"]
-            or parts[1] is not own["sigma_"]
-            or parts[2] is not own["parameters_"]
-            or parts[3] is not own["counters_"]
-            or parts[4] is not own["rng_state_"]
-        ):
-            parts = self._parts = State(self.table_, self.sigma_, self.parameters_, self.counters_, self.rng_state_)
-        return parts
+    def _arrays(self) -> tuple[State, NDArray[np.float64], NDArray[np.bool_]]:
+        """The state as a tuple, a scratch buffer for one row, and a mask that allows every class.
 
-    def _scratch(self) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Scratch buffer for one row, and a mask that allows every class; neither is part of the state.
-
-        The caller may overwrite the row that was decided last, so its scores are no longer taken as valid.
+        Cached until an array is replaced: they are needed for every row. The caller may overwrite the row that was
+        decided last, so its scores are no longer taken as valid.
         """
-        self._scored = None
-        buffers: tuple[NDArray[np.float64], NDArray[np.bool_]] | None = self.__dict__.get("_buffers")
-        if buffers is None:
-            all_classes = np.ones(self.counters_[codes.CLASSES], dtype=np.bool_)
-            buffers = self._buffers = codes.new_scratch(self.table_), all_classes
-        return buffers
+        own = self.__dict__
+        own["_scored"] = None
+        arrays: tuple[State, NDArray[np.float64], NDArray[np.bool_]] | None = own.get("_cached")
+        if arrays is not None:
+            table, sigma, parameters, counters, rng_state = arrays[0]
+            if (
+                table is own["table_"]
+                and sigma is own["sigma_"]
+                and parameters is own["parameters_"]
+                and counters is own["counters_"]
+                and rng_state is own["rng_state_"]
+            ):
+                return arrays
+        state = State(self.table_, self.sigma_, self.parameters_, self.counters_, self.rng_state_)
+        all_classes = np.ones(self.counters_[codes.CLASSES], dtype=np.bool_)
+        n_gains = len(all_classes) if self.counters_[codes.COVARIANCE] == codes.JOINT else 1
+        arrays = self._cached = state, codes.new_scratch(self.table_, n_gains), all_classes
+        return arrays
 
     def _learn_one(self, scored: bool, row: Any, code: int, best: int, probability: float, feedback: int) -> None:
         """Learn from the feedback on one row; if `scored`, the row and its scores are in the scratch buffer."""
-        state, scratch = self._state(), self._scratch()[0]
+        state, scratch, _ = self._arrays()
         if scored:
             loops().learn_scored(*state, scratch, code, best, probability, feedback)
             return
         if type(row) is tuple:
-            finite = loops().learn_sparse(*state, *row, scratch, code, best, probability, feedback)
+            parts = sparse_with_constant(row, self.n_features_in_, len(self.table_))
+            finite = loops().learn_sparse(*state, *parts, scratch, code, best, probability, feedback)
         else:
             finite = loops().learn_dense(*state, row, scratch, code, best, probability, feedback)
         if not finite:
@@ -163,7 +166,8 @@ class RoundLearner(BaseEstimator):
 
     def _run(self, X: Any, log: Log) -> None:
         """Play or replay all rows; if one can't be learnt from, the state is restored."""
-        state = self._state()
+        state, *buffers = self._arrays()
+        X = with_constant(X, len(self.table_))
         X = X.astype(self.table_.dtype, copy=False)  # another dtype only where a full covariance needs float64
         untouched = not self.counters_[codes.ROUNDS]  # every row of the table still equals the first
         checked = not untouched and X.size < self.table_.size  # checking first is then cheaper than a copy to restore
@@ -173,9 +177,9 @@ class RoundLearner(BaseEstimator):
         table = state.table[: 1 if untouched else None]
         before = [] if checked else [part.copy() for part in (table, *state[1:])]
         if sp.issparse(X):
-            refused = loops().play_sparse(state, *csr_parts(X), log, *self._scratch())
+            refused = loops().play_sparse(state, *csr_parts(X), log, *buffers)
         else:
-            refused = loops().play_dense(state, writable(X), log, *self._scratch())
+            refused = loops().play_dense(state, writable(X), log, *buffers)
         if refused >= 0:
             for part, old in zip(state, before):
                 part[...] = old
@@ -191,7 +195,9 @@ class RoundLearner(BaseEstimator):
         self._check_started()
         rows = check_rows(self, X, reset=False)
         refuse_unusable(rows)
-        scores = np.asarray(rows @ self._weights(), dtype=np.float64)
+        n_features, weights = rows.shape[1], self._weights()
+        scores = np.asarray(rows @ weights[:n_features], dtype=np.float64)
+        scores += weights[n_features:].sum(axis=0)  # the intercepts, or nothing
         return self._corrected(scores) if self.counters_[codes.SIGNAL] == codes.VALUE else scores
 
     def _corrected(self, scores: Floats) -> Floats:
@@ -245,15 +251,18 @@ def seeded_rng(random_state: RandomState) -> NDArray[np.uint64]:
 
 
 def _covariances(n_features: int, n_classes: int, kind: int, variance: float) -> Floats:
+    n_blocks = {codes.FULL: n_classes, codes.JOINT: n_classes**2}.get(kind, 0)
+    size, reason = 8 * n_blocks * n_features**2, "all of which a decision or an update reads"
     try:
-        return codes.new_sigma(n_features, n_classes, kind, variance)
-    except (MemoryError, ValueError):  # NumPy raises one or the other if there is too little memory
-        size = 8 * n_classes * n_features**2 / 2**30
-        raise ValueError(
-            f"a full covariance of {n_features} features for each of {n_classes} classes takes {size:,.0f} GiB of "
-            "memory, more than there is; a diagonal one would do (covariance='diagonal', as ucwl has it), or fewer "
-            "features"
-        ) from None
+        if size <= LARGEST:
+            return codes.new_sigma(n_features, n_classes, kind, variance)
+    except MemoryError:
+        reason = "more than there is"
+    whose = "for each of" if kind == codes.FULL else "and"
+    raise ValueError(
+        f"a full covariance of {n_features} features {whose} {n_classes} classes takes {size / 2**30:,.1f} GiB of "
+        f"memory, {reason}; a diagonal one would do (covariance='diagonal', as ucwl has it), or fewer features"
+    )
 
 
 def blank_log(true: Codes, noise: Floats, uniforms: Floats) -> Log:
@@ -270,7 +279,7 @@ def rank_actions(
     Action, greedy action, propensity, score of each action and what is added to it (the UCB bonus). The action is -1
     if the scores are not finite.
     """
-    scratch, all_classes = learner._scratch()
+    _, scratch, all_classes = learner._arrays()
     state = State(learner.table_, learner.sigma_, learner.parameters_, learner.counters_, rng_state)
     code, best, probability = loops().decide_dense(*state, row, scratch, all_classes if allowed is None else allowed)
     return code, best, probability, *_scores_and_bonuses(learner, scratch)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,6 +41,9 @@ class Decision(NamedTuple):
     best: int
     version: int
     maker: int | None = None
+
+
+new_decision: Callable[[tuple[Any, ...]], Decision] = partial(tuple.__new__, Decision)  # from its fields, quickly
 
 
 @dataclass(frozen=True)

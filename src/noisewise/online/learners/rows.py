@@ -107,6 +107,22 @@ def csr_parts(X: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
     return writable(X.indptr.astype(np.int64, copy=False)), indices, writable(X.data)
 
 
+def with_constant(X: Any, width: int) -> Any:
+    """X with a column of ones at its end, if it has one column less than `width`: the learner adds an intercept."""
+    if X.shape[1] == width:
+        return X
+    ones = np.ones((X.shape[0], 1), dtype=X.dtype)
+    return sp.csr_array(sp.hstack([X, ones], format="csr")) if sp.issparse(X) else np.hstack([X, ones])
+
+
+def sparse_with_constant(row: Any, n_features: int, width: int) -> Any:
+    """The same for one sparse row; the loops do it for a dense one."""
+    if n_features == width:
+        return row
+    indices, values = row
+    return np.append(indices, np.uint32(n_features)), np.append(values, values.dtype.type(1))
+
+
 def one_row(x: Any, n_features: int | None, dtype: Any) -> Any:
     """One example as a dense row, or as (column indices, values) if it is sparse; always a copy."""
     if type(x) is np.ndarray and x.ndim == 1 and len(x) == n_features and x.dtype is dtype:

@@ -28,6 +28,7 @@ class RuleParameters(NamedTuple):
     ridge: float = 1.0
     variance: float = 1.0
     second_order: bool = True
+    joint: bool = False
 
 
 class _OldNames:
@@ -126,7 +127,9 @@ class Confidence(_OldNames):
 class Adaptive(_OldNames):
     """Adaptive regularisation of weights (AROW); a larger `regularisation` [r] takes smaller steps.
 
-    Minimises KL(N(w, S) || N(mu, Sigma)) + max(0, 1 - w.phi)^2 / (2r) + phi' S phi / (2r).
+    Minimises KL(N(w, S) || N(mu, Sigma)) + max(0, 1 - w.phi)^2 / (2r) + phi' S phi / (2r). `variant` says how a
+    diagonal covariance stays diagonal: "drop" (the diagonal of the full update) or "project" (the diagonal of its
+    inverse, which minimises the objective over diagonal S). A full covariance needs neither.
 
     References
     ----------
@@ -135,17 +138,20 @@ class Adaptive(_OldNames):
     Examples
     --------
     >>> Adaptive(regularisation=10.0)
-    Adaptive(regularisation=10.0)
+    Adaptive(regularisation=10.0, variant='drop')
     """
 
     regularisation: float = 1.0
+    variant: str = "drop"
 
     def __post_init__(self) -> None:
         _check_finite("regularisation", self.regularisation)
+        _check_variant(self.variant, ("drop", "project"))
 
     def parameters(self) -> RuleParameters:
         """The parameters that the loops read."""
-        return RuleParameters(codes.ADAPTIVE, ridge=self.regularisation)
+        shrink = codes.INVERSE if self.variant == "project" else codes.DROP
+        return RuleParameters(codes.ADAPTIVE, shrink=shrink, ridge=self.regularisation)
 
 
 @dataclass(frozen=True)
@@ -216,6 +222,12 @@ class LeastSquares(_OldNames):
 class SecondOrderPerceptron(_OldNames):
     """Perceptron steps along the inverse correlation matrix of past updates plus `ridge` times the identity [a] (SOBA).
 
+    With the sum theta of the updates g and the matrix A = a I + sum z z' of their scaled outer products, the weights of
+    all classes are inv(A) theta. `variant` "published" keeps A whole (a full covariance: memory and time grow with the
+    square of classes times features) or its diagonal, so that each weight is theta / A. "recursive" updates the weights
+    themselves, mu += (1 - m) beta Sigma phi, with a matrix for each class or its diagonal: the same where A is whole,
+    but with a diagonal the steps shrink as a row's margin m nears 1, which withstands false positives far better.
+
     References
     ----------
     .. [1] Cesa-Bianchi, N., Conconi, A., Gentile, C. (2005). A second-order perceptron algorithm. SIAM Journal on
@@ -226,17 +238,21 @@ class SecondOrderPerceptron(_OldNames):
     Examples
     --------
     >>> SecondOrderPerceptron()
-    SecondOrderPerceptron(ridge=1.0)
+    SecondOrderPerceptron(ridge=1.0, variant='published')
     """
 
     ridge: float = 1.0
+    variant: str = "published"
 
     def __post_init__(self) -> None:
         _check_ridge(self.ridge)
+        _check_variant(self.variant, ("published", "recursive"))
 
     def parameters(self) -> RuleParameters:
         """The parameters that the loops read."""
-        return RuleParameters(codes.SECOND_ORDER, variance=1 / self.ridge)
+        published = self.variant == "published"
+        shrink = codes.RATIO if published else codes.DROP
+        return RuleParameters(codes.SECOND_ORDER, shrink=shrink, variance=1 / self.ridge, joint=published)
 
 
 Rule = Additive | PassiveAggressive | Confidence | Adaptive | Herd | LeastSquares | SecondOrderPerceptron

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from noisewise._loops import state as codes
 from noisewise._loops.state import Log
 from noisewise._typing import Codes, Floats
+from noisewise.online.learners.rows import with_constant
 from noisewise.online.rates.flip_rates import flip_rates
 
 
@@ -119,8 +120,9 @@ def remember(learner: Any, rows: Any, actions: Any, feedback: Any, probabilities
             return
         block = take(learner.log_, learner.n_features_in_, dense=not sp.issparse(rows))
     X, played, observed, propensities = block
-    if sp.issparse(X) and learner.kinds_[codes.COVARIANCE] == codes.FULL:
+    if sp.issparse(X) and learner.kinds_[codes.COVARIANCE] in (codes.FULL, codes.JOINT):
         X = X.toarray()  # few features, or there would be no full covariance
+    X = with_constant(X, len(learner.table_))
     learner.tracker_.observe(X, actions=played, probabilities=propensities, feedback=observed)
     estimate = learner.tracker_.estimate()
     rates = flip_rates(getattr(estimate, "noise", estimate), learner.classes_)

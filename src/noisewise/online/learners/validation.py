@@ -5,7 +5,8 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from secrets import randbits
-from typing import Any
+from threading import RLock
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,20 +27,34 @@ from noisewise.online.learners.rows import (
 )
 
 
+class Lock(type(RLock())):  # type: ignore[misc]
+    """A lock of its own for each copy of what holds it."""
+
+    def __reduce__(self) -> tuple[type[Lock], tuple[()]]:
+        return Lock, ()
+
+
 class FeedbackLearner(RoundLearner):
     """A learner that starts with its first row, and gives an index and a signature to the decisions it makes.
 
     The signature is random, so it is not part of what is saved, copied or replayed; decisions made before that are
-    identified by their index only.
+    identified by their index only. A lock of its own makes its rounds atomic: threads may share a learner.
     """
 
-    _not_saved_ = (*RoundLearner._not_saved_, "_maker", "_signed_from")
+    _not_saved_ = (*RoundLearner._not_saved_, "_maker", "_signed_from", "_lock")
+    _lock: Lock
     _maker: int | None = None
     _signed_from: int
     n_classes: int | None
     classes: Sequence[Any] | None
     n_decisions_: int
     learnt_: NDArray[np.uint8]
+
+    def __new__(cls, *args: Any, **options: Any) -> Self:
+        """A learner with a lock, whether it is constructed, copied or loaded."""
+        made: Self = super().__new__(cls)
+        made._lock = Lock()
+        return made
 
     @abstractmethod
     def _start(self, n_features: int, dtype: Any) -> None:

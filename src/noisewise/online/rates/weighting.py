@@ -24,7 +24,7 @@ from noisewise.online.rates.per_annotator import PeopleTracker
 
 def learn_weighted(learner: Any, row: Any, code: int, feedback: int, person: Hashable | None) -> None:
     """Learn feedback by its target and importance as now estimated; when a refit is due, from all rounds again."""
-    x = _dense(row, learner.n_features_in_)
+    x = _dense(row, learner.n_features_in_, len(learner.table_))
     if not has_finite_squares(x):
         raise unusable_row(x)
     try:
@@ -133,9 +133,12 @@ def check_regression(learner: Any) -> None:
         )
 
 
-def _dense(row: Any, n_features: int) -> NDArray[np.float64]:
-    if not isinstance(row, tuple):
-        return np.asarray(row, dtype=np.float64)
-    x = np.zeros(n_features)
-    x[row[0]] = row[1]
+def _dense(row: Any, n_features: int, width: int) -> NDArray[np.float64]:
+    """A row as a dense one, with the ones of an intercept."""
+    x = np.ones(width)
+    if isinstance(row, tuple):
+        x[:n_features] = 0.0
+        x[row[0]] = row[1]
+    else:
+        x[:n_features] = row
     return x

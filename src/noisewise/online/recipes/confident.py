@@ -29,7 +29,8 @@ def confidit(
 ) -> BanditClassifier:
     """Confidit: least squares of +-1 feedback and upper confidence bounds.
 
-    `width_in_std` is the UCB width; `projection` keeps scores within [-1, 1].
+    `width_in_std` is the UCB width; `projection` keeps scores within [-1, 1]. `ridge` is (1 + alpha)^2 in the paper's
+    terms: 4 for its deterministic version, alpha = 1.
 
     References
     ----------
@@ -57,16 +58,19 @@ def linucb(
     rates: str | None = None,
     exploration: float | None = None,
     missing: str = "drop",
+    intercept: bool = True,
     random_state: RandomState = None,
 ) -> BanditClassifier:
     """LinUCB: ridge regression of the feedback for each class, full covariance, upper confidence bounds.
 
-    `width_in_std` is the UCB width [alpha]. Noise that is the same for all classes does not change the best class. For
-    rates that differ by class, `noise` (one `FlipMatrix` each) corrects the scores afterwards, so that the rates may
-    change at any time (`use_noise`). A class with uninformative feedback (1 - rho0 - rho1 below 0.15) is scored by
-    what the others leave of a probability of one. ``rates="action"`` estimates the rates of each class online and uses
-    them only where a test shows that they differ; ``tracker_.report`` has the estimates. The exploration rate is then
-    `exploration` (0.01, else 0): without it, a class with positive feedback in all rounds is not identified.
+    `width_in_std` is the UCB width [alpha]. `intercept` adds a constant feature of 1 to every row: without one, a
+    class that is right or wrong whatever the features are has no weight to say so. Noise that is the same for all
+    classes does not change the best class. For rates that differ by class, `noise` (one `FlipMatrix` each) corrects
+    the scores afterwards, so that the rates may change at any time (`use_noise`). A class with uninformative
+    feedback (1 - rho0 - rho1 below 0.15) is scored by what the others leave of a probability of one.
+    ``rates="action"`` estimates the rates of each class online and uses them only where a test shows that they
+    differ; ``tracker_.report`` has the estimates. The exploration rate is then `exploration` (0.01, else 0):
+    without it, a class with positive feedback in all rounds is not identified.
 
     ``learn(decision, feedback, person=...)`` estimates flip rates per annotator and weights feedback by its
     information. ``missing="auto"`` reads missing feedback (None) as a third value if a test finds it missing not at
@@ -94,9 +98,8 @@ def linucb(
     tracker = ActionRateTracker(len(known_classes(n_classes, classes)), ridge) if rates else None
     rate = (0.01 if rates else 0.0) if exploration is None else exploration
     policy, rule = UpperConfidence(width_in_std, rate), LeastSquares(ridge)
-    return made_of(
-        policy, rule, "value", n_classes, classes, noise, random_state, covariance, tracker=tracker, missing=missing
-    )
+    options = {"tracker": tracker, "missing": missing, "intercept": intercept}
+    return made_of(policy, rule, "value", n_classes, classes, noise, random_state, covariance, **options)
 
 
 def ucwl(

@@ -129,14 +129,18 @@ def soba(
     classes: Classes = None,
     gamma: float = 0.05,
     ridge: float = 1.0,
+    variant: str = "published",
     covariance: str = "diagonal",
     noise: Noise = None,
     random_state: RandomState = None,
 ) -> BanditClassifier:
-    """Second-order Banditron (SOBA), which learns from positive feedback only; not robust to false positives.
+    """Second-order Banditron (SOBA) as published: learns from positive feedback; not robust to false positives.
 
-    The correlation matrix of past updates is stored for each class apart, by its diagonal or in full. `noise` corrects
-    the feedback, but the steps are not linear in it, so that their expectation is not the step without noise.
+    The correlation matrix of past updates is stored by its diagonal, or in full: one for the weights of all classes, of
+    (n_classes n_features)^2 entries. `variant` "recursive" is not the authors' algorithm: it steps as theirs would with
+    the full matrix, along a diagonal (or a full matrix for each class), which withstands false positives far better.
+    `noise` corrects the feedback: the sum of the updates is linear in it, and so has the expectation without noise, but
+    its matrix is not, and a recursive step is not either.
 
     References
     ----------
@@ -151,6 +155,6 @@ def soba(
     >>> learner.learn(learner.decide([1.0, 0.0]), feedback=0).n_updates_
     0
     """
-    rule = SecondOrderPerceptron(ridge)
+    rule = SecondOrderPerceptron(ridge, variant)
     signal = "importance_rival"
     return made_of(UniformExploration(gamma), rule, signal, n_classes, classes, noise, random_state, covariance)

@@ -76,8 +76,10 @@ def mscw(
     return OnlineClassifier(Confidence(confidence, C, variant), covariance=covariance)
 
 
-def arow(regularisation: float = 1.0, covariance: str = "diagonal") -> OnlineClassifier:
+def arow(regularisation: float = 1.0, covariance: str = "diagonal", variant: str = "drop") -> OnlineClassifier:
     """Adaptive regularisation of weights (AROW); raise `regularisation` [r] with the noise.
+
+    `variant` "drop" or "project" says how a diagonal covariance stays diagonal; see `Adaptive`.
 
     References
     ----------
@@ -88,7 +90,7 @@ def arow(regularisation: float = 1.0, covariance: str = "diagonal") -> OnlineCla
     >>> arow(regularisation=10.0).fit([[1.0, 0.0], [0.0, 1.0]], ["a", "b"]).predict([[1.0, 2.0]]).tolist()
     ['b']
     """
-    return OnlineClassifier(Adaptive(regularisation), covariance=covariance)
+    return OnlineClassifier(Adaptive(regularisation, variant), covariance=covariance)
 
 
 def nherd(C: float = 1.0, variant: str = "project", covariance: str = "diagonal") -> OnlineClassifier:

@@ -13,7 +13,8 @@ import numpy as np
 
 from noisewise._typing import Floats
 
-DECISION, FEEDBACK, ACTIVATION = range(3)  # kinds of events
+# kinds of events; of each a decision has one: feedback that follows missing feedback is a kind of its own
+DECISION, FEEDBACK, ACTIVATION, SECOND_FEEDBACK = range(4)
 WRONG, RIGHT, MISSING = range(3)  # values of feedback
 BY_ANNOTATOR, BY_DEFAULT = range(2)  # sources of feedback
 _ids = random.Random(os.urandom(32))  # a system call for each id would cost more than the decision
@@ -76,9 +77,14 @@ def effective_feedback(event: Event, decision: Event, about: Iterable[Event]) ->
     if event.kind == DECISION:
         return None
     if decision.active != 0:
-        return event if event.kind == FEEDBACK else None
+        return event if event.kind in (FEEDBACK, SECOND_FEEDBACK) else None
     earlier = {one.kind: one for one in (event, *about) if one.position <= event.position}
-    return earlier.get(FEEDBACK) if ACTIVATION in earlier else None
+    return last_feedback(earlier) if ACTIVATION in earlier else None
+
+
+def last_feedback(rows: dict[int, Event]) -> Event | None:
+    """The feedback that counts, of the rows about a decision by their kind."""
+    return rows.get(SECOND_FEEDBACK) or rows.get(FEEDBACK)
 
 
 def new_id() -> str:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
-from noisewise.serve.log.events import BY_DEFAULT, DECISION, FEEDBACK, Event
+from noisewise.serve.log.events import BY_ANNOTATOR, BY_DEFAULT, DECISION, FEEDBACK, MISSING, SECOND_FEEDBACK, Event
 from noisewise.serve.log.store import Store
 
 UNKNOWN, ACCEPTED, DUPLICATE, LATE = "unknown", "accepted", "duplicate", "late"
@@ -26,10 +26,14 @@ class Unwritten(Exception):
 
 
 class Entry(NamedTuple):
-    """A row to be written. `named` says that the client chose the decision id, which may be in the log already."""
+    """A row to be written. `named` says that the client chose the decision id, which may be in the log already.
+
+    `reopens` says that it may be feedback after missing feedback, which left the decision open.
+    """
 
     event: Event
     named: bool = False
+    reopens: bool = False
 
 
 class Outcome(NamedTuple):
@@ -90,6 +94,9 @@ class LogWriter:
         event = entry.event
         model, decision_id, kind = event.model, event.decision_id, event.kind
         decision, earlier = known.get((model, decision_id, DECISION)), known.get((model, decision_id, kind))
+        if entry.reopens and earlier is not None and _was_missing(earlier) and event.answer != MISSING:
+            event, kind = event._replace(kind=SECOND_FEEDBACK), SECOND_FEEDBACK
+            earlier = known.get((model, decision_id, kind))
         if earlier is not None:
             late = kind == FEEDBACK and earlier.source == BY_DEFAULT and event.source != BY_DEFAULT
             return Outcome(LATE if late else DUPLICATE, earlier, decision)
@@ -102,6 +109,11 @@ class LogWriter:
         rows.append(event)
         known[model, decision_id, kind] = event
         return Outcome(ACCEPTED, event, decision)
+
+
+def _was_missing(feedback: Event) -> bool:
+    """Whether an annotator has said that there is no feedback; a default when the wait is over closes a decision."""
+    return feedback.answer == MISSING and feedback.source == BY_ANNOTATOR
 
 
 Queued = tuple[Entry, "asyncio.Future[Outcome]"]

@@ -40,7 +40,7 @@ class LogApplier:
         """A model that is in the store."""
         with self._lock:
             if number not in self.models:
-                model = ServedModel(number, name, ModelSpec.model_validate_json(spec))
+                model = ServedModel(number, name, ModelSpec.stored(spec))
                 self.models[number] = restored(model, self.store)
             return self.models[number]
 
@@ -122,7 +122,7 @@ def replay(store: Store, name: str) -> ServedModel:
     It equals the model that has been learning all the while, bit for bit.
     """
     number, spec = next((number, spec) for number, known, spec in store.models() if known == name)
-    model = ServedModel(number, name, ModelSpec.model_validate_json(spec))
+    model = ServedModel(number, name, ModelSpec.stored(spec))
     position = 0
     while rows := store.read(position, model=number):
         for event, decision in store.with_decisions(rows):

@@ -29,7 +29,7 @@ def new_learner(spec: ModelSpec) -> BanditClassifier:
     >>> new_learner(spec).classes_.tolist()
     ['tea', 'coffee']
     """
-    options: dict[str, Any] = spec.options.model_dump(exclude_none=True)
+    options: dict[str, Any] = _defaults(spec) | spec.options.model_dump(exclude_none=True)
     recipe: str = spec.recipe
     if spec.noise == "estimate":
         if recipe not in ESTIMATING:
@@ -49,7 +49,7 @@ def new_learner(spec: ModelSpec) -> BanditClassifier:
         raise ValueError('missing=\'auto\' ignores who gave the feedback; with people, "drop" or "no" is needed')
     if (spec.people or spec.missing == "auto") and (spec.noise is not None or options.get("covariance") == "diagonal"):
         raise ValueError("people and missing='auto' need noise=null and a full covariance: they estimate the noise")
-    _check_size(spec, recipe, options.get("covariance"))
+    _check_size(spec, recipe, options)
     try:
         learner: BanditClassifier = getattr(recipes, recipe)(
             classes=list(spec.actions), random_state=spec.seed, **options
@@ -73,6 +73,13 @@ def stored_learner(spec: ModelSpec) -> BanditClassifier:
     return new_learner(spec.model_copy(update=earlier))
 
 
+def _defaults(spec: ModelSpec) -> dict[str, Any]:
+    """Options that depend on the revision; a constant feature of the rows is an intercept already."""
+    if spec.recipe == "linucb":
+        return {"intercept": spec.revision > 1 and not spec.features.constant}
+    return {"variant": "recursive"} if spec.recipe == "soba" and spec.revision == 1 else {}
+
+
 def _flips(noise: Rates | list[Rates]) -> Any:
     if isinstance(noise, list):
         return [FlipMatrix.binary(one.false_positive, one.false_negative) for one in noise]
@@ -85,10 +92,11 @@ def _exploring(policy: Any, exploration: float) -> Any:
     return replace(policy, exploration=exploration, first_exploration=None)
 
 
-def _check_size(spec: ModelSpec, recipe: str, covariance: str | None) -> None:
-    full = (covariance or ("full" if recipe == "linucb" else "diagonal")) == "full"
-    width, actions = spec.features.width, len(spec.actions)
-    size = 8 * actions * width * (width if full else 4)
+def _check_size(spec: ModelSpec, recipe: str, options: dict[str, Any]) -> None:
+    full = options.get("covariance", "full" if recipe == "linucb" else "diagonal") == "full"
+    joint = recipe == "soba" and options.get("variant") != "recursive"
+    width, actions = spec.features.width + bool(options.get("intercept")), len(spec.actions)
+    size = 8 * actions * width * ((actions if joint else 1) * width if full else 4)
     if size > MAX_BYTES:
         hint = '; options {"covariance": "diagonal"} or fewer features would do' if full else ""
         raise ValueError(f"{actions} actions with {width} features need {size / 1e6:,.0f} MB{hint}")

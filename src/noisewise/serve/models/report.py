@@ -9,7 +9,7 @@ import numpy as np
 
 from noisewise._loops import state as codes
 from noisewise._typing import Floats
-from noisewise.serve.log.events import ACTIVATION, BY_DEFAULT, DECISION, FEEDBACK, Event
+from noisewise.serve.log.events import ACTIVATION, BY_DEFAULT, DECISION, Event, last_feedback
 from noisewise.serve.models.model import ServedModel
 from noisewise.serve.models.spec import ModelSpec
 
@@ -87,7 +87,7 @@ def coefficients(model: ServedModel) -> list[dict[str, Any]]:
     """Weights of each feature for all actions, features with the largest weights first."""
     weights = model.learner._weights()[:, : len(model.spec.actions)]
     order = np.argsort(-np.square(weights).sum(axis=1), kind="stable")[:MAX_WEIGHTS]
-    columns = model.spec.features.columns
+    columns = [*model.spec.features.columns, "(constant)"]  # the last where the learner adds an intercept
     return [{"feature": columns[index], "weights": weights[index].tolist()} for index in order]
 
 
@@ -113,7 +113,7 @@ def annotator_rates(model: ServedModel) -> list[dict[str, Any]]:
 
 def explain(spec: ModelSpec, rows: dict[int, Event]) -> dict[str, Any]:
     """The explanation of a decision from the rows of the log about it, by kind."""
-    made, feedback = rows[DECISION], rows.get(FEEDBACK)
+    made, feedback = rows[DECISION], last_feedback(rows)
     values = np.frombuffer(made.scores or b"", dtype="<f8").tolist()
     n = len(spec.actions)
     allowed = made.allowed_codes(n)

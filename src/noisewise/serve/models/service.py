@@ -98,10 +98,10 @@ class Service:
     async def create(self, name: str, spec: ModelSpec) -> tuple[ServedModel, bool]:
         """Create a model, or return the existing one with the same specification; whether it is new."""
         known = name in self.models
-        text = spec.model_dump_json()
         await asyncio.to_thread(new_learner, spec)  # refuse an impossible specification before it is stored
-        _, stored = await asyncio.to_thread(self.store.add_model, name, text)
-        if stored != text:
+        _, text = await asyncio.to_thread(self.store.add_model, name, spec.model_dump_json())
+        stored = ModelSpec.stored(text)
+        if stored != spec.model_copy(update={"revision": stored.revision}):  # an earlier model stays what it is
             raise Conflict(f"a different model {name!r} is there already; choose another name")
         return await self.model(name), not known
 
@@ -141,11 +141,11 @@ class Service:
         """Record feedback on a decision, and return its outcome when it is in the log."""
         value, now = feedback_code(right), time.time()
         event = Event(0, model.id, FEEDBACK, decision_id, now, answer=value, person=annotator, source=BY_ANNOTATOR)
-        return await self._submit(model, event)
+        return await self._submit(model, Entry(event, reopens=model.spec.reopens))
 
     async def activate(self, model: ServedModel, decision_id: str) -> Outcome:
         """Activate a decision with deferred activation."""
-        return await self._submit(model, Event(0, model.id, ACTIVATION, decision_id, time.time()))
+        return await self._submit(model, Entry(Event(0, model.id, ACTIVATION, decision_id, time.time())))
 
     async def decision(self, model: ServedModel, decision_id: str) -> dict[int, Event]:
         """All rows of the log about a decision, by their kind."""
@@ -155,11 +155,11 @@ class Service:
             raise NotFound(f"model {model.name!r} has made no decision {decision_id!r}")
         return found
 
-    async def _submit(self, model: ServedModel, event: Event) -> Outcome:
-        outcome = await self.committer.submit(Entry(event))
+    async def _submit(self, model: ServedModel, entry: Entry) -> Outcome:
+        outcome = await self.committer.submit(entry)
         self.counts[model.name, outcome.status] += 1
         if outcome.status == UNKNOWN:
-            raise NotFound(f"model {model.name!r} has made no decision {event.decision_id!r}")
+            raise NotFound(f"model {model.name!r} has made no decision {entry.event.decision_id!r}")
         return outcome
 
     def _start_learning(self) -> None:
@@ -218,7 +218,7 @@ class Service:
             if self.applier is not None:
                 self.applier.add(number, name, spec)
             elif name not in self.models:
-                model = ServedModel(number, name, ModelSpec.model_validate_json(spec), new_rng())
+                model = ServedModel(number, name, ModelSpec.stored(spec), new_rng())
                 self.models[name] = restored(model, self.store)
         self._index_models()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints, model_validator
@@ -80,6 +81,8 @@ class Options(Strict):
     confidence: Annotated[float, Field(ge=0.5, le=0.999)] | None = None
     C: Annotated[float, Field(ge=1e-6, le=1e6)] | None = None
     covariance: Literal["diagonal", "full"] | None = None
+    variant: Literal["published", "recursive"] | None = None
+    intercept: bool | None = None
     block: Annotated[int, Field(ge=100, le=1_000_000)] | None = None
 
 
@@ -108,6 +111,26 @@ class ModelSpec(Strict):
         default=None, description="Feedback recorded when the wait is over; null is missing feedback."
     )
     seed: int = Field(default=0, ge=0, le=2**63 - 1, description="Seed of the exploration's random draws.")
+    revision: Literal[1, 2] = Field(
+        default=2, description="Of the defaults: 1 for linucb without an intercept, recursive soba, no second feedback."
+    )
+
+    @classmethod
+    def stored(cls, text: str) -> Self:
+        """The specification of a model in the store; those of the first version do not say which revision they are.
+
+        >>> spec = ModelSpec(actions=["tea", "coffee"], features={"count": 3})
+        >>> ModelSpec.stored(spec.model_dump_json()) == spec
+        True
+        >>> ModelSpec.stored('{"actions": [1, 2], "features": {"count": 3}}').revision
+        1
+        """
+        return cls.model_validate({"revision": 1} | json.loads(text))
+
+    @property
+    def reopens(self) -> bool:
+        """Whether feedback may follow missing feedback, which is dropped."""
+        return self.revision > 1 and self.missing == "drop"
 
     @model_validator(mode="after")
     def _different_actions(self) -> Self:

@@ -108,7 +108,9 @@ PAPER = Paper(
 ten runs; the rounds and runs of this page are stated at each part. Its "MNIST" has 64 features: most likely the 8x8
 digits, which are used here. The exploration rate is tuned for every method but BPA (0.005) on a stream of its
 own. Fashion-MNIST is brought to 100 principal components instead of the paper's 100 outputs of a trained
-convolutional network. bpa-capped (BPA with its step capped at 0.02) is not in the paper. Tolerances set here, because
-the check gives none: RCNBF and BPA without noise, and 0.05 for rates beside print. Banditron's floor is its formula at
-an exploration rate of 0.1.""",
+convolutional network. soba-published is SOBA as its authors published it, with the diagonal of its matrix (theta / A
+in each coordinate), checked by a plain version of its pseudo-code; soba-recursive (the step of the full matrix, along a
+diagonal) and bpa-capped (BPA with its step capped at 0.02) are not in the paper. Tolerances set here, because the check
+gives none: SOBA, RCNBF and BPA without noise, and 0.05 for rates beside print. Banditron's floor is its formula at an
+exploration rate of 0.1.""",
 )

@@ -18,7 +18,8 @@ BLOCK = 50_000  # rounds drawn and played at a time, and the longest block of RC
 TUNING_SEED = 12345  # apart from every cell's own
 FACTORIES: dict[str, str] = {
     "banditron": "banditron",
-    "soba": "soba",
+    "soba-published": "soba",
+    "soba-recursive": "soba",
     "bpa": "bandit_pa",
     "bpa-capped": "bandit_pa",
     "rcnbf": "rcnbf",
@@ -87,6 +88,10 @@ def learner(method: str, n_classes: int, noise: Any, gamma: float | None, rounds
         options["gamma"] = gamma
     if method == "bpa-capped":
         options["C"] = 0.02
+    if method.startswith("soba"):
+        options["variant"] = method.removeprefix("soba-")
+    if method.startswith("linucb"):
+        options["intercept"] = False  # the rows have a constant where classes need one
     if method == "rcine":
         options["block"] = max(1, min(BLOCK, rounds // 10))
     if method in ("rcnbf", "ucwl+h", "linucb, rates known"):

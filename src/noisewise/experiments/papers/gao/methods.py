@@ -12,6 +12,7 @@ from noisewise.experiments.papers.gao.folds import FOLDS, Split
 from noisewise.noise import FlipMatrix
 
 VOTERS = list(range(5, 101, 5))
+REGULARISATIONS = (1.0, 10.0, 100.0, 1e3, 1e4)  # r of AROW: of the order of a row's squared length, and beyond
 
 
 def _rnn(data: Split) -> Any:
@@ -88,7 +89,7 @@ def _arow(data: Split) -> Any:
 
     from noisewise.online.recipes import arow
 
-    return _chosen(data, [make_pipeline(_constant(), arow(r)) for r in (0.1, 1.0, 10.0, 100.0)])
+    return _chosen(data, [make_pipeline(_constant(), arow(r)) for r in REGULARISATIONS])
 
 
 def _nherd(data: Split) -> Any:

@@ -40,7 +40,7 @@ def oracle(data: Split) -> dict[str, Any]:
     fractions = vote_fractions(data.train, data.observed, data.test, VOTERS)
     around = vote_fractions(data.train, data.observed, data.train, VOTERS, data.observed)
     thresholds = 0.5 + (around.min(axis=1) - (1 - around).min(axis=1)) / 2
-    right = (fractions[:, None] > thresholds[None, :, None]) == data.targets
+    right = (fractions[:, None] >= thresholds[None, :, None]) == data.targets
     return {"accuracy": float(right.mean(axis=2).max())}
 
 
@@ -97,7 +97,7 @@ def soft_chessboard(cell: Cell) -> dict[str, Any]:
     shift = (around.min() - (1 - around).min()) / 2
     rules = {"knn": 0.0, "rnn": shift, "rnn-printed": -shift}
     return {
-        name: [float(one) for one in ((fractions > 0.5 + moved) != targets).mean(axis=1)]
+        name: [float(one) for one in ((fractions >= 0.5 + moved) != targets).mean(axis=1)]
         for name, moved in rules.items()
     }
 

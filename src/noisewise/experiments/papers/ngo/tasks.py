@@ -48,6 +48,7 @@ WANTS = {
     "mscw-II": ("eta", "C"),
     "marow": ("r",),
 }
+CONFIDIT_RIDGE = 4.0  # A_0 = (1 + alpha)^2 I with the paper's alpha = 1
 TUNING_ROWS = 6000  # of the run on which parameters are chosen
 
 
@@ -120,7 +121,7 @@ def learner(method: str, chosen: dict[str, float]) -> Any:
         kept = "full" if method == "ucwl, full" else "diagonal"
         return recipes.ucwl(10, width_in_std=chosen["k"], confidence=chosen["eta"], C=chosen["C"], covariance=kept)
     if method.startswith("confidit"):
-        return recipes.confidit(10, width_in_std=chosen["k"], projection=method.endswith("projected"))
+        return recipes.confidit(10, width_in_std=chosen["k"], ridge=CONFIDIT_RIDGE, projection="projected" in method)
     if method == "banditron":
         return recipes.banditron(10, gamma=chosen["gamma"], random_state=0)
     plain = {
