@@ -1,11 +1,13 @@
 """Review in rounds: rows to look at next, verdicts taken in, intervals after them."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 
+from benchmark_scripts import benchmark
 from noisewise import audit_labels
 from noisewise.audit import audit_probabilities
 from noisewise.audit.review import choose, systematic
@@ -113,6 +115,21 @@ def test_a_later_verdict_on_a_row_replaces_the_earlier_one(case):
     audit, *_ = case
     later = audit.update({3: 0, 4: 1}).update({3: 2})
     assert later.verdicts == {3: 2, 4: 1}
+
+
+def test_rows_of_which_nobody_can_tell_stay_unknown_and_do_not_come_up_again(case, tmp_path):
+    audit, _, truth = case
+    first = list(audit.next(30))
+    later = audit.update(verdicts_of(first[10:], truth) | dict.fromkeys(first[:10], "?"))
+    assert sorted(later.undecided) == sorted(first[:10])
+    assert set(first[:10]) <= set(later.unreviewed)
+    assert not set(first) & set(later.next(1000))
+    np.testing.assert_array_equal(later.posterior, audit.update(verdicts_of(first[10:], truth)).posterior)
+    later.patch(tmp_path / "patch.csv", rows=first)
+    assert audit.update(tmp_path / "patch.csv").undecided == later.undecided
+    settled = later.update(verdicts_of(first[:10], truth))
+    assert settled.undecided == ()
+    assert len(settled.verdicts) == 30
 
 
 def test_when_all_rows_are_reviewed_the_count_is_exact(case):
@@ -232,3 +249,18 @@ def test_rows_and_labels_of_any_kind_are_reviewed():
 def test_a_budget_that_is_no_number_of_rows_is_refused(case, budget):
     with pytest.raises(ValueError, match=r"budget is .*; a whole number is needed"):
         case[0].next(budget)
+
+
+def test_the_benchmark_prints_coverage_and_width(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("cleanlab", reason="benchmarks of the audit compare with it")
+    p, y, truth = noisy(5, n=800)
+    (tmp_path / "real_noise").mkdir()
+    np.savez(tmp_path / "real_noise" / "toy.npz", p_one=p, y=y, truth=truth)
+    monkeypatch.setenv("NOISEWISE_DATA", str(tmp_path))
+    monkeypatch.syspath_prepend(Path(__file__).parents[2] / "benchmarks")
+    benchmark("audit_review").main(["--draws", "3", "--sets", "breast_cancer", "--seeds", "0", "--verdicts", "60"])
+    head, _, *lines = [line.strip("| ").split(" | ") for line in capsys.readouterr().out.splitlines() if line[0] == "|"]
+    found = {line[0]: dict(zip(head[1:], map(float, line[1:]), strict=True)) for line in lines}
+    assert {"toy, one", "tables, noise by class", "tables, clean", "all"} <= set(found)
+    assert found["toy, one"]["runs"] == 3
+    assert all(0 <= row["holds"] <= 1 and row["width / before"] > 0 for row in found.values())

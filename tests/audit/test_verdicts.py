@@ -31,8 +31,8 @@ def filled(path, audit, decisions, **csv_options):
 @pytest.mark.parametrize("options", [{}, {"sep": ";"}, {"sep": "\t"}, {"encoding": "utf-8-sig"}])
 def test_a_patch_comes_back_with_the_decisions_and_without_the_blanks(tmp_path, pets, options):
     path = filled(tmp_path / "patch.csv", pets, ["cat", "", "?", "OX", " dog ", "Can’t tell"], **options)
-    assert read_verdicts(path, pets) == {0: 0, 3: 3, 4: 1}
-    assert read_verdicts(str(path), pets) == {0: 0, 3: 3, 4: 1}
+    assert read_verdicts(path, pets) == {0: 0, 2: None, 3: 3, 4: 1, 5: None}
+    assert read_verdicts(str(path), pets) == {0: 0, 2: None, 3: 3, 4: 1, 5: None}
 
 
 def test_mapping_frames_json_and_label_studio_say_the_same(tmp_path, pets):
@@ -84,7 +84,7 @@ def test_labels_that_are_no_text_are_found_by_their_text(labels, given, code):
 
 
 def test_a_class_called_skip_is_a_decision():
-    assert read_verdicts({0: "skip", 1: "?"}, audit_of(["keep", "skip"])) == {0: 1}
+    assert read_verdicts({0: "skip", 1: "?"}, audit_of(["keep", "skip"])) == {0: 1, 1: None}
 
 
 @pytest.mark.parametrize(
@@ -96,6 +96,7 @@ def test_a_class_called_skip_is_a_decision():
         ({1.5: "cat"}, "row 1.5 is not among"),
         ({"x": "cat"}, "row 'x' is not among"),
         ([{"row": 1, "decision": "cat"}, {"row": 1, "decision": "ox"}], "row 1 has two decisions, 'cat' and 'ox'"),
+        ([{"row": 1, "decision": "?"}, {"row": 1, "decision": "ox"}], r"row 1 has two decisions, '\?' and 'ox'"),
         ({1: "", 2: "?"}, "no row has a decision"),
         ({}, "no row has a decision"),
         (pd.DataFrame({"row": [1]}), "the columns 'row' and 'decision' are needed; there are 'row'"),

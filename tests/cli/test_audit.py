@@ -122,6 +122,9 @@ def test_long_labels_are_shown_whole(run, iris):
         (["iris.csv", "-l", "species", "--scheduler", "tcp://nobody:1"], "--scheduler is for --engine dask"),
         (["iris.csv", "-l", "species", "--out", "iris.csv/there"], "iris.csv is a file"),
         (["--demo", "--annotator", "who"], "the demonstration has none"),
+        (["--demo", "--next", "5", "--precision", "0.5"], "--precision picks the rows of patch.csv, and so do --next"),
+        (["--demo", "--reviewed", "nowhere.csv"], "there is no file 'nowhere.csv'"),
+        (["iris.csv", "-l", "species", "--reviewed", "iris.csv"], "the columns 'row' and 'decision' are needed"),
     ],
 )
 def test_options_that_cannot_be_get_one_sentence(run, iris, arguments, sentence):
@@ -256,6 +259,33 @@ def test_labels_of_a_table_are_read_as_is_said(run, iris, labels_are):
     summary = json.loads(run("audit", "iris.csv", "-l", "species", *chosen, "--json", cwd=iris).stdout)
     assert summary["labels_are"] == labels_are
     assert list(summary["readings"]) == ([] if labels_are == "outcomes" else ["judgements", "outcomes"])
+
+
+def test_decisions_are_taken_in_and_kept_and_the_next_rows_are_others(run, iris):
+    first = json.loads(run("audit", "iris.csv", "--label", "species", "--next", "12", "--json", cwd=iris).stdout)
+    patch = pl.read_csv(iris / "patch.csv", schema_overrides={"decision": pl.String})
+    assert patch["row"].to_list() == first["picked_rows"]
+    assert patch.height == 12
+    decided = patch.with_columns(decision=pl.when(pl.int_range(12) < 10).then("suggested").otherwise(pl.lit("?")))
+    decided.write_csv(iris / "patch.csv")
+    done = run("audit", "iris.csv", "--label", "species", "--reviewed", "patch.csv", "--next", "5", "--json", cwd=iris)
+    assert done.returncode == 0, done.stderr
+    second = json.loads(done.stdout)
+    assert second["review"]["reviewed"] == 10
+    assert second["review"]["remaining"] <= second["expected_errors"]
+    assert not set(second["picked_rows"]) & set(first["picked_rows"])
+    again = pl.read_csv(iris / "patch.csv")
+    assert again["row"].to_list()[:5] == second["picked_rows"]
+    kept = dict(again.drop_nulls("decision").select("row", "decision").iter_rows())
+    assert kept == dict(decided.select("row", "decision").iter_rows())
+
+
+def test_the_screen_tells_how_far_a_review_is(run, iris):
+    (iris / "verdicts.json").write_text('{"3": "setosa", "110": "virginica"}')
+    done = run("audit", "iris.csv", "--label", "species", "--reviewed", "verdicts.json", cwd=iris)
+    assert "2 of 150 rows were reviewed" in done.stderr
+    assert "50 rows to review next" in done.stderr
+    assert done.stdout.splitlines()[0].split()[0] == "row"
 
 
 @pytest.mark.slow

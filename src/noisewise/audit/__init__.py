@@ -16,10 +16,11 @@ from noisewise.audit.report import report_page as report_page
 from noisewise.audit.report import svg as svg
 from noisewise.audit.report import texts_of as texts_of
 from noisewise.audit.result import LabelAudit
+from noisewise.audit.review import Batch, Review
 from noisewise.audit.streaming import with_progress as with_progress
 from noisewise.audit.summaries import readings_sentence as readings_sentence
 
-__all__ = ["LabelAudit", "audit_images", "audit_labels", "audit_probabilities"]
+__all__ = ["Batch", "LabelAudit", "Review", "audit_images", "audit_labels", "audit_probabilities"]
 __shared__ = [
     "OnCluster",
     "Settings",

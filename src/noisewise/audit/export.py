@@ -22,8 +22,9 @@ def patch_text(audit: LabelAudit, rows: Codes, as_json: bool = False) -> str:
     """The rows as CSV or JSON, with a column `decision` for the reviewer's label, empty but for reviewed rows."""
     columns = columns_of_rows(audit, rows) | {"suggested_probability": audit.suggested_probability[rows]}
     entries = [dict(zip(columns, values, strict=True)) for values in _plain_rows(columns)]
+    decisions = dict.fromkeys(audit.undecided, "?") | audit.verdicts
     for entry in entries:
-        entry["decision"] = audit.verdicts.get(entry["row"], "")
+        entry["decision"] = decisions.get(entry["row"], "")
     if as_json:
         return json.dumps(entries, indent=1, default=str)
     text = io.StringIO()

@@ -136,6 +136,11 @@ class LabelAudit:
         verdicts = {} if self.review is None else self.review.verdicts
         return {row: self.classes[code] for row, code in verdicts.items()}
 
+    @property
+    def undecided(self) -> tuple[int, ...]:
+        """The rows of which a reviewer could not tell; `next` leaves them out."""
+        return () if self.review is None else self.review.undecided
+
     @cached_property
     def unreviewed(self) -> Codes:
         """The rows without a verdict."""

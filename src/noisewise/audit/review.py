@@ -63,12 +63,15 @@ class Review:
     before : LabelAudit
     verdicts : mapping of int to int
         Row to the index of its true label in `classes`.
+    undecided : tuple of int
+        Rows of which the reviewer could not tell.
     remaining : Estimate
         Wrong labels among the rows without a verdict.
     """
 
     before: LabelAudit
     verdicts: Mapping[int, int] = field(repr=False)
+    undecided: tuple[int, ...] = field(repr=False)
     remaining: Estimate
 
 
@@ -84,7 +87,8 @@ def batches(audit: LabelAudit, budget: int, n_batches: int, random_state: Random
     wrong = 1 - audit.probability
     start = 0.5 if random_state is None else float(generator(random_state).random())
     open_rows = audit.unreviewed
-    n_reviewed, left, chosen = len(audit.observed) - len(open_rows), float(wrong[open_rows].sum()), []
+    n_reviewed, left, chosen = len(audit.verdicts), float(wrong[open_rows].sum()), []
+    open_rows = np.setdiff1d(open_rows, audit.undecided)
     for _ in range(int(n_batches)):
         picked = choose(wrong[open_rows], int(budget), n_reviewed, start)
         rows = open_rows[picked]
@@ -133,8 +137,11 @@ def systematic(sizes: Floats, n: int, start: float) -> Codes:
 
 def updated(audit: LabelAudit, reviewed: Any) -> LabelAudit:
     """The audit of `LabelAudit.update`; a row's later verdict replaces an earlier one."""
-    before, earlier = (audit, {}) if audit.review is None else (audit.review.before, audit.review.verdicts)
-    verdicts = dict(sorted({**earlier, **read_verdicts(reviewed, audit)}.items()))
+    before = audit if audit.review is None else audit.review.before
+    decisions: dict[int, int | None] = dict.fromkeys(audit.undecided)
+    decisions.update({} if audit.review is None else audit.review.verdicts)
+    decisions = dict(sorted((decisions | read_verdicts(reviewed, audit)).items()))
+    verdicts = {row: code for row, code in decisions.items() if code is not None}
     rows, truth = np.array(list(verdicts)), np.array(list(verdicts.values()))
     wrong = truth != before.observed[rows]
     found = recalibrate(_scores(before), rows, wrong)
@@ -149,7 +156,7 @@ def updated(audit: LabelAudit, reviewed: Any) -> LabelAudit:
         noise_spread=_with_count_error(noise.matrix, std, found, n_wrong),
         expected_errors=Estimate(n_wrong + found.n_wrong, n_wrong + low, n_wrong + high),
         readings={},
-        review=Review(before, verdicts, found.n_wrong),
+        review=Review(before, verdicts, tuple(row for row in decisions if row not in verdicts), found.n_wrong),
     )
     return replace(result, notes=(*before.notes, progress_sentence(result)))
 

@@ -23,8 +23,8 @@ DECISIONS = ("decision", "label")  # the column of the decision: that of patch.c
 SEPARATORS = ",;\t"  # that spreadsheets write
 
 
-def read_verdicts(reviewed: Any, audit: LabelAudit) -> dict[int, int]:
-    """The verdicts: row to the true label's index in `audit.classes`; rows left open are not among them.
+def read_verdicts(reviewed: Any, audit: LabelAudit) -> dict[int, int | None]:
+    """The verdicts: row to the true label's index in `audit.classes`, None where the reviewer can't tell.
 
     Parameters
     ----------
@@ -41,18 +41,19 @@ def read_verdicts(reviewed: Any, audit: LabelAudit) -> dict[int, int]:
     >>> import numpy as np
     >>> audit = SimpleNamespace(classes=np.array(["cat", "dog"]), observed=np.zeros(10))
     >>> read_verdicts({3: "dog", 7: "?", 8: ""}, audit)
-    {3: 1}
+    {3: 1, 7: None}
     """
-    code_of = _codes_by_text(audit.classes.tolist())
-    verdicts: dict[int, int] = {}
+    classes = audit.classes.tolist()
+    code_of = _codes_by_text(classes)
+    verdicts: dict[int, int | None] = {}
     for given_row, decision in _decisions(reviewed):
-        if _is_open(decision, code_of):
+        if is_missing(decision) or not str(decision).strip():
             continue
-        row, code = _row(given_row, len(audit.observed)), _code(decision, code_of, audit.classes.tolist())
+        row, code = _row(given_row, len(audit.observed)), _code(decision, code_of, classes)
         if verdicts.setdefault(row, code) != code:
-            first, second = (str(audit.classes[c]) for c in (verdicts[row], code))
+            first, second = ("?" if c is None else str(classes[c]) for c in (verdicts[row], code))
             raise ValueError(f"row {row} has two decisions, {first!r} and {second!r}; one for each row is needed")
-    if not verdicts:
+    if all(code is None for code in verdicts.values()):
         raise ValueError("no row has a decision; fill in the column 'decision', or pass a mapping of rows to labels")
     return verdicts
 
@@ -131,17 +132,10 @@ def _loose(label: Any) -> str:
     return text.partition(".")[0] if re.fullmatch(r"-?(0|[1-9]\d*)\.0+", text) else text
 
 
-def _is_open(decision: Any, code_of: dict[str, int]) -> bool:
-    """Whether nothing was decided; what is the name of a class is a decision."""
-    if is_missing(decision):
-        return True
-    text = str(decision).strip().casefold().replace("’", "'")
-    return (not text or text in UNDECIDED) and text not in code_of
-
-
-def _code(decision: Any, code_of: dict[str, int], classes: list[Any]) -> int:
+def _code(decision: Any, code_of: dict[str, int], classes: list[Any]) -> int | None:
+    """Index of the decision; None where there is none. What is the name of a class is a decision."""
     code = code_of.get(str(decision).strip(), code_of.get(_loose(decision)))
-    if code is None:
+    if code is None and _loose(decision).replace("’", "'") not in UNDECIDED:
         raise ValueError(f"the decision {decision!r:.60} is not among the labels {listed(classes)}")
     return code
 

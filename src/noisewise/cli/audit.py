@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from noisewise.tables import LabelledTable
 
 FILES = "audit.csv, patch.csv and audit.html"
+AHEAD, SHOWN = 50, 10  # rows to review next, unless said otherwise; rows on the screen
 
 
 class LabelsAre(StrEnum):
@@ -90,6 +91,14 @@ def audit(
         float | None,
         typer.Option("--precision", "-p", help="Pick the most rows of which this fraction is expected to be wrong."),
     ] = None,
+    reviewed: Annotated[
+        list[Path] | None,
+        typer.Option("--reviewed", help="Verdicts to take in: patch.csv filled in, or a Label Studio export (JSON)."),
+    ] = None,
+    ahead: Annotated[
+        int | None,
+        typer.Option("--next", min=1, help="Put so many rows to review next in patch.csv; 50 with --reviewed."),
+    ] = None,
     annotator: Annotated[
         str | None,
         typer.Option("--annotator", "-a", help="Column of who gave each label.", autocompletion=completion.columns),
@@ -115,11 +124,19 @@ def audit(
 
     With --probabilities, those of any model are audited: noisewise audit --probabilities p.npy more.npy --labels
     y.npy; instead of --labels a data file and --label give the labels, and its rows are shown.
+
+    With --reviewed the decisions in patch.csv are taken in, all other rows estimated again, and patch.csv written with
+    the rows to review next and the decisions so far.
     """
     from noisewise._files import check_folder, write_all
 
     if precision is not None and not 0 < precision <= 1:
         raise ValueError(f"--precision is {precision:g}; it must lie above 0 and at most at 1")
+    if precision is not None and (reviewed or ahead):
+        raise ValueError("--precision picks the rows of patch.csv, and so do --next and --reviewed; give one of them")
+    for file in reviewed or []:
+        if not file.is_file():
+            raise ValueError(f"there is no file {str(file)!r}")
     if not probabilities:
         _check_table(data, demo, labels, classes)
     elif demo or model is not None or engine is Engine.dask or encoder is not None or images is not None:
@@ -139,13 +156,16 @@ def audit(
         named = data[0] if data else None
         result, truth = _audit_table(named, label, annotator, model, reading, seed, engine, scheduler, encoder, images)
     title = "Label audit: " + ("digits" if demo else Path((probabilities or data or [""])[0]).name)
-    texts = _texts(result, out, title, truth, precision)
+    for file in reviewed or []:
+        result = result.update(file)
+    rows = _to_review(result, precision, ahead or (AHEAD if reviewed else None))
+    texts = _texts(result, rows, out, title, truth, precision)
     out.mkdir(parents=True, exist_ok=True)
     write_all(texts)
     if as_json:
-        _print_json(result, truth, precision, list(texts))
+        _print_json(result, rows, truth, list(texts))
     else:
-        _print_worst(result, truth, precision)
+        _print_worst(result, rows, truth, in_batches=bool(reviewed or ahead))
     table_file, patch_file, report_file = texts
     say(f"wrote {table_file}, {patch_file} and {report_file} (rows are counted from 0); open the last in a browser")
 
@@ -235,22 +255,31 @@ def _demonstration() -> tuple[Any, Any, Any]:
     return X, y, truth
 
 
-def _texts(result: LabelAudit, out: Path, title: str, truth: Any, precision: float | None) -> dict[Path, str]:
+def _texts(
+    result: LabelAudit, rows: Any, out: Path, title: str, truth: Any, precision: float | None
+) -> dict[Path, str]:
+    import numpy as np
+
     from noisewise.audit import patch_text, report_page
 
+    decided = np.array(
+        [*result.verdicts, *result.undecided], dtype=np.intp
+    )  # so that writing over patch.csv loses no decision
     return {
         out / "audit.csv": result.to_frame("polars").write_csv(),
-        out / "patch.csv": patch_text(result, _picked(result, precision)),
+        out / "patch.csv": patch_text(result, np.concatenate([rows, decided])),
         out / "audit.html": report_page(result, title, truth, precision),
     }
 
 
-def _picked(result: LabelAudit, precision: float | None) -> Any:
+def _to_review(result: LabelAudit, precision: float | None, ahead: int | None) -> Any:
+    """The rows of patch.csv: the next ones of a review, or those worth a look."""
+    if ahead is not None:
+        return result.next(ahead).rows
     return result.picked if precision is None else result.rows(precision)
 
 
-def _print_json(result: LabelAudit, truth: Any, precision: float | None, paths: list[Path]) -> None:
-    picked = _picked(result, precision)
+def _print_json(result: LabelAudit, picked: Any, truth: Any, paths: list[Path]) -> None:
     found = result.summary() | {"picked": len(picked), "picked_rows": picked.tolist(), "files": [str(p) for p in paths]}
     if result.annotators is not None:
         found["annotators"] = result.by_annotator("polars").to_dicts()
@@ -259,25 +288,28 @@ def _print_json(result: LabelAudit, truth: Any, precision: float | None, paths: 
     typer.echo(json.dumps(found, default=str))
 
 
-def _print_worst(result: LabelAudit, truth: Any, precision: float | None) -> None:
+def _print_worst(result: LabelAudit, picked: Any, truth: Any, in_batches: bool) -> None:
     from noisewise.audit import readings_sentence
 
     for note in result.notes:
         say(f"note: {note}")
-    wrong, picked = result.expected_errors, _picked(result, precision)
+    wrong = result.expected_errors
     proven = wrong.low > 0 or result.labels_are != "outcomes"
     if result.readings:
         say(readings_sentence(result))
     elif proven:
         say(f"about {wrong:,.0f} labels look wrong ({wrong.low:,.0f} to {wrong.high:,.0f})")
-    if proven:
+    if in_batches:
+        mended = (1 - result.probability[picked]).sum()
+        say(f"{len(picked):,} rows to review next, about {mended:,.0f} of them wrong; the likeliest are")
+    elif proven:
         ranked = f", ranked as {result.labels_are or 'judgements'}" if result.readings else ""
         say(f"{len(picked):,} rows are worth a look{ranked}; the worst are")
     else:
         say(f"label noise is not proven: between 0 and {wrong.high:,.0f} labels may be wrong; the most suspicious are")
     names: Any = range(len(result.observed)) if result.images is None else result.images
     lines = [("row" if result.images is None else "picture", "observed", "suggested", "P(label is right)")]
-    for row in result.order[:10]:
+    for row in (picked if in_batches else result.order)[:SHOWN]:
         observed, suggested = result.classes[result.observed[row]], result.suggested[row]
         lines.append((str(names[row]), str(observed), str(suggested), f"{result.probability[row]:.3f}"))
     first, second, third = (max(len(line[column]) for line in lines) for column in range(3))
