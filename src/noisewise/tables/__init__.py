@@ -1,13 +1,28 @@
 """Tables in files and frames: reading, parsing and encoding as features."""
 
-from noisewise.tables.columns import CategoryColumn, EmbeddedTextColumn, NumberColumn, TextColumn
+from noisewise.tables.columns import CategoryColumn as CategoryColumn
+from noisewise.tables.columns import EmbeddedTextColumn as EmbeddedTextColumn
+from noisewise.tables.columns import NumberColumn as NumberColumn
+from noisewise.tables.columns import TextColumn as TextColumn
 from noisewise.tables.encoder import TableEncoder
 from noisewise.tables.labelled import LabelledTable as LabelledTable
 from noisewise.tables.labelled import read_labelled as read_labelled
+from noisewise.tables.mend import mend_table as mend_table
 from noisewise.tables.read import column_names as column_names
 from noisewise.tables.read import is_parquet as is_parquet
 from noisewise.tables.read import read_table as read_table
+from noisewise.tables.write import check_ending as check_ending
+from noisewise.tables.write import write_rows as write_rows
 
 __all__ = ["TableEncoder"]
 __model_parts__ = [part.__name__ for part in (CategoryColumn, EmbeddedTextColumn, NumberColumn, TextColumn)]
-__shared__ = ["LabelledTable", "column_names", "is_parquet", "read_labelled", "read_table"]
+__shared__ = [
+    "LabelledTable",
+    "check_ending",
+    "column_names",
+    "is_parquet",
+    "mend_table",
+    "read_labelled",
+    "read_table",
+    "write_rows",
+]

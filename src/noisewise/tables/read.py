@@ -12,7 +12,7 @@ from typing import Any
 from noisewise.tables.localized_values import has_commas, parse_localized
 
 NULL_VALUES = ["", "NA", "NaN", "nan", "null", "NULL"]
-UNDERSTOOD = "CSV, TSV, Parquet, JSON and JSON lines (also .gz) are understood"
+UNDERSTOOD = "CSV, TSV, Parquet, JSON, JSON lines (also .gz) and Excel are understood"
 PARQUET = (".parquet", ".pq")
 HEAD = 2**16  # bytes that format, encoding and separator are found from
 MARKS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
@@ -106,11 +106,7 @@ def _delimited(
     source: Any, head: bytes, tabs: bool, say: Callable[[str], None], as_they_are: Collection[str] = ()
 ) -> Any:
     """CSV, with the separator found in its header."""
-    header = re.sub(rb'"[^"]*"', b"", head.split(b"\n", 1)[0])  # what is quoted separates nothing
-    usual = separator = "\t" if tabs else ","
-    if separator.encode() not in header:
-        counts = {mark: header.count(mark.encode()) for mark in MARKS}
-        separator = max(counts, key=lambda mark: counts[mark]) if any(counts.values()) else usual
+    usual, separator = "\t" if tabs else ",", separator_of(head, tabs)
     if separator != usual:
         say(f"has no {MARKS[usual]} in its header: read with {MARKS[separator]}")
     comma = separator == ";" and bool(re.search(rb"\d,\d", head))
@@ -122,6 +118,25 @@ def _delimited(
     if comma and not has_commas(frame):
         comma, frame = False, _fields(source, separator, False)
     return parse_localized(frame, "," if comma else ".", as_they_are, say)
+
+
+def separator_of(head: bytes, tabs: bool) -> str:
+    """The separator of a CSV by its first bytes: a comma (or a tab), or what its header has instead.
+
+    >>> separator_of(b'a;"b, c";d', tabs=False)
+    ';'
+    """
+    header = re.sub(rb'"[^"]*"', b"", head.split(b"\n", 1)[0])  # what is quoted separates nothing
+    counts = {mark: header.count(mark.encode()) for mark in MARKS}
+    usual = "\t" if tabs else ","
+    return usual if counts[usual] or not any(counts.values()) else max(counts, key=lambda mark: counts[mark])
+
+
+def decoded(data: str) -> tuple[str, str]:
+    """The text of a file, and its encoding."""
+    raw = Path(data).read_bytes()
+    encoding = _encoding(raw[:HEAD], raw)
+    return raw.decode(encoding, errors="surrogateescape"), encoding
 
 
 def _fields(source: Any, separator: str, comma: bool) -> Any:
@@ -147,7 +162,7 @@ def _spreadsheet(data: str) -> Any:
         return _polars().read_excel(data)
     except ImportError:
         raise ImportError(
-            f"reading {data} needs fastexcel (`pip install fastexcel`); or save the sheet as CSV"
+            f"reading {data} needs fastexcel; `pip install 'noisewise[excel]'` brings it; or save the sheet as CSV"
         ) from None
 
 
