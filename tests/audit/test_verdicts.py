@@ -66,7 +66,22 @@ def labelled_tasks(folder, audit):
 
 
 def test_a_flat_export_of_label_studio_names_the_decision_label(pets):
-    assert read_verdicts([{"row": 3, "observed": "cat", "label": "ox"}], pets) == {3: 3}
+    observed = str(pets.classes[pets.observed[3]])
+    assert read_verdicts([{"row": 3, "observed": observed, "label": "ox"}], pets) == {3: 3}
+
+
+def test_a_decision_about_a_row_that_had_another_label_is_refused(pets):
+    observed, other = str(pets.classes[pets.observed[3]]), str(pets.classes[pets.observed[3] - 1])
+    entry = {"row": 3, "observed": other, "decision": "ox"}
+    with pytest.raises(ValueError, match=f"had the label '{other}' when it was reviewed and has '{observed}' now"):
+        read_verdicts([entry], pets)
+    assert read_verdicts([entry | {"decision": observed}], pets) == {3: pets.observed[3]}  # it was put in since
+
+
+def test_a_patch_that_a_spreadsheet_saved_in_latin_1_is_read(tmp_path):
+    cafes = audit_of(["café", "bar"])
+    path = filled(tmp_path / "patch.csv", cafes, ["café", "bar"], encoding="latin-1")
+    assert read_verdicts(path, cafes) == {0: 0, 1: 1}
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,9 @@ from noisewise.audit.audit import audit_labels
 from noisewise.audit.audit import run_audit as run_audit
 from noisewise.audit.cluster import OnCluster as OnCluster
 from noisewise.audit.cluster import dask_client as dask_client
+from noisewise.audit.export import CANT_TELL as CANT_TELL
+from noisewise.audit.export import FIRST_SPREADSHEET_ROW as FIRST_SPREADSHEET_ROW
+from noisewise.audit.export import label_names as label_names
 from noisewise.audit.export import patch_text as patch_text
 from noisewise.audit.images import audit_images
 from noisewise.audit.images import run_image_audit as run_image_audit
@@ -15,16 +18,26 @@ from noisewise.audit.report import pictures_of as pictures_of
 from noisewise.audit.report import report_page as report_page
 from noisewise.audit.report import svg as svg
 from noisewise.audit.report import texts_of as texts_of
+from noisewise.audit.report.features import features_of as features_of
 from noisewise.audit.result import LabelAudit
 from noisewise.audit.review import Batch, Review
 from noisewise.audit.streaming import with_progress as with_progress
 from noisewise.audit.summaries import readings_sentence as readings_sentence
+from noisewise.audit.verdicts import earlier_decisions as earlier_decisions
+from noisewise.audit.verdicts import given_decisions as given_decisions
+from noisewise.audit.verdicts import verdicts_of as verdicts_of
 
 __all__ = ["Batch", "LabelAudit", "Review", "audit_images", "audit_labels", "audit_probabilities"]
 __shared__ = [
+    "CANT_TELL",
+    "FIRST_SPREADSHEET_ROW",
     "OnCluster",
     "Settings",
     "dask_client",
+    "earlier_decisions",
+    "features_of",
+    "given_decisions",
+    "label_names",
     "page",
     "patch_text",
     "pictures_of",
@@ -34,6 +47,7 @@ __shared__ = [
     "run_image_audit",
     "svg",
     "texts_of",
+    "verdicts_of",
     "with_progress",
 ]
 

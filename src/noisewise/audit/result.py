@@ -16,7 +16,7 @@ from noisewise._files import write_whole
 from noisewise._frames import frame_like
 from noisewise._typing import Codes, Floats, RandomState
 from noisewise._validation import find_labels
-from noisewise.audit.export import patch_text, write_label_studio
+from noisewise.audit.export import write_argilla, write_label_studio, write_patch
 from noisewise.audit.review import Batch, Review, next_batch, progress_sentence, review_summary, updated
 from noisewise.audit.review import batches as plan_batches
 from noisewise.audit.summaries import NORMAL_95, columns_by_annotator, columns_by_class, columns_of_rows
@@ -252,13 +252,19 @@ class LabelAudit:
         return frame_like(columns, nw.from_native(self.X, pass_through=True), backend)
 
     def patch(self, path: Any, rows: Any = None) -> None:
-        """Write the rows worth a look for review, with an empty column `decision`: CSV, or JSON if the path ends so."""
-        chosen = self.picked if rows is None else np.asarray(rows)
-        write_whole(patch_text(self, chosen, as_json=Path(path).suffix.lower() == ".json"), path)
+        """Write the rows worth a look for review, with a column `decision`: CSV, JSON or Excel, by the path's ending.
+
+        Decisions that an earlier file of this name holds are kept; if they are about other labels, it is not written.
+        """
+        write_patch(self, Path(path), self.picked if rows is None else np.asarray(rows))
 
     def to_label_studio(self, path: Any, rows: Any = None) -> None:
         """Write the rows worth a look as Label Studio tasks, the suggestions as predictions."""
         write_label_studio(self, path, self.picked if rows is None else np.asarray(rows))
+
+    def to_argilla(self, path: Any, rows: Any = None) -> None:
+        """Write the rows worth a look as Argilla records (a text field `row`, a question `label`), with suggestions."""
+        write_argilla(self, path, self.picked if rows is None else np.asarray(rows))
 
     def to_html(self, path: Any, title: str = "Label audit", truth: Any = None, precision: float | None = None) -> None:
         """Write a report: one file that opens in any browser, without a network.

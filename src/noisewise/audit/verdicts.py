@@ -1,4 +1,4 @@
-"""Verdicts of reviewers, read from what they hand back: a mapping, patch.csv or patch.json, a Label Studio export."""
+"""Verdicts of reviewers, read from what they hand back: a mapping, patch.csv, an export of Label Studio or Argilla."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import narwhals as nw
 
+from noisewise._typing import Codes
 from noisewise._validation import is_missing, listed
 
 if TYPE_CHECKING:
@@ -21,6 +22,15 @@ if TYPE_CHECKING:
 UNDECIDED = ("?", "can't tell", "cannot tell", "unsure", "skip")  # decisions of a reviewer who leaves a row open
 DECISIONS = ("decision", "label")  # the column of the decision: that of patch.csv, or of a flat Label Studio export
 SEPARATORS = ",;\t"  # that spreadsheets write
+ENCODINGS = ("utf-8-sig", "latin-1")  # the same
+
+
+class Given(NamedTuple):
+    """A decision as it was handed back, and the label that the reviewer saw, where that is known."""
+
+    row: Any
+    decision: Any
+    observed: Any = None
 
 
 def read_verdicts(reviewed: Any, audit: LabelAudit) -> dict[int, int | None]:
@@ -30,26 +40,32 @@ def read_verdicts(reviewed: Any, audit: LabelAudit) -> dict[int, int | None]:
     ----------
     reviewed : mapping, frame, path or list of dict
         Row to label; or columns `row` and `decision` (patch.csv, patch.json); or the tasks of a Label Studio export,
-        which name their row in `data`. A blank decision means that the row was not reviewed, "?" that the reviewer
-        can't tell.
+        which name their row in `data`; or the records of Argilla, which name it in `metadata`. A blank decision means
+        that the row was not reviewed, "?" that the reviewer can't tell.
     audit : LabelAudit
-        The audit that the rows and the labels belong to.
+        The audit that the rows and the labels belong to. A decision about a row that had another label when it was
+        reviewed is refused.
 
     Examples
     --------
     >>> from types import SimpleNamespace
     >>> import numpy as np
-    >>> audit = SimpleNamespace(classes=np.array(["cat", "dog"]), observed=np.zeros(10))
+    >>> audit = SimpleNamespace(classes=np.array(["cat", "dog"]), observed=np.zeros(10, dtype=int))
     >>> read_verdicts({3: "dog", 7: "?", 8: ""}, audit)
     {3: 1, 7: None}
     """
-    classes = audit.classes.tolist()
+    return verdicts_of(given_decisions(reviewed), audit.classes.tolist(), audit.observed)
+
+
+def verdicts_of(decisions: Iterable[Given], classes: list[Any], observed: Codes) -> dict[int, int | None]:
+    """The verdicts of decisions that were read before: `read_verdicts` has the rules."""
     code_of = _codes_by_text(classes)
     verdicts: dict[int, int | None] = {}
-    for given_row, decision in _decisions(reviewed):
-        if is_missing(decision) or not str(decision).strip():
+    for given in decisions:
+        if _is_blank(given.decision):
             continue
-        row, code = _row(given_row, len(audit.observed)), _code(decision, code_of, classes)
+        row, code = _row(given.row, len(observed)), _code(given.decision, code_of, classes)
+        _check_observed(row, given, code_of, classes[observed[row]])
         if verdicts.setdefault(row, code) != code:
             first, second = ("?" if c is None else str(classes[c]) for c in (verdicts[row], code))
             raise ValueError(f"row {row} has two decisions, {first!r} and {second!r}; one for each row is needed")
@@ -58,12 +74,35 @@ def read_verdicts(reviewed: Any, audit: LabelAudit) -> dict[int, int | None]:
     return verdicts
 
 
-def _decisions(reviewed: Any) -> Iterator[tuple[Any, Any]]:
-    """Pairs of row and decision."""
+def earlier_decisions(path: Path, audit: LabelAudit) -> dict[int, str]:
+    """Decisions that a file to be written anew holds, by row; none where there is no such file.
+
+    They are refused where they were made about another table: about rows that are not there, or that had another label.
+    """
+    if not path.exists():
+        return {}
+    code_of = _codes_by_text(audit.classes.tolist())
+    found: dict[int, str] = {}
+    try:
+        for given in given_decisions(path):
+            if _is_blank(given.decision):
+                continue
+            row = _row(given.row, len(audit.observed))
+            _check_observed(row, given, code_of, audit.classes[audit.observed[row]])
+            found[row] = str(given.decision).strip()
+    except ValueError as error:
+        raise ValueError(
+            f"{path} is left as it is, with its decisions: {error}; move it, or name another folder"
+        ) from None
+    return found
+
+
+def given_decisions(reviewed: Any) -> Iterator[Given]:
+    """What was handed back: every row with its decision, blank ones too."""
     if isinstance(reviewed, str | Path):
         reviewed = _entries(Path(reviewed))
     if isinstance(reviewed, Mapping):
-        yield from reviewed.items()
+        yield from (Given(row, decision) for row, decision in reviewed.items())
         return
     frame = nw.from_native(reviewed, pass_through=True, eager_only=True)
     entries = frame.iter_rows(named=True) if isinstance(frame, nw.DataFrame) else reviewed
@@ -72,7 +111,12 @@ def _decisions(reviewed: Any) -> Iterator[tuple[Any, Any]]:
     for entry in entries:
         if not isinstance(entry, Mapping):
             raise ValueError(f"reviewed holds {entry!r:.60}; entries with a row and a decision are needed")
-        yield from _of_task(entry) if "annotations" in entry else [_of_entry(entry)]
+        if "annotations" in entry:
+            yield from _of_task(entry)
+        elif "responses" in entry:
+            yield from _of_record(entry)
+        else:
+            yield _of_entry(entry)
 
 
 def _entries(path: Path) -> Any:
@@ -84,7 +128,7 @@ def _entries(path: Path) -> Any:
 
         return read_table(str(path))
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = _text(path)
         if path.suffix.lower() == ".json":
             return json.loads(text)
     except ValueError as error:
@@ -93,15 +137,23 @@ def _entries(path: Path) -> Any:
     return list(csv.DictReader(io.StringIO(text), delimiter=max(SEPARATORS, key=header.count)))
 
 
-def _of_entry(entry: Mapping[str, Any]) -> tuple[Any, Any]:
+def _text(path: Path) -> str:
+    raw = path.read_bytes()
+    try:
+        return raw.decode(ENCODINGS[0])
+    except UnicodeDecodeError:
+        return raw.decode(ENCODINGS[1])
+
+
+def _of_entry(entry: Mapping[str, Any]) -> Given:
     """Row and decision of an entry of patch.csv, or of a flat export."""
     name = next((name for name in DECISIONS if name in entry), None)
     if name is None or "row" not in entry:
         raise ValueError(f"the columns 'row' and 'decision' are needed; there are {listed(list(entry))}")
-    return entry["row"], entry[name]
+    return Given(entry["row"], entry[name], entry.get("observed"))
 
 
-def _of_task(task: Mapping[str, Any]) -> Iterator[tuple[Any, Any]]:
+def _of_task(task: Mapping[str, Any]) -> Iterator[Given]:
     """Row and decision of each annotation of a Label Studio task; skipped ones have none."""
     data = task.get("data", {})
     if "row" not in data:
@@ -111,7 +163,17 @@ def _of_task(task: Mapping[str, Any]) -> Iterator[tuple[Any, Any]]:
             continue
         for result in annotation.get("result", []):
             for choice in result.get("value", {}).get("choices", []):
-                yield data["row"], choice
+                yield Given(data["row"], choice, data.get("observed"))
+
+
+def _of_record(record: Mapping[str, Any]) -> Iterator[Given]:
+    """Row and decision of each response to a record of Argilla."""
+    metadata = record.get("metadata") or {}
+    if "row" not in metadata:
+        raise ValueError("an Argilla record has no 'row' in its metadata; records of audit.to_argilla have")
+    responses = record["responses"] or {}
+    for response in responses.get("label", []):
+        yield Given(metadata["row"], response.get("value"), metadata.get("observed"))
 
 
 def _codes_by_text(classes: list[Any]) -> dict[str, int]:
@@ -132,12 +194,31 @@ def _loose(label: Any) -> str:
     return text.partition(".")[0] if re.fullmatch(r"-?(0|[1-9]\d*)\.0+", text) else text
 
 
+def _found(label: Any, code_of: dict[str, int]) -> int | None:
+    return code_of.get(str(label).strip(), code_of.get(_loose(label)))
+
+
+def _is_blank(decision: Any) -> bool:
+    return is_missing(decision) or not str(decision).strip()
+
+
 def _code(decision: Any, code_of: dict[str, int], classes: list[Any]) -> int | None:
     """Index of the decision; None where there is none. What is the name of a class is a decision."""
-    code = code_of.get(str(decision).strip(), code_of.get(_loose(decision)))
+    code = _found(decision, code_of)
     if code is None and _loose(decision).replace("’", "'") not in UNDECIDED:
         raise ValueError(f"the decision {decision!r:.60} is not among the labels {listed(classes)}")
     return code
+
+
+def _check_observed(row: int, given: Given, code_of: dict[str, int], label: Any) -> None:
+    """Refuse a decision about a row whose label was another one; the decided label may have been put in since."""
+    seen = (given.observed, given.decision)
+    if is_missing(given.observed) or _found(label, code_of) in [_found(one, code_of) for one in seen]:
+        return
+    raise ValueError(
+        f"row {row} had the label {given.observed!r:.60} when it was reviewed and has {str(label)!r:.60} now: the "
+        "decisions are about another table"
+    )
 
 
 def _row(given: Any, n: int) -> int:

@@ -154,7 +154,7 @@ def audit(
             result = audit_files(files, reading)
     else:
         named = data[0] if data else None
-        result, truth = _audit_table(named, label, annotator, model, reading, seed, engine, scheduler, encoder, images)
+        result, truth = audit_table(named, label, annotator, model, reading, seed, engine, scheduler, encoder, images)
     title = "Label audit: " + ("digits" if demo else Path((probabilities or data or [""])[0]).name)
     for file in reviewed or []:
         result = result.update(file)
@@ -178,7 +178,7 @@ def _check_table(data: list[str] | None, demo: bool, labels: Any, classes: Any) 
         raise ValueError("name one data file (noisewise audit data.csv --label y), or --demo")
 
 
-def _audit_table(
+def audit_table(
     data: str | None,
     label: str | None,
     annotator: str | None,
@@ -260,14 +260,17 @@ def _texts(
 ) -> dict[Path, str]:
     import numpy as np
 
-    from noisewise.audit import patch_text, report_page
+    from noisewise.audit import earlier_decisions, patch_text, report_page
 
     decided = np.array(
         [*result.verdicts, *result.undecided], dtype=np.intp
     )  # so that writing over patch.csv loses no decision
+    decisions = earlier_decisions(out / "patch.csv", result)
+    if decisions:
+        say(f"{len(decisions):,} decisions in {out / 'patch.csv'} are kept")
     return {
         out / "audit.csv": result.to_frame("polars").write_csv(),
-        out / "patch.csv": patch_text(result, np.concatenate([rows, decided])),
+        out / "patch.csv": patch_text(result, np.concatenate([rows, decided]), decisions=decisions),
         out / "audit.html": report_page(result, title, truth, precision),
     }
 
