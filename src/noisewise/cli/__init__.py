@@ -7,9 +7,11 @@ from typing import Annotated
 
 import typer
 
+from noisewise.cli.apply import apply
 from noisewise.cli.audit import audit
 from noisewise.cli.models import fit, predict
 from noisewise.cli.reproduce import reproduce
+from noisewise.cli.review import review
 from noisewise.cli.serve import serve
 from noisewise.cli.stress import stress
 from noisewise.cli.talk import say, stop_cleanly
@@ -35,7 +37,7 @@ def noisewise(version: Annotated[bool, typer.Option("--version", help="Show the 
         raise typer.Exit
 
 
-for command in (audit, fit, predict, reproduce, serve, stress):
+for command in (audit, review, apply, fit, predict, reproduce, serve, stress):
     app.command()(command)
 
 

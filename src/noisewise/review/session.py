@@ -1,0 +1,216 @@
+"""`ReviewSession`: decisions about the doubtful rows of an audit, stored as they are made."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping
+from dataclasses import astuple, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from noisewise._files import check_folder, write_all
+from noisewise._typing import Codes
+from noisewise._validation import find_labels, listed
+from noisewise.audit import CANT_TELL, LabelAudit, label_names, patch_text
+from noisewise.review.decision_log import Action, Decision, DecisionLog, now
+from noisewise.tables import check_ending, mend_table
+
+LOG, VERDICTS, HISTORY, MENDED = "decisions.jsonl", "reviewed.csv", "history.csv", "mended"
+FEWEST = 50  # rows to look at where an audit picks none
+RECALIBRATED = 25  # verdicts after which the number of wrong labels is estimated again; it takes a moment
+
+
+class ReviewSession:
+    """A review of the rows of an audit that are worth a look.
+
+    Every decision is appended to `decisions.jsonl` in `folder` and is on the disk before `decide` returns; a review of
+    the same folder goes on where the last one ended. Nothing is overwritten: a decision that is changed or taken back
+    stays in the log.
+
+    Parameters
+    ----------
+    audit : LabelAudit
+    folder : path
+        Where decisions are stored; made if need be.
+    rows : array of int, optional
+        The rows to look at, in this order; by default those worth a look, likeliest wrong first, which mends most.
+    reviewer : str
+        Who decides; it is written beside every decision.
+    table : (str, str), optional
+        File of the table and name of its label column; `finish` then writes the mended table, too.
+
+    Examples
+    --------
+    >>> from tempfile import mkdtemp
+    >>> from sklearn.datasets import load_iris
+    >>> from noisewise import audit_labels
+    >>> X, y = load_iris(return_X_y=True)
+    >>> y[0] = 2
+    >>> folder = mkdtemp()
+    >>> review = ReviewSession(audit_labels(X, y), folder, rows=[0, 70], reviewer="ann")
+    >>> review.decide(0, 0)
+    >>> review.decide(70, None)  # can't tell
+    >>> ReviewSession(review.audit, folder).verdicts  # as after a restart
+    {0: 0}
+    """
+
+    def __init__(
+        self,
+        audit: LabelAudit,
+        folder: Any,
+        rows: Any = None,
+        reviewer: str = "",
+        table: tuple[str, str] | None = None,
+    ) -> None:
+        self.audit, self.folder, self.reviewer, self.table = audit, Path(folder), reviewer, table
+        check_folder(self.folder, "the decisions")
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.log = DecisionLog(self.folder / LOG)
+        self.names = label_names(audit.classes)
+        self.rows: Codes = np.asarray(default_rows(audit) if rows is None else rows, dtype=np.intp)
+        self._taken_in: tuple[dict[int, Any], LabelAudit] = {}, audit
+        self._check()
+        found = np.array([row for row in self.log.decided if row not in set(self.rows.tolist())], dtype=np.intp)
+        self.rows = np.concatenate([self.rows, found])  # what was decided stays in sight
+
+    def suggested(self, row: int) -> int:
+        """Code of the most probable label besides the observed one."""
+        posterior = self.audit.posterior[row].copy()
+        posterior[self.audit.observed[row]] = -1
+        return int(np.argmax(posterior))
+
+    def decide(self, row: int, label: Any) -> None:
+        """Store the label of a row, or None if it can't be told."""
+        code = None if label is None else int(find_labels([label], self.audit.classes)[0])
+        self.decide_code(row, code)
+
+    def decide_code(self, row: int, code: int | None) -> None:
+        """Store the label of a row by its index in `audit.classes`."""
+        observed, suggested = int(self.audit.observed[row]), self.suggested(row)
+        action: Action = "other"
+        if code is None:
+            action = "unsure"
+        elif code in (observed, suggested):
+            action = "keep" if code == observed else "suggestion"
+        self._write(row, action, "" if code is None else self.names[code])
+
+    def undo(self) -> int | None:
+        """Take back the reviewer's last decision; the row it was about, or None if there is none."""
+        self.log.refresh()
+        last = self.log.last_of(self.reviewer)
+        if last is None:
+            return None
+        self._write(last.row, "undo", "")
+        return last.row
+
+    def _write(self, row: int, action: Action, decision: str) -> None:
+        observed, suggested = self.names[self.audit.observed[row]], self.names[self.suggested(row)]
+        self.log.append(Decision(row, observed, suggested, action, decision, self.reviewer, now()))
+
+    @property
+    def decisions(self) -> dict[int, str]:
+        """The label of each decided row, by name; empty where it could not be told."""
+        return {row: entry.decision for row, entry in self.log.decided.items()}
+
+    @property
+    def verdicts(self) -> dict[int, Any]:
+        """The label of each decided row, as `audit.update` takes them; rows that could not be told are left out."""
+        codes = {name: code for code, name in enumerate(self.names)}
+        labels = self.audit.classes.tolist()
+        return {row: labels[codes[name]] for row, name in self.decisions.items() if name}
+
+    def apply(self) -> NDArray[Any]:
+        """The labels of all rows, as decided; those of the other rows as they were observed."""
+        labels = self.audit.classes[self.audit.observed]
+        for row, label in self.verdicts.items():
+            labels[row] = label
+        return labels
+
+    def progress(self) -> dict[str, Any]:
+        """How far the review is: rows, decided ones, those among them that were wrong, and expected wrong ones left."""
+        verdicts, n_decided = self.verdicts, len(self.log.decided)
+        wrong = self._n_wrong(verdicts)
+        n_known = len(verdicts) // RECALIBRATED * RECALIBRATED
+        known = dict(list(verdicts.items())[:n_known])
+        found_since = wrong - self._n_wrong(known)
+        return {
+            "rows": len(self.rows),
+            "decided": n_decided,
+            "unsure": n_decided - len(verdicts),
+            "wrong": wrong,
+            "left": max(0, round(float(self._updated(known).remaining)) - found_since),
+            "precision": wrong / len(verdicts) if verdicts else None,
+        }
+
+    @property
+    def updated(self) -> LabelAudit:
+        """The audit with the decisions taken in: how many wrong labels are left, and whether to go on."""
+        return self._updated(self.verdicts)
+
+    def _updated(self, verdicts: dict[int, Any]) -> LabelAudit:
+        if not verdicts:
+            return self.audit
+        if verdicts != self._taken_in[0]:
+            self._taken_in = verdicts, self.audit.update(verdicts)
+        return self._taken_in[1]
+
+    def _n_wrong(self, verdicts: Mapping[int, Any]) -> int:
+        labels = self.audit.classes.tolist()
+        return sum(label != labels[self.audit.observed[row]] for row, label in verdicts.items())
+
+    def finish(self) -> list[Path]:
+        """Write the files of the review: `reviewed.csv`, `history.csv` and, where the table's file is known, `mended`.
+
+        `reviewed.csv` are the decided rows in the form of patch.csv, for `noisewise apply` and `audit.update`;
+        `history.csv` says who decided what and when.
+        """
+        self.log.refresh()
+        texts = {self.folder / VERDICTS: self._reviewed(), self.folder / HISTORY: self._history()}
+        write_all(texts)
+        return [*texts, *([] if self.table is None else [self._mended(*self.table)])]
+
+    def _reviewed(self) -> str:
+        decisions = {row: name or CANT_TELL for row, name in self.decisions.items()}
+        return patch_text(self.audit, self.rows[np.isin(self.rows, list(decisions))], decisions=decisions)
+
+    def _history(self) -> str:
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow([field.name for field in fields(Decision)])
+        writer.writerows(astuple(entry) for entry in self.log.entries)
+        return text.getvalue()
+
+    def _mended(self, data: str, label: str) -> Path:
+        path = self.folder / f"{MENDED}{Path(data).suffix.lower()}"
+        labels = self.audit.classes[self.audit.observed]
+        changes = {row: verdict for row, verdict in self.verdicts.items() if verdict != labels[row]}
+        mend_table(data, label, changes, path)
+        return path
+
+    def _check(self) -> None:
+        """Refuse rows that are not there, and decisions that were made about another table."""
+        n = len(self.audit.observed)
+        if self.table is not None:
+            check_ending(Path(self.table[0]))
+        if len(self.rows) and not (self.rows.min() >= 0 and self.rows.max() < n):
+            raise ValueError(f"rows has indices beyond the {n} rows of the audit; they are counted from 0")
+        for row, entry in self.log.decided.items():
+            label = self.names[self.audit.observed[row]] if row < n else None
+            if label not in (entry.observed, entry.decision):
+                raise ValueError(
+                    f"{self.log.path} holds a decision about row {row} with the label {entry.observed!r}, which is "
+                    f"{label!r} now: they are of another table; name another folder"
+                )
+            if entry.decision and entry.decision not in self.names:
+                raise ValueError(
+                    f"{self.log.path} gives row {row} the label {entry.decision!r}; known are {listed(self.names)}"
+                )
+
+
+def default_rows(audit: LabelAudit) -> Codes:
+    """The rows worth a look or, where there are none, the most suspicious ones."""
+    return audit.picked if len(audit.picked) else audit.order[:FEWEST]
