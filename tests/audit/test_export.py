@@ -71,10 +71,10 @@ def test_writing_again_keeps_decisions_also_of_rows_no_longer_picked(flowers, tm
     flowers.patch(path, rows=[0, 1, 2, 3])
     write_decisions(path, {1: "virginica", 2: "?", 3: "setosa"})
     flowers.patch(path, rows=[0, 1, 9])
-    assert read_verdicts(path, flowers) == {1: 2, 3: 0}
+    assert read_verdicts(path, flowers) == {1: 2, 2: None, 3: 0}
     assert decisions_in(path) == {0: None, 1: "virginica", 9: None, 2: "?", 3: "setosa"}
     flowers.patch(path, rows=[0])
-    assert read_verdicts(path, flowers) == {1: 2, 3: 0}
+    assert read_verdicts(path, flowers) == {1: 2, 2: None, 3: 0}
 
 
 def write_decisions(path, decisions):

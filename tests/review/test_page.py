@@ -173,7 +173,7 @@ def test_a_hundred_rows_by_keyboard_with_process_and_browser_killed_in_the_middl
     mended[list(decided)] = list(decided.values())
     assert pl.read_csv(folder / "mended.csv")["digit"].to_list() == mended.tolist()
     assert pl.read_csv(folder / "mended.csv").drop("digit").equals(pl.read_csv(tmp_path / "digits.csv").drop("digit"))
-    assert read_verdicts(folder / "reviewed.csv", audit_labels(X, y)) == decided
+    assert read_verdicts(folder / "reviewed.csv", audit_labels(X, y)) == wanted
     history = pl.read_csv(folder / "history.csv")
     assert history.height == N_ROWS + 2  # one was taken back and decided again
     assert set(history["reviewer"]) == {"ann"}

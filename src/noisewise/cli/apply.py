@@ -39,7 +39,7 @@ def apply(
     classes = list(dict.fromkeys(labels))
     code_of = {name: code for code, name in enumerate(classes)}
     observed = np.array([code_of[name] for name in labels], dtype=np.intp)
-    verdicts = verdicts_of(given, classes, observed)
+    verdicts = {row: code for row, code in verdicts_of(given, classes, observed).items() if code is not None}
     changes = {row: classes[code] for row, code in verdicts.items() if code != observed[row]}
     mend_table(data, named, changes, out)
     n_rows = len({str(one.row) for one in given})
