@@ -13,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 from noisewise import load, save
 from noisewise.datasets import TableEncoder
+from noisewise.embeddings import embed_texts
 
 
 def mixed(n=240, seed=0):
@@ -175,3 +176,15 @@ def test_many_columns_alike_get_one_note():
         "each of 9 columns ('c0', 'c1', 'c2', ...) is the same in every row: left out",
         "each of 4 columns ('g0', 'g1', 'g2', ...) has missing values: filled with the median and marked",
     )
+
+
+def test_embedded_text_is_encoded_by_the_named_encoder_and_kept_in_a_model_file(tmp_path):
+    pytest.importorskip("wordllama")
+    texts = [f"{word} number {i} of many" for i in range(40) for word in ("apple", "river")]
+    frame = pl.DataFrame({"text": texts, "size": np.arange(80) % 7})
+    encoder = TableEncoder(text_encoder="wordllama").fit(frame)
+    rows = encoder.transform(frame)
+    assert isinstance(rows, np.ndarray)
+    np.testing.assert_array_equal(rows[:, :256], embed_texts(texts, "wordllama"))
+    save(encoder, tmp_path / "encoder.noisewise")
+    np.testing.assert_array_equal(load(tmp_path / "encoder.noisewise").transform(frame[5:9]), rows[5:9])
