@@ -6,16 +6,25 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from noisewise.audit import LabelAudit, audit_images, audit_labels, audit_probabilities
+    from noisewise.audit import (
+        AnnotationAudit,
+        LabelAudit,
+        audit_annotations,
+        audit_images,
+        audit_labels,
+        audit_probabilities,
+    )
     from noisewise.noise import FlipMatrix, GaussianNoise
     from noisewise.persistence import load, save
 
 __version__ = "0.1.0"
 __all__ = [
+    "AnnotationAudit",
     "FlipMatrix",
     "GaussianNoise",
     "LabelAudit",
     "__version__",
+    "audit_annotations",
     "audit_images",
     "audit_labels",
     "audit_probabilities",
@@ -24,9 +33,11 @@ __all__ = [
 ]
 
 _HOMES = {
+    "AnnotationAudit": "noisewise.audit",
     "FlipMatrix": "noisewise.noise",
     "GaussianNoise": "noisewise.noise",
     "LabelAudit": "noisewise.audit",
+    "audit_annotations": "noisewise.audit",
     "audit_images": "noisewise.audit",
     "audit_labels": "noisewise.audit",
     "audit_probabilities": "noisewise.audit",

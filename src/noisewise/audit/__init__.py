@@ -1,6 +1,8 @@
 """Label audits: which rows of a table have wrong labels."""
 
 from noisewise._deprecation import moved
+from noisewise.audit.annotation_result import AnnotationAudit
+from noisewise.audit.annotations import audit_annotations
 from noisewise.audit.audit import Settings as Settings
 from noisewise.audit.audit import audit_labels
 from noisewise.audit.audit import run_audit as run_audit
@@ -13,6 +15,7 @@ from noisewise.audit.export import patch_text as patch_text
 from noisewise.audit.images import audit_images
 from noisewise.audit.images import run_image_audit as run_image_audit
 from noisewise.audit.probabilities import audit_probabilities
+from noisewise.audit.report import annotations_page as annotations_page
 from noisewise.audit.report import page as page
 from noisewise.audit.report import pictures_of as pictures_of
 from noisewise.audit.report import report_page as report_page
@@ -27,12 +30,22 @@ from noisewise.audit.verdicts import earlier_decisions as earlier_decisions
 from noisewise.audit.verdicts import given_decisions as given_decisions
 from noisewise.audit.verdicts import verdicts_of as verdicts_of
 
-__all__ = ["Batch", "LabelAudit", "Review", "audit_images", "audit_labels", "audit_probabilities"]
+__all__ = [
+    "AnnotationAudit",
+    "Batch",
+    "LabelAudit",
+    "Review",
+    "audit_annotations",
+    "audit_images",
+    "audit_labels",
+    "audit_probabilities",
+]
 __shared__ = [
     "CANT_TELL",
     "FIRST_SPREADSHEET_ROW",
     "OnCluster",
     "Settings",
+    "annotations_page",
     "dask_client",
     "earlier_decisions",
     "features_of",

@@ -82,9 +82,7 @@ def audit_probabilities(
     True
     """
     reading = chosen_reading(labels_are, noise)
-    given = _given(probabilities)
-    arrays, notes = _arrays(given)
-    names, codes = _codes(y, _column_names(given, y) if classes is None else classes, arrays[0].shape[1])
+    arrays, names, codes, notes = read_probabilities(probabilities, y, classes)
     if len(codes) != len(arrays[0]):
         raise ValueError(
             f"there are {len(arrays[0])} rows of probabilities and {len(codes)} labels; they must be as many"
@@ -102,6 +100,16 @@ def audit_probabilities(
     readings = both_readings(outcome, judged, codes, noise)
     notes += (*alike_classes(names), *small_classes(names, codes), *readings["outcomes"].notes)
     return LabelAudit.of(rows, names, codes, readings, reading, notes, who)
+
+
+def read_probabilities(
+    probabilities: Any, y: Any, classes: Any
+) -> tuple[list[NDArray[Any]], NDArray[Any], Codes, tuple[str, ...]]:
+    """Arrays of probabilities, the classes of their columns, each label as an index of these, and notes."""
+    given = _given(probabilities)
+    arrays, notes = _arrays(given)
+    names, codes = _codes(y, _column_names(given, y) if classes is None else classes, arrays[0].shape[1])
+    return arrays, names, codes, notes
 
 
 def _given(probabilities: Any) -> list[Any]:

@@ -25,8 +25,16 @@ from noisewise.labels.corrections.reweighting import (
 from noisewise.labels.corrections.unbiased import UnbiasedLogisticRegression
 from noisewise.labels.crowd.aggregation import CrowdLabelling, dawid_skene, majority_vote, shared_flips
 from noisewise.labels.crowd.agreement import krippendorff_alpha
-from noisewise.labels.crowd.annotators import Annotators
+from noisewise.labels.crowd.annotations import Annotations as Annotations
+from noisewise.labels.crowd.annotations import indices_of as indices_of
+from noisewise.labels.crowd.annotations import read_annotations as read_annotations
+from noisewise.labels.crowd.annotations import read_wide as read_wide
+from noisewise.labels.crowd.annotators import Annotators as Annotators
 from noisewise.labels.crowd.classifier import CrowdClassifier
+from noisewise.labels.crowd.row_prior import ItemEstimates as ItemEstimates
+from noisewise.labels.crowd.row_prior import estimate_items as estimate_items
+from noisewise.labels.crowd.row_prior import log_probabilities as log_probabilities
+from noisewise.labels.crowd.row_scores import row_scores as row_scores
 from noisewise.labels.crowd.soft_labels import SoftLogisticRegression
 from noisewise.labels.displays import FlipMatrixDisplay, KernelWeightsDisplay, LabelQualityDisplay
 from noisewise.labels.fisher.classifier import RobustKernelFisherClassifier
@@ -71,7 +79,18 @@ __all__ = [
     "shared_flips",
     "theory",
 ]
-__shared__ = ["disagreement_of_halves"]
+__shared__ = [
+    "Annotations",
+    "Annotators",
+    "ItemEstimates",
+    "disagreement_of_halves",
+    "estimate_items",
+    "indices_of",
+    "log_probabilities",
+    "read_annotations",
+    "read_wide",
+    "row_scores",
+]
 __model_parts__ = [
     part.__name__
     for part in (

@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from noisewise import FlipMatrix
 from noisewise.datasets import load_crowd
-from noisewise.labels.crowd.aggregation import dawid_skene, majority_vote, shared_flips, vote_proportions
+from noisewise.labels.crowd.aggregation import dawid_skene, majority_vote, shared_flips
 from noisewise.labels.crowd.annotations import read_annotations
 from noisewise.labels.crowd.em import em_steps, fit_dawid_skene, variational_steps
 
@@ -64,7 +64,7 @@ def test_without_the_prior_it_is_dawid_and_skene_as_published(rng):
     np.testing.assert_allclose(result.objective, history, rtol=1e-12)
     fit = fit_dawid_skene(
         read_annotations(items, annotators, labels).counts(),
-        vote_proportions(read_annotations(items, annotators, labels)),
+        read_annotations(items, annotators, labels).vote_proportions(),
         None,
         False,
         15,
@@ -135,7 +135,7 @@ def test_an_annotator_who_inverts_labels_is_recognised(rng):
 def test_labels_are_never_swapped(pooled, n_classes, rng):
     truth, _, items, annotators, labels = crowd(rng, 200, 10, 1500, n_classes)
     annotations = read_annotations(items, annotators, labels)
-    start = np.roll(vote_proportions(annotations), 1, axis=1)  # every class permuted to the next
+    start = np.roll(annotations.vote_proportions(), 1, axis=1)  # every class permuted to the next
     fit = fit_dawid_skene(annotations.counts(), start, None, pooled)
     assert np.mean(fit.posterior.argmax(axis=1) == truth[annotations.items]) > 0.8
 

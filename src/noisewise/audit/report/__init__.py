@@ -1,9 +1,10 @@
 """The audit as a self-contained HTML page."""
 
+from noisewise.audit.report.annotations import annotations_page
 from noisewise.audit.report.charts import svg
 from noisewise.audit.report.media import pictures_of, texts_of
 from noisewise.audit.report.notebook import show_page, summary_html
 from noisewise.audit.report.pages import page
 from noisewise.audit.report.report import report_page
 
-__all__ = ["page", "pictures_of", "report_page", "show_page", "summary_html", "svg", "texts_of"]
+__all__ = ["annotations_page", "page", "pictures_of", "report_page", "show_page", "summary_html", "svg", "texts_of"]

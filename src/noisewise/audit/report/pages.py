@@ -17,7 +17,8 @@ def page(template: str, content: dict[str, Any], package: str = FRAME) -> str:
     except ImportError:
         raise ImportError("the HTML report needs jinja2; `pip install 'noisewise[cli]'` brings it") from None
     environment = Environment(autoescape=True, keep_trailing_newline=True)
-    body = environment.from_string(_text(package, template)).render(content)
+    sorting = Markup(_text(FRAME, "sorting.html"))
+    body = environment.from_string(_text(package, template)).render(content | {"sorting": sorting})
     common = {"style": Markup(_text(FRAME, "page.css")), "body": Markup(body), "version": version("noisewise")}
     return environment.from_string(_text(FRAME, "page.html")).render(content | common)
 

@@ -162,18 +162,19 @@ def _worst_rows(audit: LabelAudit) -> tuple[list[str], list[list[dict[str, Any]]
     ]
     rows = []
     for i, row in enumerate(worst):
-        cells = [_cell(int(row))]
+        cells = [cell(int(row))]
         if images:
             cells.append({"image": images[i], "key": int(row), "text": GONE, "kind": "pixels" if pixels else "photo"})
-        cells += [_cell(str(audit.classes[audit.observed[row]])), _cell(str(audit.suggested[row]))]
+        cells += [cell(str(audit.classes[audit.observed[row]])), cell(str(audit.suggested[row]))]
         cells.append({"text": f"{audit.probability[row]:.3f}", "key": float(audit.probability[row])})
         for name, values in (features | texts).items():
             kind = "path" if audit.images is not None and str(audit.images[row]).endswith(str(values[i])) else "value"
-            cells.append(folded(values[i]) if name in texts else {**_cell(values[i]), "kind": kind})
+            cells.append(folded(values[i]) if name in texts else {**cell(values[i]), "kind": kind})
         rows.append(cells)
     return columns, rows
 
 
-def _cell(value: Any) -> dict[str, Any]:
+def cell(value: Any) -> dict[str, Any]:
+    """A cell of the table of rows: its text, and what it is sorted by."""
     text = f"{value:.4g}" if isinstance(value, float) else "" if value is None else str(value)
     return {"text": text, "key": text if isinstance(value, float) else str(value)}

@@ -164,7 +164,7 @@ def shared_flips(
 
 
 def _vote(annotations: Annotations, before: CrowdLabelling | None = None) -> CrowdLabelling:
-    proportions, codes = vote_proportions(annotations), most_votes(annotations.votes())
+    proportions, codes = annotations.vote_proportions(), most_votes(annotations.votes())
     n_classes = len(annotations.classes)
     prevalence = np.bincount(codes, minlength=n_classes) / len(codes)
     known, no_prior = np.eye(n_classes)[codes], np.zeros((n_classes, n_classes))
@@ -175,7 +175,7 @@ def _estimate(
     annotations: Annotations, before: CrowdLabelling | None, *, pooled: bool, shared: bool, max_iter: int, tol: float
 ) -> CrowdLabelling:
     check_iterations(max_iter)
-    start, prior = vote_proportions(annotations), None
+    start, prior = annotations.vote_proportions(), None
     if before is not None:
         items = indices_of(before.items, annotations.items)
         classes = indices_of(before.classes, annotations.classes)
@@ -188,13 +188,6 @@ def _estimate(
     return _labelling(
         annotations, codes, fit.posterior, fit.posterior, fit.prior, fit.prevalence, fit.objective, method
     )
-
-
-def vote_proportions(annotations: Annotations) -> Floats:
-    """Proportions of the votes of each item; where there are none, those of all items."""
-    votes = annotations.votes()
-    votes[votes.sum(axis=1) == 0] = votes.sum(axis=0)
-    return np.asarray(votes / votes.sum(axis=1, keepdims=True))
 
 
 def most_votes(votes: Floats) -> Codes:

@@ -51,6 +51,12 @@ class Annotations:
         totals = np.bincount(cells, minlength=len(self.items) * len(self.classes))
         return totals.reshape(len(self.items), len(self.classes)).astype(np.float64)
 
+    def vote_proportions(self) -> NDArray[np.float64]:
+        """Proportions of the votes of each item; where there are none, those of all items."""
+        votes = self.votes()
+        votes[votes.sum(axis=1) == 0] = votes.sum(axis=0)
+        return np.asarray(votes / votes.sum(axis=1, keepdims=True))
+
     def as_one_annotator(self) -> Annotations:
         """The same labels as if one annotator had given them all."""
         return replace(self, annotators=np.array(["all"]), annotator_codes=np.zeros_like(self.annotator_codes))

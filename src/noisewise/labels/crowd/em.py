@@ -14,8 +14,8 @@ References
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -38,7 +38,8 @@ class CrowdFit:
     """Result of EM or variational Bayes.
 
     `posterior` is that of the true classes; `counts[a, j, k]` the expected number of items of class j that annotator a
-    labelled k; `prior[j, k]` the Dirichlet pseudo-counts of every annotator; `objective` has one entry an iteration.
+    labelled k; `prior[j, k]` the Dirichlet pseudo-counts of every annotator; `objective` has one entry an iteration;
+    `log_prior` is that of the true classes before any label, the same for all items or a row for each.
     """
 
     posterior: Floats
@@ -46,6 +47,14 @@ class CrowdFit:
     prior: Floats
     prevalence: Floats
     objective: Floats
+    log_prior: Floats
+
+    def log_likelihood(self, table: Any) -> Floats:
+        """Expected log-probability of the labels of each item, by true class."""
+        return np.asarray(table @ likelihood_columns(dirichlet_expectations(self.counts, self.prior)[0]))
+
+
+ClassPrior = Callable[[Floats], tuple[Floats, float, Floats]]  # of the posterior: log prior, its ELBO term, prevalence
 
 
 def fit_dawid_skene(
@@ -56,9 +65,14 @@ def fit_dawid_skene(
     With `pooled`, variational Bayes: the objective is the ELBO; otherwise EM: it is the log-likelihood of the labels.
     Neither ever falls.
     """
+    return iterate((variational_steps if pooled else em_steps)(table, start, prior), start, max_iter, tol)
+
+
+def iterate(steps: Iterator[CrowdFit], start: Floats, max_iter: int, tol: float) -> CrowdFit:
+    """The last of the steps: the one from which on posteriors change by no more than `tol` (root mean square)."""
     objective: list[float] = []
     posterior, change = start, np.inf
-    for state in (variational_steps if pooled else em_steps)(table, start, prior):
+    for state in steps:
         objective.append(state.objective[0])
         change = float(np.linalg.norm(state.posterior - posterior) / np.sqrt(len(posterior)))
         posterior = state.posterior
@@ -69,27 +83,34 @@ def fit_dawid_skene(
             f"the posteriors of the items still change by {change:.1g} after {len(objective)} iterations; "
             "raise max_iter, or tol if that is close enough",
             ConvergenceWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
-    return CrowdFit(state.posterior, state.counts, state.prior, state.prevalence, np.array(objective))
+    return replace(state, objective=np.array(objective))
 
 
-def variational_steps(table: Any, posterior: Floats, prior: Floats | None) -> Iterator[CrowdFit]:
-    """Dawid-Skene with a Dirichlet prior on every confusion matrix, estimated with them (empirical Bayes)."""
-    n_classes = posterior.shape[1]
-    by_label, hyperprior = table.T.tocsr(), prior_pseudo_counts(n_classes)
-    prior = hyperprior if prior is None else prior
+def dirichlet_prevalence(posterior: Floats) -> tuple[Floats, float, Floats]:
+    """One prevalence of the true classes for all items, with a Dirichlet prior of PRIOR_ITEMS pseudo-items."""
+    totals, n_classes = posterior.sum(axis=0), posterior.shape[1]
     uniform = np.full(n_classes, PRIOR_ITEMS / n_classes)
+    log_prior, elbo = dirichlet_expectations(totals, uniform)
+    return log_prior, elbo, (totals + uniform) / (len(posterior) + PRIOR_ITEMS)
+
+
+def variational_steps(
+    table: Any, posterior: Floats, prior: Floats | None, class_prior: ClassPrior = dirichlet_prevalence
+) -> Iterator[CrowdFit]:
+    """Dawid-Skene with a Dirichlet prior on every confusion matrix, estimated with them (empirical Bayes)."""
+    by_label, hyperprior = table.T.tocsr(), prior_pseudo_counts(posterior.shape[1])
+    prior = hyperprior if prior is None else prior
     while True:
         posterior, counts = align_classes(posterior, confusion_counts(by_label, posterior))
         prior = update_prior(prior, counts, hyperprior, steps=1 + min(20, table.nnz // counts.size))
         log_flips, elbo_of_flips = dirichlet_expectations(counts, prior)
-        log_prevalence, elbo_of_prevalence = dirichlet_expectations(posterior.sum(axis=0), uniform)
-        prevalence = (posterior.sum(axis=0) + uniform) / (len(posterior) + PRIOR_ITEMS)
-        posterior, evidence = normalised(table @ likelihood_columns(log_flips) + log_prevalence)
+        log_prior, elbo_of_classes, prevalence = class_prior(posterior)
+        posterior, evidence = normalised(table @ likelihood_columns(log_flips) + log_prior)
         of_prior = PRIOR_ANNOTATORS * float(np.sum(hyperprior * np.log(prior) - prior))
-        elbo = evidence + elbo_of_flips + elbo_of_prevalence + of_prior
-        yield CrowdFit(posterior, counts, prior, prevalence, np.array([elbo]))
+        elbo = evidence + elbo_of_flips + elbo_of_classes + of_prior
+        yield CrowdFit(posterior, counts, prior, prevalence, np.array([elbo]), log_prior)
 
 
 def em_steps(table: Any, posterior: Floats, prior: Floats | None) -> Iterator[CrowdFit]:
@@ -99,8 +120,9 @@ def em_steps(table: Any, posterior: Floats, prior: Floats | None) -> Iterator[Cr
         posterior, counts = align_classes(posterior, confusion_counts(by_label, posterior))
         prevalence = posterior.mean(axis=0)
         logits = table @ likelihood_columns(np.log(np.maximum(normalised_rows(counts), LEAST_PROBABILITY)))
-        posterior, evidence = normalised(logits + np.log(np.maximum(prevalence, LEAST_PROBABILITY)))
-        yield CrowdFit(posterior, counts, no_prior, prevalence, np.array([evidence]))
+        log_prior = np.log(np.maximum(prevalence, LEAST_PROBABILITY))
+        posterior, evidence = normalised(logits + log_prior)
+        yield CrowdFit(posterior, counts, no_prior, prevalence, np.array([evidence]), log_prior)
 
 
 def prior_pseudo_counts(n_classes: int) -> Floats:
