@@ -25,6 +25,7 @@ from noisewise.audit.report.features import features_of as features_of
 from noisewise.audit.result import LabelAudit
 from noisewise.audit.review import Batch, Review
 from noisewise.audit.streaming import with_progress as with_progress
+from noisewise.audit.summaries import count_with_interval as count_with_interval
 from noisewise.audit.summaries import readings_sentence as readings_sentence
 from noisewise.audit.verdicts import earlier_decisions as earlier_decisions
 from noisewise.audit.verdicts import given_decisions as given_decisions
@@ -46,6 +47,7 @@ __shared__ = [
     "OnCluster",
     "Settings",
     "annotations_page",
+    "count_with_interval",
     "dask_client",
     "earlier_decisions",
     "features_of",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from noisewise.cli import completion
+from noisewise.cli.annotations import audit_items
 from noisewise.cli.images import audit_column, audit_folder, image_column, is_image_folder
 from noisewise.cli.probabilities import Files, audit_files
 from noisewise.cli.talk import Progress, noting, say, working
@@ -103,6 +104,14 @@ def audit(
         str | None,
         typer.Option("--annotator", "-a", help="Column of who gave each label.", autocompletion=completion.columns),
     ] = None,
+    item: Annotated[
+        str | None,
+        typer.Option(
+            "--item",
+            help="Column of what was labelled: rows of one item are labels by several annotators.",
+            autocompletion=completion.columns,
+        ),
+    ] = None,
     seed: Annotated[int | None, typer.Option("--seed", help="Random seed.")] = None,
     out: Annotated[Path, typer.Option("--out", "-o", help=f"Folder for {FILES}.")] = Path(),
     as_json: Annotated[bool, typer.Option("--json", help="Print numbers, picked rows and files as JSON.")] = False,
@@ -127,6 +136,9 @@ def audit(
 
     With --reviewed the decisions in patch.csv are taken in, all other rows estimated again, and patch.csv written with
     the rows to review next and the decisions so far.
+
+    With --item and --annotator, rows of one item are labels by several annotators: consensus labels, the quality of
+    each label and annotator, and whom to ask next.
     """
     from noisewise._files import check_folder, write_all
 
@@ -146,6 +158,13 @@ def audit(
         )
     if engine is Engine.local and scheduler is not None:
         raise ValueError("--scheduler is for --engine dask")
+    if item is not None:
+        if probabilities or not data or engine is Engine.dask or precision is not None or labels_are is not None:
+            raise ValueError(
+                "--item is for one data file, with --label, --annotator, --model, --seed, --out and --json"
+            )
+        audit_items(data[0], label, annotator, item, model, seed, out, as_json)
+        return
     check_folder(out, FILES)
     truth, reading = None, labels_are and labels_are.value
     if probabilities:
