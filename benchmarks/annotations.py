@@ -227,7 +227,7 @@ def rows(crowd, models, with_rows=True):
     """All methods on one crowd."""
     yield {"method": "majority vote", **measure(crowd, *of_labelling(crowd, majority_vote))}
     yield {"method": "Dawid-Skene", **measure(crowd, *of_labelling(crowd, dawid_skene))}
-    given = {**models, "both": list(models.values())}
+    given = {**models, "both": list(models.values())} if len(models) > 1 else models
     for name, p in given.items():
         for method in ("cleanlab", "noisewise"):
             start = time.process_time()

@@ -60,7 +60,7 @@ def audit_annotations(
         or out of fold by `model`; with `probabilities` they are only shown in the report. Items without labels are
         scored too.
     probabilities : array of shape (n_items, n_classes), or a list of such arrays, optional
-        Out-of-fold probabilities of any model, or of several. Without them and X the result is that of `dawid_skene`.
+        Out-of-fold probabilities of any model, or of several. Without them and X the model is that of `dawid_skene`.
     model : classifier that takes `sample_weight`, optional
         Scores the rows of X instead of the ridge.
     classes : sequence, optional

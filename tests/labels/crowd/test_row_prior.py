@@ -51,10 +51,10 @@ def test_the_posterior_of_a_tiny_case_is_that_of_enumeration():
         np.testing.assert_allclose(found.posterior[item], joint.sum(axis=others), atol=1e-12)
 
 
-def test_without_scores_the_posterior_is_that_of_dawid_skene():
+def test_without_scores_the_fit_is_that_of_dawid_skene():
     _, columns, _ = crowd()
-    found = estimate_items(read_annotations(*columns), [])
-    np.testing.assert_array_equal(found.posterior, dawid_skene(*columns).posterior)
+    fit = estimate_items(read_annotations(*columns), []).fit
+    np.testing.assert_array_equal(fit.posterior, dawid_skene(*columns).posterior)
 
 
 def test_uninformative_probabilities_leave_the_fit_of_dawid_skene():

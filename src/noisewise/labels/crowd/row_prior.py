@@ -49,7 +49,7 @@ FIT_STEPS = 30  # of L-BFGS in each iteration of EM; the next one is warm-starte
 MAX_ITER, TOL = 300, 5e-4
 # Annotators and classifiers err on the same hard rows, so their evidence adds up to less than if they erred
 # independently: exponents of the prior and of the labels' likelihood (composite likelihood).
-ROW_EXPONENT, LABEL_EXPONENT = 0.85, 0.55
+ROW_EXPONENT, LABEL_EXPONENT = 0.85, 0.5
 
 
 class ItemEstimates(NamedTuple):
@@ -128,12 +128,11 @@ def estimate_items(
     """Confusion matrices, calibration of the classifiers' scores and posteriors of the true classes, by EM.
 
     `logits` are log-probabilities, or scores, of shape (n_items, n_classes), one array for each classifier, that did
-    not see the item's own labels. Without any, the result is that of `dawid_skene`.
+    not see the item's own labels. Without any, the fit is that of `dawid_skene`.
     """
-    table, n_classes = annotations.counts(), len(annotations.classes)
+    table, n_classes, scales = annotations.counts(), len(annotations.classes), np.empty(0)
     if not logits:
         fit = fit_dawid_skene(table, annotations.vote_proportions(), None)
-        posterior, prior, scales = fit.posterior, np.tile(fit.prevalence, (len(annotations.items), 1)), np.empty(0)
     else:
         class_prior = CalibratedScores(logits)
         # all annotators start from the prior: labels counted against themselves alone would show no flips
@@ -141,9 +140,10 @@ def estimate_items(
         likelihood = table @ likelihood_columns(np.repeat(alike, len(annotations.annotators), axis=0))
         start = normalised(likelihood + np.log(class_prior.probabilities()))[0]
         fit = iterate(variational_steps(table, start, None, class_prior), start, max_iter, tol)
-        discounted = LABEL_EXPONENT * fit.log_likelihood(table) + ROW_EXPONENT * fit.log_prior
-        prior = normalised(ROW_EXPONENT * fit.log_prior)[0]
-        posterior, scales = normalised(discounted)[0], class_prior.scales
+        scales = class_prior.scales
+    log_prior = np.broadcast_to(ROW_EXPONENT * fit.log_prior, (len(annotations.items), n_classes))
+    prior = normalised(log_prior.copy())[0]
+    posterior = normalised(LABEL_EXPONENT * fit.log_likelihood(table) + log_prior)[0]
     annotators = Annotators.from_posterior(annotations.annotators, table, posterior, fit.prior)
     return ItemEstimates(posterior, prior, annotators, scales, fit)
 
