@@ -159,7 +159,7 @@ def audit(
     if engine is Engine.local and scheduler is not None:
         raise ValueError("--scheduler is for --engine dask")
     if item is not None:
-        others = precision, labels_are, encoder, images
+        others = precision, labels_are, encoder, images, reviewed, ahead
         if probabilities or not data or engine is Engine.dask or any(option is not None for option in others):
             raise ValueError(
                 "--item is for one data file, with --label, --annotator, --model, --seed, --out and --json"

@@ -49,7 +49,7 @@ FIT_STEPS = 30  # of L-BFGS in each iteration of EM; the next one is warm-starte
 MAX_ITER, TOL = 300, 5e-4
 # Annotators and classifiers err on the same hard rows, so their evidence adds up to less than if they erred
 # independently: exponents of the prior and of the labels' likelihood (composite likelihood).
-ROW_EXPONENT, LABEL_EXPONENT = 0.85, 0.5
+ROW_EXPONENT, LABEL_EXPONENT = 0.85, 0.7
 
 
 class ItemEstimates(NamedTuple):
