@@ -4,9 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
+from sklearn.base import clone
 
 from earlier_models import HOW, assert_said, uniform_noise
 from noisewise import load, save
+from noisewise.online import recipes
 from noisewise.persistence import describe
 
 FOLDER = Path(__file__).parent / "earlier_files"
@@ -59,3 +61,15 @@ def test_decisions_that_were_learnt_before_saving_are_refused_afterwards(name):
     kept["learner"].learn(waiting, 1, *annotator)
     with pytest.raises(ValueError, match="already"):
         kept["learner"].learn(waiting, 1, *annotator)
+
+
+@pytest.mark.parametrize("name", ["soba", "soba-full"])
+def test_an_earlier_soba_is_the_recursive_one_also_when_it_starts_anew(name):
+    learner = loaded(FOLDER / f"{name}.nw", "learner")["learner"]
+    assert clone(learner).rule.variant == "recursive"
+
+
+def test_an_earlier_linucb_has_no_intercept_also_when_it_starts_anew():
+    fresh = loaded(FOLDER / "linucb-fresh-number.nw", "learner")["learner"]
+    assert not fresh.intercept
+    assert recipes.linucb(2).intercept

@@ -114,7 +114,8 @@ def test_a_decision_without_feedback_gets_the_default(default, counted, tmp_path
             if model.progress.n_defaults:
                 break
             await asyncio.sleep(0.05)
-        assert (model.progress.n_defaults, model.progress.n_feedback) == (1, counted)
+        with model.lock:  # until the default has been learnt from
+            assert (model.progress.n_defaults, model.progress.n_feedback) == (1, counted)
         late = await one.feedback(model, made.decision_id, True)
         assert (late.status, late.event.right) == (LATE, default)
         assert model.progress.n_feedback == counted

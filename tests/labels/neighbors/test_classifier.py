@@ -10,6 +10,7 @@ from noisewise import FlipMatrix
 from noisewise.datasets import make_sine_2d
 from noisewise.labels import RobustKNeighborsClassifier
 from noisewise.labels.neighbors.votes import tally
+from noisewise.labels.theory import neighbors_limit
 
 
 @pytest.fixture
@@ -34,6 +35,17 @@ def test_two_classes_follow_the_threshold(moons):
     np.testing.assert_array_equal(
         robust.predict(X), np.round(eta, 9) >= np.round(0.5 + (0.1 - 0.3) / 2, 9)
     )  # a tie is class 1
+
+
+def test_a_tie_of_two_classes_is_class_1_as_in_print_and_in_the_theory():
+    """Print: y = I[eta >= 1/2]. With two voters whose labels are 1 half of the time, so says k-NN in 3 of 4 cases."""
+    quiet = FlipMatrix.none(2)
+    said = [
+        RobustKNeighborsClassifier(2, noise=quiet).fit([[0.0], [0.0], [9.0], [9.0]], [*pair, 0, 1]).predict([[0.0]])[0]
+        for pair in ((0, 0), (0, 1), (1, 0), (1, 1))
+    ]
+    assert said == [0, 1, 1, 1]
+    assert 1 - np.mean(said) == pytest.approx(neighbors_limit([1.0], FlipMatrix.binary(0.0, 0.5 - 1e-12), 2))
 
 
 def slow_anchor_rates(X, y, k):

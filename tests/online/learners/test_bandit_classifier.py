@@ -278,10 +278,10 @@ def test_rates_of_actions_need_no_propensities(stream):
 @pytest.mark.parametrize(
     ("make", "reason"),
     [
-        (lambda: recipes.banditron(K), "divides feedback by the propensity"),
-        (lambda: recipes.soba(K), "divides feedback by the propensity"),
-        (lambda: recipes.rcine(K), "divides feedback by the propensity"),
-        (lambda: recipes.corrected_ucwl(K), "estimates flip rates by propensities"),
+        (lambda: recipes.banditron(K), "divides feedback by its propensity"),
+        (lambda: recipes.soba(K), "divides feedback by its propensity"),
+        (lambda: recipes.rcine(K), "divides feedback by its propensity"),
+        (lambda: recipes.corrected_ucwl(K), "estimates flip rates from propensities"),
     ],
 )
 def test_a_log_without_propensities_is_refused_by_those_that_need_them(make, reason, stream):

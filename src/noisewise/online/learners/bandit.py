@@ -21,7 +21,7 @@ from noisewise.online.learners.policies import Policy, UpperConfidence
 from noisewise.online.learners.rows import refuse_overflow, sparse_with_constant, unusable_row
 from noisewise.online.learners.rules import Confidence, Rule
 from noisewise.online.learners.signals import FEEDBACK_SIGNALS, signal_code
-from noisewise.online.learners.validation import FeedbackLearner
+from noisewise.online.learners.validation import FeedbackLearner, Lock
 from noisewise.online.rates import tracker, weighting
 from noisewise.online.rates.feedback_codes import MISSING, check_missing, read_feedback, read_feedbacks
 from noisewise.online.rates.flip_rates import Noise, flip_rates, rates_as_noise
@@ -105,6 +105,7 @@ class BanditClassifier(FeedbackLearner):
         self.missing = missing
         self.random_state = random_state
         self.intercept = intercept
+        self._lock = Lock()
 
     def decide(self, x: Any, actions: Iterable[Any] | None = None) -> Decision:
         """Play a label for one row, among `actions` if given; nothing is learnt yet."""
@@ -148,9 +149,7 @@ class BanditClassifier(FeedbackLearner):
         lock.acquire()
         try:
             own = self.__dict__
-            scored = decision is not None and decision is own.get(
-                "_scored"
-            )  # the last one, unchanged: nothing to check
+            scored = decision is not None and decision is own.get("_scored")  # then there is nothing to check
             if scored:
                 row, mark = decision.features, self._check_unlearnt(decision.id)
             else:
@@ -216,14 +215,9 @@ class BanditClassifier(FeedbackLearner):
         weighted = self.counters_[codes.SIGNAL] in (codes.IMPORTANCE, codes.IMPORTANCE_RIVAL)
         tracked = hasattr(self, "tracker_") and not isinstance(self.tracker_, ActionRateTracker)
         if weighted or tracked:
-            use = (
-                "divides feedback by the propensity of its action"
-                if weighted
-                else "estimates flip rates by propensities"
-            )
+            use = "divides feedback by its propensity" if weighted else "estimates flip rates from propensities"
             raise ValueError(
-                f"this learner {use}; give probabilities=, or learn from this log with linucb, confidit or ucwl, which "
-                "need none"
+                f"this learner {use}; give probabilities=, or take linucb, confidit or ucwl, which need none"
             )
 
     def predict(self, X: Any) -> NDArray[Any]:

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from secrets import randbits
 from threading import RLock
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,11 +50,9 @@ class FeedbackLearner(RoundLearner):
     n_decisions_: int
     learnt_: NDArray[np.uint8]
 
-    def __new__(cls, *args: Any, **options: Any) -> Self:
-        """A learner with a lock, whether it is constructed, copied or loaded."""
-        made: Self = super().__new__(cls)
-        made._lock = Lock()
-        return made
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._lock = Lock()  # a copy has its own
 
     @abstractmethod
     def _start(self, n_features: int, dtype: Any) -> None:
