@@ -61,9 +61,10 @@ def audit_images(
     >>> digits = load_digits()
     >>> pictures = (digits.images[:500] * 15).astype(np.uint8)
     >>> y = digits.target[:500].copy()
-    >>> y[:50] = (y[:50] + 1) % 10
+    >>> wrong = np.random.default_rng(0).choice(500, 50, replace=False)
+    >>> y[wrong] = (y[wrong] + 1) % 10
     >>> audit = audit_images(pictures, y)
-    >>> bool((audit.order[:50] < 50).mean() > 0.9)
+    >>> bool(np.isin(audit.order[:50], wrong).mean() > 0.95)  # of the 50 worst pictures nearly all were changed
     True
     """
     return run_image_audit(images, y, Settings(encoder=encoder, **settings), X, progress)
