@@ -69,7 +69,7 @@ class Review:
         Wrong labels among the rows without a verdict.
     """
 
-    before: LabelAudit
+    before: LabelAudit = field(repr=False)
     verdicts: Mapping[int, int] = field(repr=False)
     undecided: tuple[int, ...] = field(repr=False)
     remaining: Estimate
