@@ -9,10 +9,12 @@ if TYPE_CHECKING:
     from noisewise.audit import (
         AnnotationAudit,
         LabelAudit,
+        TargetAudit,
         audit_annotations,
         audit_images,
         audit_labels,
         audit_probabilities,
+        audit_targets,
     )
     from noisewise.noise import FlipMatrix, GaussianNoise
     from noisewise.persistence import load, save
@@ -23,11 +25,13 @@ __all__ = [
     "FlipMatrix",
     "GaussianNoise",
     "LabelAudit",
+    "TargetAudit",
     "__version__",
     "audit_annotations",
     "audit_images",
     "audit_labels",
     "audit_probabilities",
+    "audit_targets",
     "load",
     "save",
 ]
@@ -39,8 +43,10 @@ _HOMES = {
     "LabelAudit": "noisewise.audit",
     "audit_annotations": "noisewise.audit",
     "audit_images": "noisewise.audit",
+    "TargetAudit": "noisewise.audit",
     "audit_labels": "noisewise.audit",
     "audit_probabilities": "noisewise.audit",
+    "audit_targets": "noisewise.audit",
     "load": "noisewise.persistence",
     "save": "noisewise.persistence",
 }

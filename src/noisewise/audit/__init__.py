@@ -20,6 +20,7 @@ from noisewise.audit.report import page as page
 from noisewise.audit.report import pictures_of as pictures_of
 from noisewise.audit.report import report_page as report_page
 from noisewise.audit.report import svg as svg
+from noisewise.audit.report import target_page as target_page
 from noisewise.audit.report import texts_of as texts_of
 from noisewise.audit.report.features import features_of as features_of
 from noisewise.audit.result import LabelAudit
@@ -27,6 +28,8 @@ from noisewise.audit.review import Batch, Review
 from noisewise.audit.streaming import with_progress as with_progress
 from noisewise.audit.summaries import count_with_interval as count_with_interval
 from noisewise.audit.summaries import readings_sentence as readings_sentence
+from noisewise.audit.target_result import TargetAudit
+from noisewise.audit.targets import audit_targets
 from noisewise.audit.verdicts import earlier_decisions as earlier_decisions
 from noisewise.audit.verdicts import given_decisions as given_decisions
 from noisewise.audit.verdicts import verdicts_of as verdicts_of
@@ -36,10 +39,12 @@ __all__ = [
     "Batch",
     "LabelAudit",
     "Review",
+    "TargetAudit",
     "audit_annotations",
     "audit_images",
     "audit_labels",
     "audit_probabilities",
+    "audit_targets",
 ]
 __shared__ = [
     "CANT_TELL",
@@ -63,6 +68,7 @@ __shared__ = [
     "svg",
     "texts_of",
     "verdicts_of",
+    "target_page",
     "with_progress",
 ]
 

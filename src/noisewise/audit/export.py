@@ -48,11 +48,16 @@ def patch_text(
     The decision is empty but for reviewed rows. Those of `decisions` are added where they are not among `rows`.
     """
     entries = patch_entries(audit, rows, decisions or {})
+    names = entries[0] if entries else [*_patch_columns(audit, rows), "decision"]
+    return entries_text(entries, list(names), as_json)
+
+
+def entries_text(entries: list[dict[str, Any]], names: list[str], as_json: bool) -> str:
+    """Rows to review as CSV with these columns, or as JSON."""
     if as_json:
         return json.dumps(entries, indent=1, default=str)
     text = io.StringIO()
-    names = entries[0] if entries else [*_patch_columns(audit, rows), "decision"]
-    writer = csv.DictWriter(text, list(names), lineterminator="\n")
+    writer = csv.DictWriter(text, names, lineterminator="\n")
     writer.writeheader()
     writer.writerows(entries)
     return text.getvalue()

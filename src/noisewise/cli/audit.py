@@ -16,6 +16,7 @@ from noisewise.cli.annotations import audit_items
 from noisewise.cli.images import audit_column, audit_folder, image_column, is_image_folder
 from noisewise.cli.probabilities import Files, audit_files
 from noisewise.cli.talk import Progress, noting, say, working
+from noisewise.cli.targets import audit_numbers
 
 if TYPE_CHECKING:
     from noisewise.audit import LabelAudit, Settings
@@ -48,6 +49,10 @@ def audit(
         ),
     ] = None,
     label: completion.Label = None,
+    target: Annotated[
+        str | None,
+        typer.Option("--target", help="Column of numbers to audit.", autocompletion=completion.columns),
+    ] = None,
     model: Annotated[
         str | None,
         typer.Option(
@@ -139,6 +144,7 @@ def audit(
 
     With --item and --annotator, rows of one item are labels by several annotators: consensus labels, the quality of
     each label and annotator, and whom to ask next.
+    With --target, which numbers of a column are wrong (shifted, of another row, in another unit).
     """
     from noisewise._files import check_folder, write_all
 
@@ -167,6 +173,11 @@ def audit(
         audit_items(data[0], label, annotator, item, model, seed, out, as_json)
         return
     check_folder(out, FILES)
+    if target is not None:
+        if not data or label is not None or probabilities or annotator is not None or engine is Engine.dask:
+            raise ValueError("--target goes with a data file, without --label, --probabilities, --annotator and dask")
+        audit_numbers(data[0], target, model, precision, seed, out, as_json)
+        return
     truth, reading = None, labels_are and labels_are.value
     if probabilities:
         files = Files(probabilities, labels, classes, data or [], label, annotator)

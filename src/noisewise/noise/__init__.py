@@ -15,6 +15,8 @@ from noisewise.noise.calibration.read_noise import likely_wrong as likely_wrong
 from noisewise.noise.calibration.read_noise import read_noise
 from noisewise.noise.calibration.recalibration import Recalibration as Recalibration
 from noisewise.noise.calibration.recalibration import recalibrate as recalibrate
+from noisewise.noise.calibration.residuals import ResidualReading as ResidualReading
+from noisewise.noise.calibration.residuals import read_residuals as read_residuals
 from noisewise.noise.calibration.softmax_map import CalibrationMap
 from noisewise.noise.em import expected_counts, mixture_rows, mixture_step
 from noisewise.noise.estimate import Estimate
@@ -69,6 +71,7 @@ __shared__ = [
     "ModelError",
     "NoiseReading",
     "Recalibration",
+    "ResidualReading",
     "anchor_matrix",
     "check_log",
     "check_n_classes",
@@ -86,6 +89,7 @@ __shared__ = [
     "read_judgements",
     "read_row_judgements",
     "recalibrate",
+    "read_residuals",
     "right_and_wrong",
     "two_best",
     "with_interval",

@@ -34,9 +34,7 @@ def read_labelled(
     if label is None:
         raise ValueError(f"which column holds the labels? add --label NAME; the columns are {listed(names, most=12)}")
     columns = [label] if annotator is None else [label, annotator]
-    for name in columns:
-        if name not in names:
-            raise ValueError(f"there is no column {name!r} in {data}; {_nearest(name, names)}")
+    _check_columns(columns, names, data)
     if annotator == label:
         raise ValueError(f"column {label!r} can't hold both the labels and who gave them")
     if len(names) <= len(columns):
@@ -47,6 +45,28 @@ def read_labelled(
         None if annotator is None else ["(nobody)" if name is None else name for name in _column(frame, annotator)]
     )
     return LabelledTable(frame.drop(columns), labels, annotators)
+
+
+def read_target(data: str, target: str, say: Callable[[str], None] = lambda sentence: None) -> LabelledTable:
+    """Features and the numbers of a column; rows without a number are left out, and said so."""
+    import polars
+
+    frame = read_table(data, say)
+    _check_columns([target], frame.columns, data)
+    column = frame[target]
+    if not column.dtype.is_numeric():
+        raise ValueError(f"column {target!r} holds {column.dtype}, not numbers; --label audits a column of classes")
+    known = column.is_not_null() & column.cast(polars.Float64).is_finite().fill_null(False)
+    if not known.all():
+        say(f"{len(known) - known.sum()} rows without a number in column {target!r} are left out")
+        frame = frame.filter(known)
+    return LabelledTable(frame.drop(target), frame[target].to_list())
+
+
+def _check_columns(columns: list[str], names: list[str], data: str) -> None:
+    for name in columns:
+        if name not in names:
+            raise ValueError(f"there is no column {name!r} in {data}; {_nearest(name, names)}")
 
 
 def _column(frame: Any, name: str) -> list[Any]:

@@ -6,5 +6,16 @@ from noisewise.audit.report.media import pictures_of, texts_of
 from noisewise.audit.report.notebook import show_page, summary_html
 from noisewise.audit.report.pages import page
 from noisewise.audit.report.report import report_page
+from noisewise.audit.report.targets import target_page
 
-__all__ = ["annotations_page", "page", "pictures_of", "report_page", "show_page", "summary_html", "svg", "texts_of"]
+__all__ = [
+    "annotations_page",
+    "page",
+    "pictures_of",
+    "report_page",
+    "show_page",
+    "summary_html",
+    "svg",
+    "target_page",
+    "texts_of",
+]

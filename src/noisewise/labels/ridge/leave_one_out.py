@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -72,6 +72,17 @@ class DuplicateRows:
         return weights, by_label
 
 
+class Duplicates(Protocol):
+    """Rows of the fit by hash, and what is left out with each of them: labels, or numbers."""
+
+    @property
+    def weights(self) -> Floats:
+        """Weight of the rows with each hash."""
+
+    def look_up(self, hashes: NDArray[np.uint64], observed: Any) -> tuple[Floats, Floats]:
+        """Weight of the rows to leave out for each row's score, and the sum of their targets."""
+
+
 @dataclass(frozen=True)
 class PooledRidge:
     """A weighted sum of ridge regressions in several views, with leave-one-out scores of the rows of the fit."""
@@ -81,18 +92,18 @@ class PooledRidge:
     views: tuple[View, ...]
     weights: Floats
     class_proportions: Floats
-    duplicates: DuplicateRows
+    duplicates: Duplicates
 
     def scores(self, X: Any) -> Floats:
         """Score of each class for each row; a row's scores sum to one."""
         return np.concatenate(list(map_blocks(X, partial(self._block, np.float64))))
 
-    def leave_one_out_scores(self, X: Any, codes: Codes, dtype: DTypeLike | None = None) -> Floats:
+    def leave_one_out_scores(self, X: Any, codes: NDArray[Any], dtype: DTypeLike | None = None) -> Floats:
         """The same by a fit without the row and its duplicates; in the precision of the fit by default."""
         wanted = self.landmarks.rows.dtype if dtype is None else dtype
         return np.concatenate(list(map_blocks(X, partial(self._block, wanted), codes)))
 
-    def _block(self, dtype: DTypeLike, X: Any, codes: Codes | None = None) -> Floats:
+    def _block(self, dtype: DTypeLike, X: Any, codes: NDArray[Any] | None = None) -> Floats:
         rows = self.standardizer(X, np.float32).astype(dtype, copy=False)  # rounded as in `fit`
         if codes is not None:
             weights, by_label = self.duplicates.look_up(row_hashes(rows), codes)

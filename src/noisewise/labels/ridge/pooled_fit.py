@@ -119,6 +119,14 @@ def fit_pooled_ridge(
     sample = Sample.of(rows, labels, counted[some], proportions, duplicates, shuffle)
     landmarks = Landmarks.among(sample.rows, sample.weights, n_landmarks)
     bases = {view: whitening(landmarks.gram(view)) for view in VIEWS}
+    kept, fits, mixture = pool_views(landmarks, bases, sample)
+    return PooledRidge(standardizer, landmarks.keep(kept), fits, mixture, proportions, duplicates)
+
+
+def pool_views(
+    landmarks: Landmarks, bases: dict[str, Floats], sample: Sample
+) -> tuple[tuple[str, ...], tuple[View, ...], Floats]:
+    """The views that help, their ridge regressions, and the weights of these."""
     few = sample.first(CHOICE_ROWS)
     fits, predictions = zip(*(_fit_view(landmarks.keep((v,)), bases[v], few) for v in VIEWS))
     mixture = stacking_weights([few.weighted(each) for each in predictions], few.weighted(few.targets))
@@ -129,7 +137,7 @@ def fit_pooled_ridge(
     else:
         fits = tuple(fit for fit, weight in zip(fits, mixture) if weight > 0)
         mixture = mixture[mixture > 0]
-    return PooledRidge(standardizer, landmarks.keep(kept), fits, mixture, proportions, duplicates)
+    return kept, fits, mixture
 
 
 def _fit_view(landmarks: Landmarks, basis: Floats, sample: Sample) -> tuple[View, Floats]:

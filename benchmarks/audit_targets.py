@@ -1,0 +1,177 @@
+"""Wrong numbers: audit_targets against cleanlab's regression module with the same forest, in one run.
+
+    NOISEWISE_DATA=... python benchmarks/audit_targets.py                 six sets, three kinds of errors, 5 and 15 %
+    NOISEWISE_DATA=... python benchmarks/audit_targets.py --seeds 10 --peers 0    ours alone: coverage of the interval
+
+Errors are shifts by one to three standard deviations, values of other rows, or factors of 10, 1000, 2.54 and 1 / 2.54.
+The constants of the audit were chosen on other data: Friedman's first function, columns of the sets vehicle, Wisconsin
+breast cancer, wine, heart, Pima diabetes and pendigits.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+import warnings
+from pathlib import Path
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
+from sklearn.datasets import load_diabetes, make_friedman2, make_friedman3
+from sklearn.ensemble import RandomForestRegressor
+from sklearn.metrics import average_precision_score, roc_auc_score
+from sklearn.model_selection import KFold, cross_val_predict
+
+from noisewise import audit_targets
+
+KINDS = ("shifted", "swapped", "units")
+RATES = (0.05, 0.15)
+FACTORS = (10, 1000, 2.54, 1 / 2.54)
+NOISE = 0.25  # of the standard deviation of Friedman's functions
+KEYS = ("AUROC", "AP", "count / errors", "holds", "CPU s")
+
+
+def friedman(function, n):
+    X, y = function(n_samples=n, random_state=0)
+    return X, y + np.random.default_rng(1).normal(size=n) * NOISE * y.std()
+
+
+def stored(name, column):
+    """Another array of the file, or a column of its rows, from the other columns."""
+    if "NOISEWISE_DATA" not in os.environ:
+        raise SystemExit("set NOISEWISE_DATA to the folder of housing.npz, magic04.npz and landsat.npz")
+    with np.load(Path(os.environ["NOISEWISE_DATA"]) / f"{name}.npz") as arrays:
+        X = arrays["X"].astype(float)
+        if isinstance(column, str):
+            return X, arrays[column].astype(float)
+    return np.delete(X, column, axis=1), X[:, column]
+
+
+SETS = {
+    "diabetes": lambda n: load_diabetes(return_X_y=True),
+    "housing": lambda n: stored("housing", "medv"),
+    "friedman2": lambda n: friedman(make_friedman2, n),
+    "friedman3": lambda n: friedman(make_friedman3, n),
+    "magic04 size": lambda n: stored("magic04", 2),
+    "landsat pixel": lambda n: stored("landsat", 17),
+}
+
+
+def load(name, n):
+    """At most n rows, drawn at random."""
+    X, y = SETS[name](n)
+    rows = np.random.default_rng(0).permutation(len(y))[:n]
+    return X[rows], y[rows]
+
+
+def corrupt(y, kind, rate, rng):
+    """Targets with errors, and which of them have changed."""
+    rows = rng.choice(len(y), round(rate * len(y)), replace=False)
+    observed = y.copy()
+    if kind == "shifted":
+        observed[rows] += rng.choice([-1, 1], len(rows)) * rng.uniform(1, 3, len(rows)) * y.std()
+    elif kind == "swapped":
+        observed[rows] = y[np.roll(rows, 1)]
+    else:
+        observed[rows] *= rng.choice(FACTORS, len(rows))
+    return observed, observed != y
+
+
+def forest(trees):
+    return RandomForestRegressor(trees, min_samples_leaf=2, random_state=0)
+
+
+def ours(X, y, wrong, model=None):
+    audit = audit_targets(X, y, model)
+    score = np.empty(len(y))
+    score[audit.order] = -np.arange(len(y))
+    low, high = audit.expected_errors.interval
+    return ranking(wrong, score) | {
+        "count / errors": audit.expected_errors / wrong.sum(),
+        "holds": float(low <= wrong.sum() <= high),
+    }
+
+
+def cleanlab_rank(X, y, wrong, model):
+    from cleanlab.regression.rank import get_label_quality_scores
+
+    predictions = cross_val_predict(model, X, y, cv=KFold(5, shuffle=True, random_state=0))
+    return ranking(wrong, -get_label_quality_scores(y, predictions))
+
+
+def cleanlab_learn(X, y, wrong, model):
+    from cleanlab.regression.learn import CleanLearning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        issues = CleanLearning(model, seed=0, verbose=False).find_label_issues(X, y)
+    return ranking(wrong, -issues["label_quality"].to_numpy())
+
+
+def ranking(wrong, score):
+    return {"AUROC": roc_auc_score(wrong, score), "AP": average_precision_score(wrong, score)}
+
+
+def timed(method, *arguments):
+    start = time.process_time()
+    return method(*arguments) | {"CPU s": time.process_time() - start}
+
+
+def methods(trees, peers):
+    found = {"noisewise": ours}
+    if peers:
+        found["noisewise, forest"] = lambda *data: ours(*data, forest(trees))
+        found["cleanlab rank, forest"] = lambda *data: cleanlab_rank(*data, forest(trees))
+        found["cleanlab CleanLearning, forest"] = lambda *data: cleanlab_learn(*data, forest(trees))
+    return found
+
+
+def cells(names, n, seeds, chosen):
+    """Results of every method, seed by seed, on each set, kind and rate."""
+    for name in names:
+        X, y = load(name, n)
+        for kind in KINDS:
+            for rate in RATES:
+                runs = {method: [] for method in chosen}
+                for seed in range(seeds):
+                    observed, wrong = corrupt(y, kind, rate, np.random.default_rng(seed))
+                    for method, run in chosen.items():
+                        runs[method].append(timed(run, X, observed, wrong))
+                yield (name, kind, rate), runs
+
+
+def averaged(results):
+    return {key: float(np.mean([one[key] for one in results])) for key in KEYS if key in results[0]}
+
+
+def line(head, values):
+    numbers = (f"{values[key]:.3f}" if key in values else "-" for key in KEYS)
+    return f"| {' | '.join(str(cell) for cell in head)} | {' | '.join(numbers)} |"
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS))
+    parser.add_argument("--rows", type=int, default=500)
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--trees", type=int, default=30)
+    parser.add_argument("--peers", type=int, default=1, help="0: ours alone")
+    options = parser.parse_args(arguments)
+    chosen = methods(options.trees, options.peers)
+    print(f"| set | errors | rate | method | {' | '.join(KEYS)} |\n|{'---|' * (4 + len(KEYS))}")
+    everything = {method: {} for method in chosen}
+    for (name, kind, rate), runs in cells(options.sets, options.rows, options.seeds, chosen):
+        for method, results in runs.items():
+            everything[method].setdefault(name, []).extend(results)
+            print(line((name, kind, rate, method), averaged(results)), flush=True)
+    for name in options.sets:
+        for method, results in everything.items():
+            print(line((name, "all", "-", method), averaged(results[name])))
+    for method, results in everything.items():
+        print(line(("all", "all", "-", method), averaged([one for some in results.values() for one in some])))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,100 @@
+"""The audit of numbers as one self-contained HTML page."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import sparse
+
+from noisewise.audit.report.charts import histogram, svg
+from noisewise.audit.report.features import features_of
+from noisewise.audit.report.pages import page
+
+if TYPE_CHECKING:
+    from noisewise.audit.target_result import TargetAudit
+
+MOST_ROWS, MOST_COLUMNS, MOST_POINTS = 200, 6, 1500  # shown: rows, features of a row, points of the chart
+
+
+def target_page(audit: TargetAudit, title: str, precision: float | None = None) -> str:
+    """The page as text."""
+    from markupsafe import Markup
+
+    chosen = audit.picked if precision is None else audit.rows(precision)
+    columns, rows = _worst_rows(audit)
+    content = {
+        "title": title,
+        "n": f"{len(audit.observed):,}",
+        "count": f"{audit.expected_errors:,.0f}",
+        "low": f"{audit.expected_errors.low:,.0f}",
+        "high": f"{audit.expected_errors.high:,.0f}",
+        "proven": audit.expected_errors.low > 0,
+        "picked": f"{len(chosen):,}",
+        "promise": f"{1 - audit.probability[chosen].mean():.0%}" if len(chosen) else None,
+        "reasons": _reasons(audit),
+        "histogram": Markup(histogram(audit.probability)),
+        "scatter": Markup(_scatter(audit)),
+        "notes": audit.notes,
+        "columns": columns,
+        "rows": rows,
+    }
+    return page("targets.html", content)
+
+
+def _reasons(audit: TargetAudit) -> list[dict[str, str]]:
+    """What wrong numbers look like, with the expected number of each."""
+    names, of_row = np.unique(audit.reasons.astype(str), return_inverse=True)
+    counts = np.bincount(of_row, 1 - audit.probability)
+    shown = [i for i in np.argsort(-counts) if counts[i] >= 0.05]
+    return [{"name": names[i] or "right, but some are not", "count": f"{counts[i]:,.1f}"} for i in shown]
+
+
+def _scatter(audit: TargetAudit) -> str:
+    """Observed numbers over what they should be, probably wrong ones coloured; values beyond the edges are on them."""
+    middle = (audit.low + audit.high) / 2
+    low, high = np.quantile(np.concatenate([audit.observed, middle]), [0.01, 0.99])
+    reach = 0.25 * (high - low) or 1.0
+    worst, others = np.split(audit.order, [min(MOST_POINTS // 3, len(audit.order))])
+    shown = np.concatenate([others[: MOST_POINTS - len(worst)], worst[::-1]])  # the worst on top
+
+    def position(values: Any) -> Any:
+        return 10 + 280 * np.clip((values - low + reach) / (high - low + 2 * reach), 0, 1)
+
+    points = [
+        f'<circle class="{"wrong" if right < 0.5 else "bar"}" cx="{x:.1f}" cy="{300 - y:.1f}" r="2.2" '
+        f'fill-opacity="0.6"><title>row {row}: {value:.4g}, suggested {better:.4g}</title></circle>'
+        for row, x, y, right, value, better in zip(
+            shown,
+            position(middle[shown]),
+            position(audit.observed[shown]),
+            audit.probability[shown],
+            audit.observed[shown],
+            audit.suggested[shown],
+            strict=True,
+        )
+    ]
+    return svg(300, 300, "Observed numbers over the predicted ones", points)
+
+
+def _worst_rows(audit: TargetAudit) -> tuple[list[str], list[list[str]]]:
+    worst = audit.order[:MOST_ROWS]
+    features = {} if sparse.issparse(audit.X) else features_of(audit.X, worst, MOST_COLUMNS)
+    columns = ["row", "observed", "suggested", "usual range", "P(number is right)", "looks", *features]
+    rows = [
+        [
+            str(row),
+            f"{audit.observed[row]:.6g}",
+            f"{audit.suggested[row]:.5g}",
+            f"{audit.low[row]:.4g} to {audit.high[row]:.4g}",
+            f"{audit.probability[row]:.3g}",
+            str(audit.reasons[row]),
+            *(_text(values[i]) for values in features.values()),
+        ]
+        for i, row in enumerate(worst)
+    ]
+    return columns, rows
+
+
+def _text(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else "" if value is None else str(value)

@@ -1,0 +1,78 @@
+"""`noisewise audit data.csv --target y`: rows of a table whose number is probably wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from noisewise.cli.talk import say, working
+
+if TYPE_CHECKING:
+    from noisewise.audit import TargetAudit
+
+SHORT = {
+    "svr": "SVR",
+    "knn": "KNeighborsRegressor",
+    "linear": "LinearRegression",
+    "ridge": "Ridge",
+    "forest": "RandomForestRegressor",
+    "boosting": "HistGradientBoostingRegressor",
+}
+
+
+def audit_numbers(
+    data: str, target: str, model: str | None, precision: float | None, seed: int | None, out: Path, as_json: bool
+) -> None:
+    """Audit a column of numbers, write the three files and print the worst rows, or all numbers as JSON."""
+    from noisewise._files import write_all
+    from noisewise.audit import audit_targets, target_page
+    from noisewise.tables import read_target
+
+    table = read_target(data, target, say=say)
+    regressor = None if model is None else regressor_named(model, seed)
+    with working(f"auditing {len(table.labels):,} numbers"):
+        result = audit_targets(table.features, table.labels, regressor, random_state=seed)
+    picked = result.picked if precision is None else result.rows(precision)
+    texts = {
+        out / "audit.csv": result.to_frame("polars").write_csv(),
+        out / "patch.csv": result.patch_text(picked),
+        out / "audit.html": target_page(result, f"Audit of {target}: {Path(data).name}", precision),
+    }
+    out.mkdir(parents=True, exist_ok=True)
+    write_all(texts)
+    if as_json:
+        found = {"picked": len(picked), "picked_rows": picked.tolist(), "files": [str(path) for path in texts]}
+        typer.echo(json.dumps(result.summary() | found))
+    else:
+        _print_worst(result, len(picked))
+    say(f"wrote {', '.join(map(str, texts))} (rows are counted from 0); open the last in a browser")
+
+
+def regressor_named(name: str, seed: int | None) -> Any:
+    """A regressor of scikit-learn with its defaults, seeded where it draws."""
+    from sklearn.utils import all_estimators
+
+    known = dict(all_estimators(type_filter="regressor"))
+    wanted = SHORT.get(name.lower(), name)
+    if wanted not in known:
+        raise ValueError(f"there is no regressor {name!r}; there are {', '.join(SHORT)} and scikit-learn's")
+    regressor = known[wanted]()
+    return regressor.set_params(random_state=seed) if "random_state" in regressor.get_params() else regressor
+
+
+def _print_worst(result: TargetAudit, n_picked: int) -> None:
+    for note in result.notes:
+        say(f"note: {note}")
+    wrong = result.expected_errors
+    if wrong.low > 0:
+        say(f"about {wrong:,.0f} numbers look wrong ({wrong.low:,.0f} to {wrong.high:,.0f})")
+    else:
+        say(f"wrong numbers are not proven: between 0 and {wrong.high:,.0f} may be wrong")
+    say(f"{n_picked:,} rows are worth a look; the worst are")
+    typer.echo(f"{'row':>8}  {'observed':>12}  {'suggested':>12}  {'P(right)':>9}  looks")
+    for row in result.order[:10]:
+        numbers = f"{result.observed[row]:>12.6g}  {result.suggested[row]:>12.5g}  {result.probability[row]:>9.2g}"
+        typer.echo(f"{row:>8}  {numbers}  {result.reasons[row]}")

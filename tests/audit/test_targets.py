@@ -1,0 +1,134 @@
+"""The audit of numbers: which are wrong, how many, what they should be."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.compose import make_column_transformer
+from sklearn.datasets import make_friedman1
+from sklearn.linear_model import LinearRegression
+from sklearn.metrics import roc_auc_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+
+from noisewise import TargetAudit, audit_targets
+from noisewise.labels.ridge.target_fit import TargetRidge
+
+
+def numbers(n=300, noise=0.7, seed=0):
+    X, y = make_friedman1(n, noise=noise, random_state=seed)
+    return X, y + 20
+
+
+@pytest.fixture(scope="module")
+def tenfold():
+    X, y = numbers()
+    observed = y.copy()
+    observed[:15] *= 10
+    return X, y, observed, audit_targets(X, observed)
+
+
+def test_numbers_ten_times_too_large_are_found_named_and_mended(tenfold):
+    _, y, _, audit = tenfold
+    assert set(audit.order[:15].tolist()) == set(range(15))
+    assert set(audit.reasons[:15]) == {"10 times"}
+    np.testing.assert_allclose(audit.apply()[:15], y[:15])
+    assert any("15 numbers look 10 times" in note for note in audit.notes)
+
+
+def test_the_count_holds_the_number_of_wrong_ones(tenfold):
+    audit = tenfold[-1]
+    assert audit.expected_errors.low <= 15 <= audit.expected_errors.high
+    assert audit.summary()["expected_errors"] == pytest.approx(float(audit.expected_errors), abs=0.05)
+
+
+def test_clean_numbers_prove_nothing():
+    audit = audit_targets(*numbers())
+    assert audit.expected_errors.low == 0
+    assert audit.expected_errors < 15
+
+
+def test_the_range_of_a_right_number_holds_nine_of_ten(tenfold):
+    _, y, _, audit = tenfold
+    holds = np.mean((audit.low <= y) & (y <= audit.high))
+    assert abs(holds - 0.9) < 5 * np.sqrt(0.09 / len(y)) + 0.03  # predictions are made from the same rows
+
+
+@pytest.mark.parametrize("model", [None, LinearRegression()])
+def test_shifted_numbers_come_first_with_any_model(model, rng):
+    X, y = numbers()
+    wrong = np.zeros(len(y), dtype=bool)
+    wrong[rng.choice(len(y), 20, replace=False)] = True
+    y = y + 15 * wrong
+    audit = audit_targets(X, y, model)
+    assert roc_auc_score(wrong, 1 - audit.probability) > 0.98
+    assert wrong[audit.order[:10]].mean() >= 0.8
+
+
+def test_frames_arrays_and_sparse_rows_give_the_same(tenfold):
+    X, _, observed, audit = tenfold
+    for rows in (X.tolist(), sparse.csr_array(X)):
+        np.testing.assert_allclose(audit_targets(rows, observed).probability, audit.probability, atol=1e-3)
+    framed = audit_targets(pd.DataFrame(X, columns=[f"c{j}" for j in range(X.shape[1])]), pd.Series(observed))
+    assert set(framed.order[:15].tolist()) == set(range(15))
+    assert list(framed.to_frame().columns) == ["row", "observed", "suggested", "low", "high", "probability", "reason"]
+
+
+def test_the_unit_of_the_numbers_does_not_matter(tenfold):
+    X, _, observed, audit = tenfold
+    in_grams = audit_targets(X, 1000 * observed)
+    np.testing.assert_allclose(in_grams.probability, audit.probability, atol=1e-6)
+    np.testing.assert_allclose(in_grams.suggested, 1000 * audit.suggested, rtol=1e-6)
+
+
+def test_a_pipeline_gets_the_columns_of_the_frame(rng):
+    x, kind = rng.normal(size=200), rng.choice(["a", "b"], 200)
+    y = 3 * x + 10 * (kind == "b") + 0.1 * rng.normal(size=200)
+    y[:5] += 8
+    columns = make_column_transformer((OneHotEncoder(), ["kind"]), remainder="passthrough")
+    frame = pd.DataFrame({"x": x, "kind": kind})
+    audit = audit_targets(frame, y, make_pipeline(columns, LinearRegression()))
+    assert set(audit.order[:5].tolist()) == set(range(5))
+
+
+def test_review_files_and_report(tenfold, tmp_path):
+    audit = tenfold[-1]
+    assert isinstance(audit, TargetAudit)
+    audit.patch(tmp_path / "patch.json")
+    entries = json.loads((tmp_path / "patch.json").read_text())
+    assert entries[0]["decision"] == ""
+    assert {entry["row"] for entry in entries} >= set(range(15))
+    audit.to_html(tmp_path / "audit.html")
+    text = (tmp_path / "audit.html").read_text()
+    assert "of 300 numbers look wrong" in text
+    assert "10 times" in text
+
+
+@pytest.mark.parametrize(
+    ("y", "sentence"),
+    [
+        (["a"] * 50, "not numbers; audit_labels"),
+        ([0, 1] * 25, "2 distinct values; these are classes"),
+        ([np.nan, *range(49)], "NaN"),
+        (range(10), "10 numbers; 30 or more"),
+        (range(49), "50 rows, y has 49"),
+    ],
+)
+def test_what_is_no_target_is_refused(y, sentence):
+    values = np.array(list(y), dtype=object if isinstance(next(iter(y)), str) else float)
+    with pytest.raises(ValueError, match=sentence):
+        audit_targets(np.random.default_rng(0).normal(size=(50, 3)), values)
+
+
+def test_leave_one_out_equals_a_refit_without_the_row(rng):
+    X, y = rng.normal(size=(40, 2)), rng.normal(size=40)
+    ridge = TargetRidge(X, np.random.default_rng(0))
+    found = ridge.leave_one_out(y, np.ones(40))
+    changed = y.copy()
+    changed[7] += 1.0  # the choice of penalties may depend on it, the prediction of row 7 must hardly
+    assert abs(ridge.leave_one_out(changed, np.ones(40))[7] - found[7]) < 0.15
+    twice = TargetRidge(np.vstack([X, X[7:8]]), np.random.default_rng(0))
+    copied = twice.leave_one_out(np.append(y, 100.0), np.append(np.ones(40), 0.0))  # weight 0: scored only
+    assert copied[40] == pytest.approx(copied[7])
