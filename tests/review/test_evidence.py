@@ -97,11 +97,11 @@ def test_pictures_are_shown_with_those_most_like_them(tmp_path):
     Image = pytest.importorskip("PIL.Image", reason="Pillow reads pictures")
     rng = np.random.default_rng(0)
     for k in range(2):
-        (tmp_path / "pictures" / "ab"[k]).mkdir(parents=True)
+        (tmp_path / "pictures" / f"{'ab'[k]} of two").mkdir(parents=True)
         for i in range(12):
             shade = rng.integers(0, 60, (80, 80)).astype(np.uint8)
             shade[20:60] += np.uint8(150 * k)
-            Image.fromarray(shade).save(tmp_path / "pictures" / "ab"[k] / f"{i}.png")
+            Image.fromarray(shade).save(tmp_path / "pictures" / f"{'ab'[k]} of two" / f"{i}.png")
     audit = audit_images(tmp_path / "pictures")
     rows = ComparedRows(audit, np.array([0]))
     assert not rows.are_pixels
@@ -111,7 +111,7 @@ def test_pictures_are_shown_with_those_most_like_them(tmp_path):
     assert picture.startswith("data:image/jpeg;base64,")
     assert all(audit.observed[row] == 1 for row in rows.nearest(0, 1))
     assert len(rows.nearest(0, 1)) == 3
-    (tmp_path / "pictures" / "b" / "3.png").unlink()
+    (tmp_path / "pictures" / "b of two" / "3.png").unlink()
     gone = ComparedRows(audit, np.array([0]))
     assert gone.nearest(0, 1) == []
 

@@ -3,11 +3,9 @@
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
-import threading
 import time
 
 import numpy as np
@@ -15,10 +13,10 @@ import polars as pl
 import pytest
 from sklearn.datasets import load_digits
 
+from browsers import start_browser
 from noisewise import audit_labels
 from noisewise.audit.verdicts import read_verdicts
 from noisewise.review import ReviewSession
-from noisewise.review.server import ReviewServer
 
 N_ROWS = 100
 SCHEMES = ("light", "dark")
@@ -42,21 +40,6 @@ def until(check, seconds=30):
         assert time.monotonic() < end, "the page did not get there"
         time.sleep(0.01)
     return found
-
-
-def new_browser(folder):
-    """A headless Chromium of its own, which may be killed."""
-    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium drives the browser")
-    chromium, driver = shutil.which("chromium") or shutil.which("google-chrome"), shutil.which("chromedriver")
-    if not (chromium and driver):
-        pytest.skip("no Chromium with its driver is installed")
-    options = webdriver.ChromeOptions()
-    options.binary_location = chromium
-    for flag in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-background-networking"):
-        options.add_argument(flag)
-    options.add_argument(f"--user-data-dir={folder}")
-    alone = {"process_group": 0}  # so that driver and browser can be killed together
-    return webdriver.Chrome(options=options, service=webdriver.ChromeService(driver, popen_kw=alone))
 
 
 def press(browser, key):
@@ -130,7 +113,7 @@ def test_a_hundred_rows_by_keyboard_with_process_and_browser_killed_in_the_middl
         return next(number for number, label in page["others"] if label == str(truth[row]))
 
     reviewer = Reviewer(key)
-    browser = new_browser(tmp_path / "first")
+    browser = start_browser(tmp_path / "first", process_group=0)
     process, url = start(tmp_path)
     try:
         browser.get(url)
@@ -147,7 +130,7 @@ def test_a_hundred_rows_by_keyboard_with_process_and_browser_killed_in_the_middl
         end(process)
     assert len(reviewer.acknowledged) == 37
 
-    browser = new_browser(tmp_path / "second")
+    browser = start_browser(tmp_path / "second")
     process, url = start(tmp_path)
     try:
         browser.get(url)
@@ -180,7 +163,7 @@ def test_a_hundred_rows_by_keyboard_with_process_and_browser_killed_in_the_middl
 
 
 @pytest.fixture(scope="module")
-def address(digits, tmp_path_factory):
+def address(serving, tmp_path_factory):
     """A review of tickets with texts, numbers and many labels, served by this process."""
     rng = np.random.default_rng(0)
     topics = [f"topic {k:02d}" for k in range(14)]
@@ -190,13 +173,8 @@ def address(digits, tmp_path_factory):
     table = pl.DataFrame({"id": [f"T-{row}" for row in range(280)], "text": text, "size": y + rng.normal(size=280)})
     audit = audit_labels(table, np.array(topics)[y])
     review = ReviewSession(audit, tmp_path_factory.mktemp("tickets"), rows=np.arange(14), reviewer="ann")
-    server = ReviewServer(review, title="tickets")
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield server
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with serving(review) as server:
+        yield server
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import http.client
 import json
-import threading
 
 import numpy as np
 import pytest
@@ -22,14 +21,9 @@ def audit():
 
 
 @pytest.fixture
-def server(audit, tmp_path):
-    one = ReviewServer(ReviewSession(audit, tmp_path, rows=[0, 70, 80], reviewer="ann"), title="iris")
-    thread = threading.Thread(target=one.serve_forever)
-    thread.start()
-    yield one
-    one.shutdown()
-    thread.join()
-    one.server_close()
+def server(audit, serving, tmp_path):
+    with serving(ReviewSession(audit, tmp_path, rows=[0, 70, 80], reviewer="ann")) as one:
+        yield one
 
 
 def ask(server, method, path, body=None, **headers):

@@ -93,7 +93,7 @@ def shown_features(X: Any, rows: Codes) -> dict[str, list[Any]]:
     if not isinstance(frame, nw.DataFrame | nw.LazyFrame):
         return features_of(X, rows) if np.asarray(X).shape[1] <= MOST_NUMBERS else {}
     schema = frame.collect_schema()
-    numeric = [name for name, kind in schema.items() if kind.is_numeric()]
+    numeric = [str(name) for name, kind in schema.items() if kind.is_numeric()]
     features = features_of(X, rows)
     return features if len(numeric) <= MOST_NUMBERS else {n: v for n, v in features.items() if n not in numeric}
 

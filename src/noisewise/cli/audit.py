@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from contextlib import ExitStack
 from dataclasses import replace
 from enum import StrEnum
@@ -199,6 +200,10 @@ def audit(
         _print_worst(result, rows, truth, in_batches=bool(reviewed or ahead))
     table_file, patch_file, report_file = texts
     say(f"wrote {table_file}, {patch_file} and {report_file} (rows are counted from 0); open the last in a browser")
+    if label is not None and data and data[0] != "-" and not probabilities:
+        table, column = shlex.quote(data[0]), shlex.quote(label)
+        say(f"next: noisewise review {table} --label {column}, which shows the rows one by one;")
+        say(f"or decide in {patch_file}, then noisewise apply {table} {patch_file} --label {column} --out mended.csv")
 
 
 def _check_table(data: list[str] | None, demo: bool, labels: Any, classes: Any) -> None:

@@ -13,7 +13,7 @@ from noisewise._frames import frame_like
 from noisewise._typing import Codes, Floats
 from noisewise._validation import one_column
 from noisewise.audit import LabelAudit, features_of, pictures_of
-from noisewise.embeddings import embed_images
+from noisewise.embeddings import SUFFIXES, embed_images
 from noisewise.tables import CategoryColumn, NumberColumn, TableEncoder, TextColumn
 
 MOST_VALUES = 10**7  # rows times columns in memory to compare with; of larger tables a random sample is taken
@@ -103,8 +103,12 @@ class ComparedRows:
 
     @cached_property
     def _kinds(self) -> dict[str, Any]:
-        """Columns of a frame and how they are encoded."""
-        return {} if not self.names or self._encoder is None else self._encoder.columns_ or {}
+        """Columns of a frame and how they are encoded, but for paths of pictures: folders may tell the labels."""
+        kinds = {} if not self.names or self._encoder is None else self._encoder.columns_ or {}
+        return {name: kind for name, kind in kinds.items() if not self._is_path(name)}
+
+    def _is_path(self, name: str) -> bool:
+        return str(self.cell(name, int(self.rows[0]))).lower().endswith(SUFFIXES)
 
     @cached_property
     def _encoded(self) -> Any:
@@ -156,7 +160,7 @@ class ComparedRows:
         if not isinstance(self._table, nw.DataFrame):
             return {name: j for j, name in enumerate(self.names)}
         found, start = {}, 0
-        for name, column in self._kinds.items():
+        for name, column in ((self._encoder and self._encoder.columns_) or {}).items():
             if isinstance(column, NumberColumn):
                 found[name] = start
             start += column.width

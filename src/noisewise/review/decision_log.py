@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from collections import defaultdict
@@ -63,14 +64,18 @@ class DecisionLog:
     def append(self, entry: Decision) -> None:
         """Write a decision to the disk."""
         line = json.dumps(asdict(entry), ensure_ascii=False).encode() + b"\n"
+        is_new = not self.path.exists()
         file = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
         try:
             if (size := os.lseek(file, 0, os.SEEK_END)) and _byte_before(file, size) != b"\n":
                 line = b"\n" + line  # end what a killed process began
-            os.write(file, line)
+            if os.write(file, line) < len(line):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path))
             os.fsync(file)
         finally:
             os.close(file)
+        if is_new:
+            _sync_folder(self.path.parent)
         self.refresh()
 
     def standing(self, row: int) -> Decision | None:
@@ -107,6 +112,14 @@ class DecisionLog:
             return
         self.entries.append(entry)
         self._of_row[entry.row].append(entry)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Bring the name of a new file to the disk, where folders can be synced."""
+    if os.name == "posix":
+        file = os.open(folder, os.O_RDONLY)
+        os.fsync(file)
+        os.close(file)
 
 
 def _byte_before(file: int, size: int) -> bytes:

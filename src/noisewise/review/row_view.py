@@ -35,7 +35,7 @@ class RowViews:
             "observed": self._candidate(row, observed),
             "suggested": self._candidate(row, suggested),
             "candidates": self._candidates(row, {observed, suggested}),
-            "picture": self._picture(row, SIDE),
+            "picture": (self._compared.pictures([row], SIDE) or [""])[0],
             "texts": [
                 {"name": name, "parts": self._evidences.words(name, row, suggested, observed)}
                 for name in self._compared.texts
@@ -44,8 +44,8 @@ class RowViews:
             "hidden": max(0, len(columns) - MOST_COLUMNS),
             "unused": [[name, as_text(self._compared.cell(name, row))] for name in self._compared.unused],
             "nearest": {
-                "suggested": [self._brief(other, telling) for other in self._compared.nearest(row, suggested)],
-                "observed": [self._brief(other, telling) for other in self._compared.nearest(row, observed)],
+                "suggested": self._brief(self._compared.nearest(row, suggested), telling),
+                "observed": self._brief(self._compared.nearest(row, observed), telling),
             },
             "sampled": self._compared.sampled,
         }
@@ -62,15 +62,16 @@ class RowViews:
         probability = float(self._review.audit.posterior[row, code])
         return {"code": code, "name": self._review.names[code], "probability": probability}
 
-    def _picture(self, row: int, side: int) -> str | None:
-        pictures = self._compared.pictures([row], side)
-        return pictures[0] if pictures else None
-
-    def _brief(self, row: int, telling: list[str]) -> dict[str, Any]:
-        """A row beside another: its picture, the beginning of its texts, and the columns that tell most there."""
-        texts = [as_text(self._compared.cell(name, row)) for name in self._compared.texts]
-        return self._identity(row) | {
-            "picture": self._picture(row, SMALL_SIDE),
-            "texts": [text[:BRIEF] + ("…" if len(text) > BRIEF else "") for text in texts],
-            "values": [[name, as_text(self._compared.cell(name, row))] for name in telling],
-        }
+    def _brief(self, rows: list[int], telling: list[str]) -> list[dict[str, Any]]:
+        """Rows beside another: picture, the beginning of texts, and the columns that tell most there."""
+        pictures = self._compared.pictures(rows, SMALL_SIDE) or [""] * len(rows)
+        texts = [[as_text(self._compared.cell(name, row)) for name in self._compared.texts] for row in rows]
+        return [
+            self._identity(row)
+            | {
+                "picture": picture,
+                "texts": [text[:BRIEF] + ("…" if len(text) > BRIEF else "") for text in some],
+                "values": [[name, as_text(self._compared.cell(name, row))] for name in telling],
+            }
+            for row, picture, some in zip(rows, pictures, texts, strict=True)
+        ]

@@ -164,6 +164,7 @@ async function alone(work) {
 function decide(code) {
   return alone(async () => {
     const { row, version } = state.shown;
+    const candidate = find("candidates").contains(document.activeElement);
     const stored = await call("/api/decide", { row, code, version });
     views.delete(row);
     state.decided.add(row);
@@ -177,6 +178,7 @@ function decide(code) {
       return;
     }
     await show(next);
+    if (candidate) find("candidates").firstElementChild?.focus();  // the button that had the focus is gone
     say(`${done} ${spoken()}`);
   });
 }
