@@ -32,6 +32,14 @@ def test_a_policy_learns_as_its_learner_does():
     assert policy._n == 200
 
 
+@pytest.mark.parametrize(("given", "added"), [(True, False), (False, True)])
+def test_contexts_get_one_constant_feature(given, added):
+    policy = adapter.RiverPolicy(linucb(classes=["left", "right"]), n_features=4, intercept=given)
+    policy.pull(["left", "right"], context={"a": 1.0})
+    assert policy._learner.intercept is added
+    assert len(policy._learner.table_) == 4 + added
+
+
 def test_a_policy_corrects_for_noise_and_takes_late_updates():
     arms, noise = ["left", "right", "up"], FlipMatrix.binary(0.2, 0.2)
     policy = adapter.RiverPolicy(linucb(classes=arms, noise=noise, random_state=0), n_features=8)

@@ -177,7 +177,7 @@ class RiverPolicy(RiverPolicyBase):
         self.learner = learner
         self.n_features = n_features
         self.intercept = intercept
-        self._learner = clone(learner)
+        self._learner = clone(learner).set_params(intercept=learner.intercept and not intercept)  # one is enough
         self._columns: dict[Hashable, int] = {}
         self._pending: deque[tuple[Hashable, Decision]] = deque(maxlen=MOST_PENDING)
 
