@@ -20,6 +20,7 @@ from noisewise.audit.report import page as page
 from noisewise.audit.report import pictures_of as pictures_of
 from noisewise.audit.report import report_page as report_page
 from noisewise.audit.report import svg as svg
+from noisewise.audit.report import tag_page as tag_page
 from noisewise.audit.report import target_page as target_page
 from noisewise.audit.report import texts_of as texts_of
 from noisewise.audit.report.features import features_of as features_of
@@ -28,6 +29,10 @@ from noisewise.audit.review import Batch, Review
 from noisewise.audit.streaming import with_progress as with_progress
 from noisewise.audit.summaries import count_with_interval as count_with_interval
 from noisewise.audit.summaries import readings_sentence as readings_sentence
+from noisewise.audit.tag_result import TagAudit
+from noisewise.audit.tags import audit_multilabel
+from noisewise.audit.tags import separator_sentence as separator_sentence
+from noisewise.audit.tags import split_tags as split_tags
 from noisewise.audit.target_result import TargetAudit
 from noisewise.audit.targets import audit_targets
 from noisewise.audit.verdicts import earlier_decisions as earlier_decisions
@@ -39,10 +44,12 @@ __all__ = [
     "Batch",
     "LabelAudit",
     "Review",
+    "TagAudit",
     "TargetAudit",
     "audit_annotations",
     "audit_images",
     "audit_labels",
+    "audit_multilabel",
     "audit_probabilities",
     "audit_targets",
 ]
@@ -65,9 +72,12 @@ __shared__ = [
     "report_page",
     "run_audit",
     "run_image_audit",
+    "separator_sentence",
+    "split_tags",
     "svg",
     "texts_of",
     "verdicts_of",
+    "tag_page",
     "target_page",
     "with_progress",
 ]

@@ -16,6 +16,7 @@ from noisewise.cli import completion
 from noisewise.cli.annotations import audit_items
 from noisewise.cli.images import audit_column, audit_folder, image_column, is_image_folder
 from noisewise.cli.probabilities import Files, audit_files
+from noisewise.cli.tags import audit_tags
 from noisewise.cli.talk import Progress, noting, say, working
 from noisewise.cli.targets import audit_numbers
 
@@ -50,6 +51,10 @@ def audit(
         ),
     ] = None,
     label: completion.Label = None,
+    separator: Annotated[
+        str | None,
+        typer.Option("--separator", help='What joins several tags in a label, as ";"; "" if nothing does.'),
+    ] = None,
     target: Annotated[
         str | None,
         typer.Option("--target", help="Column of numbers to audit.", autocompletion=completion.columns),
@@ -145,6 +150,9 @@ def audit(
 
     With --item and --annotator, rows of one item are labels by several annotators: consensus labels, the quality of
     each label and annotator, and whom to ask next.
+
+    With --separator, which tags of a cell such as billing;feature are wrong.
+
     With --target, which numbers of a column are wrong (shifted, of another row, in another unit).
     """
     from noisewise._files import check_folder, write_all
@@ -179,6 +187,11 @@ def audit(
             raise ValueError("--target goes with a data file, without --label, --probabilities, --annotator and dask")
         audit_numbers(data[0], target, model, precision, seed, out, as_json)
         return
+    if separator:
+        if not data or label is None or probabilities or annotator is not None or engine is Engine.dask:
+            raise ValueError("--separator goes with a data file and --label, without --probabilities and --annotator")
+        audit_tags(data[0], label, separator, model, seed, out, as_json)
+        return
     truth, reading = None, labels_are and labels_are.value
     if probabilities:
         files = Files(probabilities, labels, classes, data or [], label, annotator)
@@ -186,7 +199,9 @@ def audit(
             result = audit_files(files, reading)
     else:
         named = data[0] if data else None
-        result, truth = audit_table(named, label, annotator, model, reading, seed, engine, scheduler, encoder, images)
+        result, truth = audit_table(
+            named, label, annotator, model, reading, seed, engine, scheduler, encoder, images, separator is None
+        )
     title = "Label audit: " + ("digits" if demo else Path((probabilities or data or [""])[0]).name)
     for file in reviewed or []:
         result = result.update(file)
@@ -225,9 +240,10 @@ def audit_table(
     scheduler: str | None,
     encoder: str | None,
     images: str | None,
+    ask_for_tags: bool = False,
 ) -> tuple[LabelAudit, Any]:
     """The audit of a table or of pictures, and the true labels of the demonstration."""
-    from noisewise.audit import Settings
+    from noisewise.audit import Settings, separator_sentence
     from noisewise.cli.estimators import estimator_named
 
     chosen = None if model is None else estimator_named(model, seed)
@@ -240,6 +256,8 @@ def audit_table(
             )
         return audit_folder(data, settings), None
     table, truth = _table(data, label, annotator, engine, in_memory=chosen is not None)
+    if ask_for_tags and (sentence := separator_sentence(table.labels)):
+        raise ValueError(f"{sentence}; --separator '' takes them as they are")
     column = None if data is None else image_column(table.features, data, images)
     if data is not None and column is not None:
         if engine is Engine.dask:

@@ -7,6 +7,7 @@ from noisewise.tables.columns import TextColumn as TextColumn
 from noisewise.tables.encoder import TableEncoder
 from noisewise.tables.labelled import LabelledTable as LabelledTable
 from noisewise.tables.labelled import read_labelled as read_labelled
+from noisewise.tables.labelled import read_tagged as read_tagged
 from noisewise.tables.labelled import read_target as read_target
 from noisewise.tables.mend import mend_table as mend_table
 from noisewise.tables.read import column_names as column_names
@@ -25,6 +26,7 @@ __shared__ = [
     "mend_table",
     "read_labelled",
     "read_table",
+    "read_tagged",
     "read_target",
     "write_rows",
 ]

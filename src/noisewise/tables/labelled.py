@@ -47,6 +47,13 @@ def read_labelled(
     return LabelledTable(frame.drop(columns), labels, annotators)
 
 
+def read_tagged(data: str, label: str, say: Callable[[str], None] = lambda sentence: None) -> LabelledTable:
+    """Features, and cells of tags as they are; an empty cell is a row without tags."""
+    frame = read_table(data, say, as_they_are=[label])
+    _check_columns([label], frame.columns, data)
+    return LabelledTable(frame.drop(label), frame[label].to_list())
+
+
 def read_target(data: str, target: str, say: Callable[[str], None] = lambda sentence: None) -> LabelledTable:
     """Features and the numbers of a column; rows without a number are left out, and said so."""
     import polars

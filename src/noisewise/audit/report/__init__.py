@@ -6,6 +6,7 @@ from noisewise.audit.report.media import pictures_of, texts_of
 from noisewise.audit.report.notebook import show_page, summary_html
 from noisewise.audit.report.pages import page
 from noisewise.audit.report.report import report_page
+from noisewise.audit.report.tags import tag_page
 from noisewise.audit.report.targets import target_page
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "show_page",
     "summary_html",
     "svg",
+    "tag_page",
     "target_page",
     "texts_of",
 ]

@@ -1,0 +1,148 @@
+"""`TagAudit`: the result of an audit of rows with several tags."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from noisewise._files import write_whole
+from noisewise._frames import frame_like
+from noisewise._typing import Codes, Floats
+from noisewise.audit.export import entries_text
+from noisewise.audit.result import LabelAudit
+from noisewise.noise import likely_wrong
+
+SURE = 0.5  # a tag less probable than this is taken back, one more probable is added
+
+
+@dataclass(frozen=True, eq=False)
+class TagAudit:
+    """Result of an audit of tags: an audit of each, and rows in which some are wrong.
+
+    Attributes
+    ----------
+    tags : list
+        Names of the tags, in the order of the columns.
+    observed : array of bool of shape (n, n_tags)
+    audits : dict of tag to LabelAudit
+        Class 1 has the tag; tags too rare to judge are missing.
+    notes : tuple of str
+    """
+
+    X: Any = field(repr=False)
+    tags: list[Any]
+    observed: NDArray[np.bool_] = field(repr=False)
+    audits: dict[Any, LabelAudit] = field(repr=False)
+    notes: tuple[str, ...] = ()
+
+    @cached_property
+    def tag_probability(self) -> Floats:
+        """For each row and tag, the probability that it is rightly there, or rightly missing."""
+        right = np.ones(self.observed.shape)
+        for k, tag in enumerate(self.tags):
+            if tag in self.audits:
+                right[:, k] = self.audits[tag].probability
+        return right
+
+    @cached_property
+    def probability(self) -> Floats:
+        """For each row, the probability that all its tags are right."""
+        return np.asarray(self.tag_probability.prod(axis=1))
+
+    @cached_property
+    def order(self) -> Codes:
+        """Rows by ascending probability that all their tags are right."""
+        return np.argsort(self.probability, kind="stable")
+
+    @cached_property
+    def picked(self) -> Codes:
+        """Rows worth a look, worst first: the number of rows with the highest expected F1 score."""
+        return likely_wrong(1 - self.probability)
+
+    @cached_property
+    def suggested(self) -> NDArray[np.bool_]:
+        """Which tags each row should have."""
+        return np.asarray(self.observed ^ (self.tag_probability < SURE))
+
+    def tags_of(self, matrix: NDArray[np.bool_], row: int) -> list[Any]:
+        """Names of the tags that a row of `observed` or `suggested` has."""
+        return [self.tags[k] for k in np.flatnonzero(matrix[row])]
+
+    def apply(self, rows: Any = None) -> list[list[Any]]:
+        """The tags of all rows, those of `rows` (by default those worth a look) as suggested."""
+        matrix, chosen = self.observed.copy(), self.picked if rows is None else np.asarray(rows)
+        matrix[chosen] = self.suggested[chosen]
+        return [self.tags_of(matrix, row) for row in range(len(matrix))]
+
+    def by_tag(self, backend: str | None = None) -> Any:
+        """By tag: rows with it, expected wrong rows with a 90 % interval, how many miss it or should not have it."""
+        judged = list(self.audits)
+        index = [self.tags.index(tag) for tag in judged]
+        wrong, there = 1 - self.tag_probability[:, index], self.observed[:, index]
+        counts = [audit.expected_errors for audit in self.audits.values()]
+        columns = {
+            "tag": np.array(judged, dtype=object),
+            "rows": there.sum(axis=0),
+            "expected_wrong": np.array([float(count) for count in counts]),
+            "low": np.array([count.low for count in counts]),
+            "high": np.array([count.high for count in counts]),
+            "missing": (wrong * ~there).sum(axis=0),
+            "superfluous": (wrong * there).sum(axis=0),
+        }
+        return frame_like(columns, nw.from_native(self.X, pass_through=True), backend)
+
+    def columns(self, rows: Codes, separator: str = ";") -> dict[str, NDArray[Any]]:
+        """Columns of the table for these rows; tags are joined."""
+
+        def joined(matrix: NDArray[np.bool_]) -> NDArray[Any]:
+            return np.array([separator.join(map(str, self.tags_of(matrix, row))) for row in rows], dtype=object)
+
+        suspicious = self.tag_probability < SURE
+        return {
+            "row": np.asarray(rows),
+            "observed": joined(self.observed),
+            "suggested": joined(self.suggested),
+            "wrong": joined(suspicious),
+            "probability": self.probability[rows],
+        }
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """All rows, worst first: row, observed, suggested and wrong tags, probability that all are right."""
+        return frame_like(self.columns(self.order), nw.from_native(self.X, pass_through=True), backend)
+
+    def patch_text(self, rows: Codes, separator: str = ";") -> str:
+        """The rows as CSV, with an empty column `decision`."""
+        columns = {name: values.tolist() for name, values in self.columns(rows, separator).items()}
+        entries = [dict(zip(columns, values, strict=True)) | {"decision": ""} for values in zip(*columns.values())]
+        return entries_text(entries, [*columns, "decision"], as_json=False)
+
+    def patch(self, path: Any, rows: Any = None) -> None:
+        """Write the rows worth a look for review as CSV, with an empty column `decision`."""
+        write_whole(self.patch_text(self.picked if rows is None else np.asarray(rows)), path)
+
+    def to_html(self, path: Any, title: str = "Audit of tags") -> None:
+        """Write a report: one file that opens in any browser, without a network."""
+        from noisewise.audit.report import tag_page
+
+        write_whole(tag_page(self, title), path)
+
+    def summary(self) -> dict[str, Any]:
+        """The headline numbers, as plain values for JSON."""
+        return {
+            "rows": len(self.observed),
+            "tags": {
+                str(tag): {
+                    "expected_errors": round(float(audit.expected_errors), 1),
+                    "expected_errors_interval": [round(end, 1) for end in audit.expected_errors.interval],
+                }
+                for tag, audit in self.audits.items()
+            },
+            "expected_wrong_rows": round(float((1 - self.probability).sum()), 1),
+            "picked": len(self.picked),
+            "notes": list(self.notes),
+        }

@@ -1,0 +1,45 @@
+"""`noisewise audit data.csv --label y --separator ";"`: rows with several tags, some of them wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import typer
+
+from noisewise.cli.talk import say, working
+
+
+def audit_tags(
+    data: str, label: str, separator: str, model: str | None, seed: int | None, out: Path, as_json: bool
+) -> None:
+    """Audit each tag, write the three files and print counts by tag and the worst rows, or all numbers as JSON."""
+    from noisewise._files import write_all
+    from noisewise.audit import audit_multilabel, split_tags, tag_page
+    from noisewise.cli.estimators import estimator_named
+    from noisewise.tables import read_tagged
+
+    table = read_tagged(data, label, say=say)
+    classifier = None if model is None else estimator_named(model, seed)
+    with working(f"auditing the tags of {len(table.labels):,} rows"):
+        result = audit_multilabel(table.features, split_tags(table.labels, separator), model=classifier)
+    texts = {
+        out / "audit.csv": result.to_frame("polars").write_csv(),
+        out / "patch.csv": result.patch_text(result.picked, separator),
+        out / "audit.html": tag_page(result, f"Audit of tags: {Path(data).name}"),
+    }
+    out.mkdir(parents=True, exist_ok=True)
+    write_all(texts)
+    if as_json:
+        found = {"picked_rows": result.picked.tolist(), "files": [str(path) for path in texts]}
+        typer.echo(json.dumps(result.summary() | found))
+    else:
+        for note in result.notes:
+            say(f"note: {note}")
+        for tag, audit in result.audits.items():
+            wrong = audit.expected_errors
+            say(f"{tag}: about {wrong:,.0f} rows wrong ({wrong.low:,.0f} to {wrong.high:,.0f})")
+        say(f"{len(result.picked):,} rows are worth a look; the worst are")
+        for row, observed, suggested, *_ in zip(*result.columns(result.order[:10], separator).values(), strict=True):
+            typer.echo(f"{row:>8}  {observed or '(none)'}  ->  {suggested or '(none)'}")
+    say(f"wrote {', '.join(map(str, texts))} (rows are counted from 0); open the last in a browser")
