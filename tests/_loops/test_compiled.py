@@ -4,11 +4,14 @@ import os
 import pickle
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from numba import njit
 
 import noisewise
+from noisewise._loops import compiled as module
 from noisewise._loops import rounds, scores
 from noisewise._loops.compiled import COMPILING, compiled, remove_stale_cache
 
@@ -61,3 +64,29 @@ def test_python_calls_no_loop_that_has_no_way_in_from_python():
     assert "play_dense" in called
     assert rounds.one_round.targetoptions["no_cpython_wrapper"]  # called from Python it would end the process
     assert not [name for name in called if "no_cpython_wrapper" in getattr(rounds, name).targetoptions]
+
+
+@pytest.mark.skipif(not COMPILING, reason="compilation is off")
+def test_who_waits_for_a_compilation_is_told_once(monkeypatch, caplog):
+    monkeypatch.setattr(module, "PATIENCE", 0.05)
+    announcer = module.Announcer()
+    outer, inside = (SimpleNamespace(data={"dispatcher": loop}) for loop in (rounds.decide_dense, rounds.divide))
+    for _ in range(2):
+        announcer.on_start(outer)
+        announcer.on_start(inside)
+        announcer.on_end(inside)
+        announcer.timer.join()  # the outer one is not there yet
+        announcer.on_end(outer)
+    assert caplog.messages == [module.COMPILES]
+
+
+@pytest.mark.skipif(not COMPILING, reason="compilation is off")
+def test_a_quick_compilation_and_that_of_another_library_pass_in_silence(monkeypatch, caplog):
+    announcer = module.Announcer()
+    announcer.on_start(SimpleNamespace(data={"dispatcher": njit(double)}))
+    assert announcer.timer is None
+    quick = SimpleNamespace(data={"dispatcher": rounds.divide})
+    announcer.on_start(quick)
+    announcer.on_end(quick)
+    announcer.timer.join()
+    assert caplog.messages == []

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from pathlib import Path
+from threading import Timer
 from typing import Any, TypeVar
 from uuid import uuid4
 
 from numba import config, njit
+from numba.core import event
 
 Loop = TypeVar("Loop", bound=Callable[..., Any])
 
@@ -40,6 +43,38 @@ def cached_jit(**options: Any) -> Callable[[Loop], Loop]:
     return decorate
 
 
+class Announcer(event.Listener):
+    """Says once that loops are being compiled, when it has taken PATIENCE seconds."""
+
+    def __init__(self) -> None:
+        self.timer: Timer | None = None
+        self.outermost: Any = None
+        self.said = False
+
+    def on_start(self, event: Any) -> None:
+        """Start the clock, unless it is running for a loop that calls this one."""
+        loop = event.data["dispatcher"]
+        if self.outermost is None and loop.py_func.__module__.startswith(__package__ or ""):
+            self.outermost, self.timer = loop, Timer(PATIENCE, self.say)
+            self.timer.daemon = True
+            self.timer.start()
+
+    def on_end(self, event: Any) -> None:
+        """Stop the clock."""
+        if self.timer is not None and event.data["dispatcher"] is self.outermost:
+            self.timer.cancel()
+            self.outermost = None
+
+    def say(self) -> None:
+        """Tell who waits, on stderr unless logging is configured otherwise; and never again."""
+        if not self.said:
+            self.said = True
+            logging.getLogger("noisewise").warning(COMPILES)
+
+
+PATIENCE = 1.0  # seconds
+COMPILES = "noisewise compiles its loops for this computer: once, and some ten seconds; it then starts at once"
+event.register("numba:compile", Announcer())  # type: ignore[no-untyped-call]
 remove_stale_cache(Path(__file__).parent)
 _njit: Any = njit
 JIT_OPTIONS: Any = {"nogil": True, "error_model": "numpy"}
@@ -54,6 +89,14 @@ inner, inlined = cached_jit(**INNER), cached_jit(**INLINED)
 COMPILING = not config.DISABLE_JIT  # type: ignore[attr-defined]  # set from the environment
 
 
+REFERENCES: dict[Any, Callable[..., Any]] = {}  # Python functions by LLVM intrinsic
+
+
 def reference_of(intrinsic: Any) -> Callable[[Callable[..., Any]], Any]:
     """Mark a Python function as the reference implementation of an LLVM intrinsic, used when JIT is disabled."""
-    return lambda function: intrinsic if COMPILING else function
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        REFERENCES[intrinsic] = function
+        return intrinsic if COMPILING else function
+
+    return decorate

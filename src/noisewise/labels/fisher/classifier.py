@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from noisewise._numerics.blocks import blocks
+from noisewise._numerics.threads import threads_for
 from noisewise._typing import Floats, RandomState
 from noisewise._validation import generator
 from noisewise.kernels import Kernel
@@ -122,9 +123,10 @@ class RobustKernelFisherClassifier(NoisyLabelClassifier):
         self.standardizer_ = Standardizer.of(X)
         rows = self.standardizer_(X, np.float64)
         n_classes = len(self.classes_)
-        basis = self._decompose(rows, np.eye(n_classes)[codes])
-        smoother = Smoother.of(basis, self.penalty_)
-        path = run_em(smoother, codes, None if noise is None else noise.matrix, n_classes, self.max_iter)
+        with threads_for(len(codes)):
+            basis = self._decompose(rows, np.eye(n_classes)[codes])
+            smoother = Smoother.of(basis, self.penalty_)
+            path = run_em(smoother, codes, None if noise is None else noise.matrix, n_classes, self.max_iter)
         if not path.converged:
             warnings.warn(
                 f"the soft labels still moved after {self.max_iter} EM steps; raise max_iter",

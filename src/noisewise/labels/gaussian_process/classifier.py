@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from noisewise._numerics.blocks import blocks
+from noisewise._numerics.threads import threads_for
 from noisewise._typing import Floats, RandomState
 from noisewise._validation import check_weights, generator
 from noisewise.kernels import squared_distances
@@ -114,7 +115,8 @@ class RobustGaussianProcessClassifier(NoisyLabelClassifier):
         known = None if noise is None else noise.matrix
         rng = generator(0 if self.random_state is None else self.random_state)
         self.standardizer_, rows = LabelledRows.of(X, codes, weights, len(self.classes_)).standardized()
-        best = self._search(rows, known, rng)
+        with threads_for(len(codes)):
+            best = self._search(rows, known, rng)
         self.noise_ = FlipMatrix.estimated(best.flips) if noise is None else noise
         self._keep(best)
         return self

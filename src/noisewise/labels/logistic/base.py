@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import expit, softmax
 from sklearn.exceptions import ConvergenceWarning
 
+from noisewise._numerics.threads import threads_for
 from noisewise._typing import Codes, Floats
 from noisewise.labels.base import NoisyLabelClassifier
 from noisewise.labels.logistic.objective import FlipProblem
@@ -62,7 +63,8 @@ class FlipClassifier(CallbackSupport, NoisyLabelClassifier):
         n_scores, flips = 1 if n_classes == 2 else n_classes, None if noise is None else noise.matrix
         progress = Progress(self)
         problem = FlipProblem(features, codes, weights, penalties, n_classes, n_scores, flips)
-        fit = solve(problem, solver, max_iter, self.tol, preconditioner, callback=progress.step)
+        with threads_for(len(codes)):
+            fit = solve(problem, solver, max_iter, self.tol, preconditioner, callback=progress.step)
         progress.end()
         self.noise_ = FlipMatrix.estimated(fit.flips) if noise is None else noise
         self.n_iter_, self.objective_history_ = fit.n_iter, fit.history

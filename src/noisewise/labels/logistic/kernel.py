@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from noisewise._numerics.threads import threads_for
 from noisewise._typing import Codes, RandomState
 from noisewise._validation import check_weights, generator
 from noisewise.labels.base import check_iterations
@@ -132,16 +133,17 @@ class RobustKernelLogisticRegression(KernelMachine):
         noise = resolve_noise(self.noise, X, codes, len(self.classes_), weights, standardized=rows, pairwise=pairwise)
         flips = None if noise is None else noise.matrix
         some = sample_rows(replicates, rng)
-        kernel, penalty = choose(
-            rows[np.ix_(some, some)] if pairwise else rows[some],
-            codes[some],
-            len(self.classes_),
-            kernels,
-            LOGISTIC_PENALTIES if self.penalty is None else [self.penalty],
-            flips,
-            self.norm,
-            self.fit_intercept,
-        )
+        with threads_for(len(some)):
+            kernel, penalty = choose(
+                rows[np.ix_(some, some)] if pairwise else rows[some],
+                codes[some],
+                len(self.classes_),
+                kernels,
+                LOGISTIC_PENALTIES if self.penalty is None else [self.penalty],
+                flips,
+                self.norm,
+                self.fit_intercept,
+            )
         chosen_on = len(some) if self.penalty is None else None
         self._fit_function(
             KernelRows(kernel, rows), codes, weights, penalty, chosen_on, noise, rng, self.solver, self.max_iter

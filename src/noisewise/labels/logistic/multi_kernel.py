@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from noisewise._numerics.threads import threads_for
 from noisewise._typing import Codes, Floats, RandomState
 from noisewise._validation import check_weights, generator
 from noisewise.kernels import ConicSum, Gaussian, Kernel, Radial, squared_distances
@@ -146,17 +147,18 @@ class RobustMultiKernelLogisticRegression(KernelMachine):
         rng: np.random.Generator,
     ) -> None:
         some = sample_rows(replicates, rng, WEIGHTS_ROWS)
-        found = weigh_kernels(
-            self._gram_matrices(rows[some]),
-            codes[some],
-            len(self.classes_),
-            LOGISTIC_PENALTIES if self.penalty is None else [self.penalty],
-            None if noise is None else noise.matrix,
-            self.norm,
-            self.fit_intercept,
-            self.max_iter or PASSES["left_out"],
-            LOSS_DEVIATION / np.sqrt(len(some)),
-        )
+        with threads_for(len(some)):
+            found = weigh_kernels(
+                self._gram_matrices(rows[some]),
+                codes[some],
+                len(self.classes_),
+                LOGISTIC_PENALTIES if self.penalty is None else [self.penalty],
+                None if noise is None else noise.matrix,
+                self.norm,
+                self.fit_intercept,
+                self.max_iter or PASSES["left_out"],
+                LOSS_DEVIATION / np.sqrt(len(some)),
+            )
         self.kernel_weights_ = found.weights
         total = ConicSum(self.kernels_, found.weights.tolist())
         chosen_on = len(some) if self.penalty is None else None

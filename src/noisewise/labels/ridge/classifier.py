@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from noisewise._numerics.threads import threads_for
 from noisewise._typing import Codes, Floats, RandomState
 from noisewise._validation import check_binary_or_more, check_weights, encode_labels, find_labels, generator
 from noisewise.labels.base import NoisyLabelClassifier
@@ -107,8 +108,9 @@ class RobustRidgeClassifier(NoisyLabelClassifier):
         if self.n_landmarks is not None and self.n_landmarks < 1:
             raise ValueError(f"n_landmarks is {self.n_landmarks}; one or more are needed")
         n_landmarks = self.n_landmarks or default_landmarks(X.shape[1], n_classes)
-        self.ridge_ = fit_pooled_ridge(X, codes, n_classes, n_landmarks, rng, weights=weights)
-        self.scores_ = self.ridge_.leave_one_out_scores(X, codes)
+        with threads_for(X.shape[0]):
+            self.ridge_ = fit_pooled_ridge(X, codes, n_classes, n_landmarks, rng, weights=weights)
+            self.scores_ = self.ridge_.leave_one_out_scores(X, codes)
         reading = read_noise(self.scores_, codes, noise, rng, weights=weights)
         self.calibration_, self.noise_ = reading.calibration, reading.calibration.noise
         self.true_label_posterior_ = reading.posterior

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisewise._numerics.row_hash import row_hashes
+from noisewise._numerics.threads import threads_for
 from noisewise._typing import Codes, Floats
 from noisewise._validation import generator
 from noisewise.labels.ridge.landmarks import default_landmarks
@@ -29,8 +30,9 @@ def disagreement_of_halves(
     first = _half_of_each_class(hashes, labels)
     scored = np.argsort(hashes, kind="stable")[:CHOICE_ROWS]
     most = n_landmarks or default_landmarks(X.shape[1], n_classes)
-    fits = [fit_pooled_ridge(rows[half], labels[half], n_classes, most, rng) for half in (first, ~first)]
-    one, other = (fit.leave_one_out_scores(rows[scored], labels[scored]).argmax(axis=1) for fit in fits)
+    with threads_for(len(some)):
+        fits = [fit_pooled_ridge(rows[half], labels[half], n_classes, most, rng) for half in (first, ~first)]
+        one, other = (fit.leave_one_out_scores(rows[scored], labels[scored]).argmax(axis=1) for fit in fits)
     return float(np.mean(one != other)), len(scored)
 
 

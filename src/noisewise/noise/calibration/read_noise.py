@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from noisewise._numerics.blocks import blocks
 from noisewise._numerics.row_hash import row_bytes
+from noisewise._numerics.threads import threads_for
 from noisewise._typing import Codes, Floats
 from noisewise.noise.calibration.error_count import count_interval
 from noisewise.noise.calibration.noise_models import Calibration, calibrate
@@ -89,7 +90,8 @@ def read_noise(
     if len(chosen) > few:
         chosen = np.sort((rng or np.random.default_rng(0)).choice(chosen, few, replace=False))
     merged, labels, part = merge_equal(scores[chosen], codes[chosen], counted[chosen])
-    calibration, fitted = calibrate(merged, labels, noise, part)
+    with threads_for(len(labels)):
+        calibration, fitted = calibrate(merged, labels, noise, part)
     n, n_part = float(counted.sum()), float(part.sum())
     low, high = (bound * n / n_part for bound in count_interval(fitted, n_part, noise is None, coverage))
     del fitted, merged  # with many classes their flip matrices are large

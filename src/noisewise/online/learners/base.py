@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import deepcopy
 from functools import cache
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -41,11 +40,11 @@ LARGEST = 4 * 2**30  # bytes of full covariances, which every decision or update
 
 
 @cache
-def loops() -> ModuleType:
+def loops() -> Any:
     """The compiled loops, imported when the first one runs."""
-    from noisewise._loops import rounds
+    from noisewise._loops.interpreted import all_loops
 
-    return rounds
+    return all_loops()
 
 
 class RoundLearner(BaseEstimator):

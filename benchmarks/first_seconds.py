@@ -1,0 +1,97 @@
+"""The first seconds of a user: first decision and first audit, cold and warm, with one thread of BLAS and with all.
+
+python benchmarks/first_seconds.py            each in a process of its own; cold is without any compiled loop
+python benchmarks/first_seconds.py --json     the same as one JSON object, to set beside that of another version
+
+Times begin with the process. CPU seconds count all threads up to the result, so that they hold on a busy machine too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+STEPS = {
+    "first decision, linucb": """
+import numpy as np
+from noisewise.online.recipes import linucb
+linucb(n_classes=10).decide(np.ones(64))
+""",
+    "first decision learnt, linucb": """
+import numpy as np
+from noisewise.online.recipes import linucb
+learner = linucb(n_classes=10)
+learner.learn(learner.decide(np.ones(64)), feedback=1)
+""",
+    "first audit, 1,797 digits": """
+from sklearn.datasets import load_digits
+from noisewise import FlipMatrix, audit_labels
+X, y = load_digits(return_X_y=True)
+audit_labels(X, FlipMatrix.symmetric(0.1, n_classes=10).corrupt(y, rng=0))
+""",
+    "audit, 30,000 rows": """
+from sklearn.datasets import make_classification
+from noisewise import FlipMatrix, audit_labels
+X, y = make_classification(30_000, 50, n_informative=20, n_classes=5, random_state=0)
+audit_labels(X, FlipMatrix.symmetric(0.1, n_classes=5).corrupt(y, rng=0))
+""",
+    "RobustVotingClassifier, 600 digits": """
+from sklearn.datasets import load_digits
+from noisewise.labels import RobustVotingClassifier
+X, y = load_digits(return_X_y=True)
+RobustVotingClassifier().fit(X[:600], y[:600] == 5)
+""",
+}
+COMPILED = ("first decision, linucb", "first decision learnt, linucb")
+TIMES = "\nimport os, time; print(time.time(), sum(os.times()[:2]), flush=True)"
+
+
+def seconds(code, cache, n_threads=None):
+    """Wall and CPU seconds from the start of a process to the end of the code; what the process does later is not."""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        environment.pop(name, None)
+        if n_threads is not None:
+            environment[name] = str(n_threads)
+    start = time.time()
+    run = subprocess.run([sys.executable, "-c", code + TIMES], env=environment, check=True, stdout=subprocess.PIPE)
+    clock, cpu = map(float, run.stdout.split())
+    return clock - start, cpu
+
+
+def measured():
+    """Wall and CPU seconds by step and circumstances."""
+    table = {}
+    with tempfile.TemporaryDirectory() as warm:
+        for name, code in STEPS.items():
+            if name in COMPILED:
+                with tempfile.TemporaryDirectory() as cold:
+                    table[f"{name}, cold"] = seconds(code, cold)
+                seconds(code, warm)
+                table[f"{name}, warm"] = seconds(code, warm)
+            else:
+                table[f"{name}, one thread"] = seconds(code, warm, 1)
+                table[f"{name}, all threads"] = seconds(code, warm)
+    return table
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    arguments = parser.parse_args()
+    table = measured()
+    if arguments.json:
+        print(json.dumps(table, indent=1))
+        return
+    print(f"load {os.getloadavg()[0]:.0f} on {os.cpu_count()} processors\n\n| | wall s | CPU s |\n|---|---|---|")
+    for name, (wall, cpu) in table.items():
+        print(f"| {name} | {wall:.1f} | {cpu:.1f} |")
+
+
+if __name__ == "__main__":
+    main()
