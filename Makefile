@@ -57,11 +57,11 @@ other-python:
 	@touch $@
 
 .venv/ready-run: pyproject.toml .venv/ready-pip
-	$(BIN)/python -m pip install --quiet --editable ".[cli]"
+	$(BIN)/python -m pip install --quiet --editable .
 	@touch $@
 
 .venv/ready-test: .venv/ready-run
-	$(BIN)/python -m pip install --quiet --editable ".[cli,serve,cluster,experiments]" --group test
+	$(BIN)/python -m pip install --quiet --editable ".[serve,cluster,experiments]" --group test
 	@touch $@
 
 .venv/ready-check: .venv/ready-test
@@ -69,7 +69,7 @@ other-python:
 	@touch $@
 
 .venv/ready-docs: .venv/ready-run
-	$(BIN)/python -m pip install --quiet --editable ".[cli,serve]" --group docs
+	$(BIN)/python -m pip install --quiet --editable ".[serve]" --group docs
 	@touch $@
 
 .venv/ready-bench: .venv/ready-run

@@ -14,6 +14,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
+    "sphinx_design",
     "sphinx_gallery.gen_gallery",
     "sphinxcontrib.bibtex",
 ]
@@ -22,13 +23,13 @@ exclude_patterns = ["_build", "gallery/**/*.ipynb"]
 html_theme = "pydata_sphinx_theme"
 html_title = "noisewise"
 html_static_path = ["_static"]
-html_theme_options = {"navigation_with_keys": False, "show_prev_next": False}
+html_theme_options = {"navigation_with_keys": False, "show_prev_next": False, "header_links_before_dropdown": 6}
 html_show_sourcelink = False
 
 bibtex_bibfiles = ["references.bib"]
 bibtex_default_style = "plain"
 
-myst_enable_extensions = ["dollarmath"]
+myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
 templates_path = ["_templates"]
 autosummary_generate = True

@@ -1,4 +1,4 @@
-"""Every Python block of the README and the documentation runs; the API page is complete."""
+"""Every Python block of the README and the documentation runs and is narrow; the API page is complete."""
 
 import importlib
 import inspect
@@ -13,6 +13,8 @@ import noisewise
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
+CODE = re.compile(r"^```(?:python|py|console|ini|json|yaml|toml)[^\n]*\n(.*?)^```", re.DOTALL | re.MULTILINE)
+WIDTH = 88  # columns: what a page shows without a scroll bar
 
 
 @pytest.mark.parametrize(
@@ -23,6 +25,12 @@ def test_every_block_runs(page, tmp_path, monkeypatch):
     names = {}
     for block in BLOCK.findall(page.read_text()):
         exec(compile(block, str(page), "exec"), names)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_code_fits_the_page(page):
+    lines = [line for block in CODE.findall(page.read_text()) for line in block.splitlines()]
+    assert not [line for line in lines if len(line) > WIDTH]
 
 
 def _is_api(thing):

@@ -15,10 +15,10 @@ def frame_like(columns: dict[str, Any], frame: Any = None, backend: str | None =
     if backend is None and isinstance(frame, nw.DataFrame | nw.LazyFrame):
         backend = str(frame.implementation.value)
     if backend is None:
-        backend = next((name for name in ("pandas", "polars") if find_spec(name)), "pandas")
+        backend = "pandas" if find_spec("pandas") else "polars"
     if backend not in ("pandas", "polars"):
         raise ValueError(f"backend is {backend!r}; it must be 'pandas' or 'polars'")
-    if not find_spec(backend):
+    if not find_spec(backend):  # pandas: polars is part of the installation
         raise ImportError(f"{backend} is not installed; `pip install {backend}` gives you frames")
     library = import_module(backend)
     column = library.Series if backend == "pandas" else partial(_polars_column, library)

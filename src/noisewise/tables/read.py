@@ -210,8 +210,6 @@ def _unreadable(data: str, error: Exception) -> ValueError:
 
 
 def _polars() -> Any:
-    try:
-        import polars
-    except ImportError:
-        raise ImportError("reading files needs polars; `pip install 'noisewise[cli]'` brings it") from None
+    import polars  # heavy
+
     return polars

@@ -11,11 +11,9 @@ FRAME = "noisewise.audit.report"  # the package of page.html and page.css
 
 def page(template: str, content: dict[str, Any], package: str = FRAME) -> str:
     """The page of a template in a package."""
-    try:
-        from jinja2 import Environment
-        from markupsafe import Markup
-    except ImportError:
-        raise ImportError("the HTML report needs jinja2; `pip install 'noisewise[cli]'` brings it") from None
+    from jinja2 import Environment
+    from markupsafe import Markup
+
     environment = Environment(autoescape=True, keep_trailing_newline=True)
     sorting = Markup(_text(FRAME, "sorting.html"))
     body = environment.from_string(_text(package, template)).render(content | {"sorting": sorting})

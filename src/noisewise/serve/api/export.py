@@ -81,10 +81,8 @@ def dsjson(store: Store, model: ServedModel) -> Iterator[str]:
 
 def parquet(store: Store, model: ServedModel) -> bytes:
     """The logged rounds as a table with a column for each feature."""
-    try:
-        import polars as pl
-    except ImportError:
-        raise ValueError("Parquet needs polars: pip install 'noisewise[cli]', or ask for format=dsjson") from None
+    import polars as pl
+
     rounds = list(logged_rounds(store, model))
     X = np.array([decision.row for decision, _ in rounds]).reshape(len(rounds), model.spec.features.width)
     frame = pl.DataFrame(
