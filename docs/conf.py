@@ -23,7 +23,11 @@ exclude_patterns = ["_build", "gallery/**/*.ipynb"]
 html_theme = "pydata_sphinx_theme"
 html_title = "noisewise"
 html_static_path = ["_static"]
-html_theme_options = {"navigation_with_keys": False, "show_prev_next": False, "header_links_before_dropdown": 6}
+html_theme_options = {
+    "navigation_with_keys": False,
+    "show_prev_next": False,
+    "header_links_before_dropdown": 6,
+}
 html_show_sourcelink = False
 
 bibtex_bibfiles = ["references.bib"]

@@ -27,7 +27,9 @@ models = {
     "clean rows": LinearRegression().fit(X, y),
     "noisy rows, least squares": LinearRegression().fit(copies[:, 0], y),
     "noisy rows, known noise": NoisyFeatureRegressor(noise).fit(copies[:, 0], y),
-    "two noisy copies, mean, least squares": LinearRegression().fit(copies.mean(axis=1), y),
+    "two noisy copies, mean, least squares": LinearRegression().fit(
+        copies.mean(axis=1), y
+    ),
     "two noisy copies": NoisyFeatureRegressor().fit(copies[:, 0], y, copies=copies),
 }
 for name, model in models.items():

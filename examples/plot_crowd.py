@@ -11,7 +11,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import make_blobs
 
-from noisewise.labels import CrowdClassifier, dawid_skene, krippendorff_alpha, majority_vote
+from noisewise.labels import (
+    CrowdClassifier,
+    dawid_skene,
+    krippendorff_alpha,
+    majority_vote,
+)
 
 rng = np.random.default_rng(0)
 X, truth = make_blobs(600, centers=[(-1.5, 0), (1.5, 0)], random_state=0)
@@ -23,7 +28,11 @@ vote = majority_vote(given, missing=-1)
 crowd = dawid_skene(given, missing=-1)
 model = CrowdClassifier(missing=-1).fit(X, given)
 print(f"agreement (Krippendorff's alpha): {krippendorff_alpha(given, missing=-1)!r}")
-for name, labels in [("majority", vote.labels), ("Dawid-Skene", crowd.labels), ("with features", model.labels_)]:
+for name, labels in [
+    ("majority", vote.labels),
+    ("Dawid-Skene", crowd.labels),
+    ("with features", model.labels_),
+]:
     print(f"{name:>14}: {np.mean(labels == truth):.1%} right")
 
 # %%
@@ -31,11 +40,36 @@ for name, labels in [("majority", vote.labels), ("Dawid-Skene", crowd.labels), (
 
 figure, axis = plt.subplots(figsize=(7, 4))
 order = np.argsort(accuracy)
-for shift, (name, found) in enumerate({"Dawid-Skene": crowd.annotators, "with features": model.annotators_}.items()):
-    half_widths = np.abs(np.array([found.accuracy_low, found.accuracy_high])[:, order] - found.accuracy[order])
-    axis.errorbar(np.arange(20) + 0.2 * shift, found.accuracy[order], half_widths, fmt="o", markersize=4, label=name)
-axis.plot(np.arange(20), vote.annotators.accuracy[order], "x", color="grey", label="agreement with the vote")
-axis.step(np.arange(20) + 0.1, accuracy[order], where="mid", color="black", linewidth=1, label="true accuracy")
+for shift, (name, found) in enumerate(
+    {"Dawid-Skene": crowd.annotators, "with features": model.annotators_}.items()
+):
+    half_widths = np.abs(
+        np.array([found.accuracy_low, found.accuracy_high])[:, order]
+        - found.accuracy[order]
+    )
+    axis.errorbar(
+        np.arange(20) + 0.2 * shift,
+        found.accuracy[order],
+        half_widths,
+        fmt="o",
+        markersize=4,
+        label=name,
+    )
+axis.plot(
+    np.arange(20),
+    vote.annotators.accuracy[order],
+    "x",
+    color="grey",
+    label="agreement with the vote",
+)
+axis.step(
+    np.arange(20) + 0.1,
+    accuracy[order],
+    where="mid",
+    color="black",
+    linewidth=1,
+    label="true accuracy",
+)
 axis.set(xlabel="annotator", ylabel="accuracy", xticks=[])
 axis.legend()
 figure.tight_layout()
@@ -45,20 +79,28 @@ figure.tight_layout()
 
 rows, annotators = np.nonzero(given >= 0)
 arrival = rng.permutation(len(rows))
-rows, annotators, labels = rows[arrival], annotators[arrival], given[rows[arrival], annotators[arrival]]
+rows, annotators, labels = (
+    rows[arrival],
+    annotators[arrival],
+    given[rows[arrival], annotators[arrival]],
+)
 starts = np.arange(600, len(rows), 300)
 known = dawid_skene(rows[:600], annotators[:600], labels[:600])
 learning_curves = {"Dawid-Skene": [], "majority": []}
 for start in starts:
     more = slice(start, start + 300)
     known = known.update(rows[more], annotators[more], labels[more])
-    voted = majority_vote(rows[: start + 300], annotators[: start + 300], labels[: start + 300])
+    voted = majority_vote(
+        rows[: start + 300], annotators[: start + 300], labels[: start + 300]
+    )
     learning_curves["Dawid-Skene"].append(np.mean(known.labels == truth[known.items]))
     learning_curves["majority"].append(np.mean(voted.labels == truth[voted.items]))
 
 figure, axis = plt.subplots(figsize=(6, 3.5))
 for name, accuracies in learning_curves.items():
-    axis.plot(np.minimum(starts + 300, len(rows)), accuracies, "o-", markersize=4, label=name)
+    axis.plot(
+        np.minimum(starts + 300, len(rows)), accuracies, "o-", markersize=4, label=name
+    )
 axis.set(xlabel="labels so far", ylabel="items labelled right")
 axis.legend()
 figure.tight_layout()

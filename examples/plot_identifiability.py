@@ -44,20 +44,39 @@ def one_copy_only(row, n, rng):
 PROBLEMS = {
     "problem A, two copies": (three_or_minus_one, without_noise, 5.0, 0.2),
     "problem B, two copies": (lambda n, rng: np.ones((n, 1)), blurred, 1.0, 1.0),
-    "problem B, one copy used twice": (lambda n, rng: np.ones((n, 1)), one_copy_only, 1.0, 1.0),
+    "problem B, one copy used twice": (
+        lambda n, rng: np.ones((n, 1)),
+        one_copy_only,
+        1.0,
+        1.0,
+    ),
 }
 rounds = 250 * 2 ** np.arange(6)
 figure, axes = plt.subplots(figsize=(7, 4))
 for name, (clean, noise, curvature, best) in PROBLEMS.items():
-    model, rng, excess = UnknownNoiseKernelRegressor(Linear(), random_state=0), np.random.default_rng(1), []
+    model, rng, excess = (
+        UnknownNoiseKernelRegressor(Linear(), random_state=0),
+        np.random.default_rng(1),
+        [],
+    )
     for n in np.diff(rounds, prepend=0):
         X = clean(n, rng)
         model.partial_fit(CopyOracle(X, np.ones(n), noise, rng))
         excess.append(curvature * (model.predict([[1.0]])[0] - best) ** 2)
     axes.plot(rounds, excess, marker="o", label=name)
     print(f"{name}: weight {model.predict([[1.0]])[0]:.3f}, best {best}")
-axes.axhline(0.30557, linestyle="--", color="grey", label="lower bound from one copy, for the worse problem")
-axes.set(xscale="log", xlabel="rounds", ylabel="excess loss on clean rows", ylim=(-0.03, 1.05))
+axes.axhline(
+    0.30557,
+    linestyle="--",
+    color="grey",
+    label="lower bound from one copy, for the worse problem",
+)
+axes.set(
+    xscale="log",
+    xlabel="rounds",
+    ylabel="excess loss on clean rows",
+    ylim=(-0.03, 1.05),
+)
 axes.set_xticks(rounds, rounds)
 axes.minorticks_off()
 axes.legend(loc="upper left", fontsize="small", ncols=2)

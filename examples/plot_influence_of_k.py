@@ -35,17 +35,27 @@ for j, anchors in enumerate(VOTERS):
 # selects no pair: it weights the numbers of voters by the Brier score on the noisy labels, and averages the noise.
 tables, models = {"true labels": truth}, {}
 for criterion in ("noisy", "corrected"):
-    models[criterion] = RobustKNeighborsClassifierCV(VOTERS, VOTERS, criterion=criterion).fit(X, observed)
-    tables[f"{criterion} accuracy"] = models[criterion].cv_results_["mean_test_score"].reshape(truth.shape)
+    models[criterion] = RobustKNeighborsClassifierCV(
+        VOTERS, VOTERS, criterion=criterion
+    ).fit(X, observed)
+    tables[f"{criterion} accuracy"] = (
+        models[criterion].cv_results_["mean_test_score"].reshape(truth.shape)
+    )
 models["brier"] = RobustKNeighborsClassifierCV(VOTERS, VOTERS).fit(X, observed)
 
 figure, axes = plt.subplots(2, 2, figsize=(9, 7), layout="constrained")
 for axis, (name, table) in zip(axes.flat, tables.items(), strict=False):
-    image = axis.imshow(table, origin="lower", extent=(2.5, 102.5, 2.5, 102.5), aspect="auto")
-    axis.set(title=name, xlabel="voters to estimate the noise", ylabel="voters to predict")
+    image = axis.imshow(
+        table, origin="lower", extent=(2.5, 102.5, 2.5, 102.5), aspect="auto"
+    )
+    axis.set(
+        title=name, xlabel="voters to estimate the noise", ylabel="voters to predict"
+    )
     figure.colorbar(image, ax=axis)
 axes[1, 1].bar(VOTERS, models["brier"].voter_weights_, width=4)
-axes[1, 1].set(title="weights by the Brier score", xlabel="voters to predict", ylabel="weight")
+axes[1, 1].set(
+    title="weights by the Brier score", xlabel="voters to predict", ylabel="weight"
+)
 plt.show()
 
 # %%

@@ -15,16 +15,22 @@ from noisewise import FlipMatrix
 from noisewise.online import recipes
 
 X, y = load_digits(return_X_y=True)
-X = np.column_stack([X / np.linalg.norm(X, axis=1, keepdims=True), np.full(len(X), 0.3)])
+X = np.column_stack(
+    [X / np.linalg.norm(X, axis=1, keepdims=True), np.full(len(X), 0.3)]
+)
 drawn = np.random.default_rng(0).integers(len(X), size=50_000)
 X, y = np.ascontiguousarray(X[drawn]), y[drawn]
 
 learners = {
     "Banditron": lambda noise: recipes.banditron(10, random_state=0),
-    "RCNBF, rates known": lambda noise: recipes.rcnbf(10, gamma=0.1, noise=noise, random_state=0),
+    "RCNBF, rates known": lambda noise: recipes.rcnbf(
+        10, gamma=0.1, noise=noise, random_state=0
+    ),
     "bandit PA, capped": lambda noise: recipes.bandit_pa(10, C=0.02, random_state=0),
     "UCWL": lambda noise: recipes.ucwl(10),
-    "corrected UCWL": lambda noise: recipes.corrected_ucwl(10, noise=noise, random_state=0),
+    "corrected UCWL": lambda noise: recipes.corrected_ucwl(
+        10, noise=noise, random_state=0
+    ),
 }
 settings = [(0.0, 0.0), (0.15, 0.15), (0.25, 0.25), (0.4, 0.4), (0.2, 0.4), (0.4, 0.2)]
 

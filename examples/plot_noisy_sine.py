@@ -20,9 +20,15 @@ copies = noise.copies(X, 2, rng=1)
 
 models = {
     "noise ignored": DeconvolvedFourierRegressor(random_state=0).fit(copies[:, 0], y),
-    "mean of two copies": DeconvolvedFourierRegressor(random_state=0).fit(copies.mean(axis=1), y),
-    "one copy, known noise": DeconvolvedFourierRegressor(noise, random_state=0).fit(copies[:, 0], y),
-    "two copies": DeconvolvedFourierRegressor(random_state=0).fit(copies[:, 0], y, copies=copies),
+    "mean of two copies": DeconvolvedFourierRegressor(random_state=0).fit(
+        copies.mean(axis=1), y
+    ),
+    "one copy, known noise": DeconvolvedFourierRegressor(noise, random_state=0).fit(
+        copies[:, 0], y
+    ),
+    "two copies": DeconvolvedFourierRegressor(random_state=0).fit(
+        copies[:, 0], y, copies=copies
+    ),
 }
 
 # %%
@@ -33,7 +39,10 @@ for name, model in models.items():
 
 # %%
 # Two copies are enough to estimate the noise, too.
-print("standard deviation of the noise, from two copies:", np.sqrt(models["two copies"].noise_.matrix(1)).round(3))
+print(
+    "standard deviation of the noise, from two copies:",
+    np.sqrt(models["two copies"].noise_.matrix(1)).round(3),
+)
 
 # %%
 # The true function and the estimates.

@@ -33,7 +33,9 @@ def errors(noise, used, voters, n_rows=4000, seeds=2):
         X, y = make_sine_2d(n_rows, random_state=seed)
         observed = noise.corrupt(y, seed)
         known = used or RobustKNeighborsClassifier(100, 100).fit(X, observed).noise_
-        models = [RobustKNeighborsClassifier(k, noise=known).fit(X, observed) for k in voters]
+        models = [
+            RobustKNeighborsClassifier(k, noise=known).fit(X, observed) for k in voters
+        ]
         runs.append([1 - model.score(X_test, y_test) for model in models])
     return np.mean(runs, axis=0)
 
@@ -53,7 +55,12 @@ axes = new_axes(title="(a) unequal rates", xlabel="voters")
 for rate, color in zip([0.2, 0.3, 0.4], COLORS, strict=True):
     noise = FlipMatrix.binary(false_positive=0.1, false_negative=rate)
     axes.plot(VOTERS, errors(noise, FlipMatrix.none(2), VOTERS), "--", color=color)
-    axes.plot(VOTERS, errors(noise, None, VOTERS), color=color, label=f"flipped: 0.1 and {rate}")
+    axes.plot(
+        VOTERS,
+        errors(noise, None, VOTERS),
+        color=color,
+        label=f"flipped: 0.1 and {rate}",
+    )
 axes.legend()
 plt.show()
 
@@ -62,7 +69,12 @@ plt.show()
 axes = new_axes(title="(b) equal rates", xlabel="voters")
 for rate, color in zip([0.1, 0.2, 0.3], COLORS, strict=True):
     noise = FlipMatrix.symmetric(rate, 2)
-    axes.plot(VOTERS, errors(noise, FlipMatrix.none(2), VOTERS), color=color, label=f"flipped: {rate}")
+    axes.plot(
+        VOTERS,
+        errors(noise, FlipMatrix.none(2), VOTERS),
+        color=color,
+        label=f"flipped: {rate}",
+    )
 axes.legend()
 plt.show()
 
