@@ -48,6 +48,7 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "show_memory": False,
     "abort_on_example_error": True,
+    "capture_repr": (),  # no legends and texts in print
 }
 suppress_warnings = ["config.cache"]
 warnings.filterwarnings("ignore", message="FigureCanvasAgg is non-interactive")
