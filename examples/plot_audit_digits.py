@@ -15,9 +15,8 @@ from noisewise import FlipMatrix, audit_labels
 X, truth = load_digits(return_X_y=True)
 observed = FlipMatrix.symmetric(0.2, n_classes=10).corrupt(truth, rng=0)
 audit = audit_labels(X, observed)
-print(
-    f"{audit.expected_errors:.0f} labels expected wrong, {np.sum(observed != truth)} were changed"
-)
+print(f"{audit.expected_errors:.0f} labels are expected to be wrong")
+print(f"{np.sum(observed != truth)} were changed")
 
 # %%
 # The twelve rows most likely to be wrong, with the observed label and the suggested one.
@@ -34,13 +33,8 @@ figure.tight_layout()
 
 wrong = (observed != truth)[audit.order]
 figure, axis = plt.subplots(figsize=(6, 3.5))
-axis.plot(
-    [0, wrong.sum(), len(wrong)],
-    [0, wrong.sum(), wrong.sum()],
-    color="0.8",
-    linewidth=6,
-    label="best possible",
-)
+best = np.minimum(np.arange(len(wrong) + 1), wrong.sum())
+axis.plot(best, color="0.8", linewidth=6, label="best possible")
 axis.plot(np.arange(1, len(wrong) + 1), np.cumsum(wrong), label="audit")
 axis.set(xlabel="rows inspected, worst first", ylabel="wrong labels found")
 axis.legend()

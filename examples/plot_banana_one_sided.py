@@ -19,18 +19,16 @@ from noisewise.labels import (
     RobustVotingClassifier,
 )
 
-X, y = make_moons(
-    500, noise=0.25, random_state=0
-)  # 0: the upper banana, 1: the lower one
+# class 0 is the upper banana, 1 the lower one
+X, y = make_moons(500, noise=0.25, random_state=0)
 noise = FlipMatrix.binary(false_positive=0.0, false_negative=0.4)
 observed = noise.corrupt(y, rng=0)
 X_test, y_test = make_moons(5000, noise=0.25, random_state=1)
 
 clean = RobustVotingClassifier(noise=FlipMatrix.none(2)).fit(X, y)
+no_noise = FlipMatrix.none(2)
 models = {
-    "kernel logistic regression": RobustKernelLogisticRegression(
-        noise=FlipMatrix.none(2)
-    ),
+    "kernel logistic regression": RobustKernelLogisticRegression(noise=no_noise),
     "robust kernel logistic regression": RobustKernelLogisticRegression(),
     "Gaussian process and Fisher, both robust": RobustVotingClassifier(),
 }

@@ -28,11 +28,9 @@ vote = majority_vote(given, missing=-1)
 crowd = dawid_skene(given, missing=-1)
 model = CrowdClassifier(missing=-1).fit(X, given)
 print(f"agreement (Krippendorff's alpha): {krippendorff_alpha(given, missing=-1)!r}")
-for name, labels in [
-    ("majority", vote.labels),
-    ("Dawid-Skene", crowd.labels),
-    ("with features", model.labels_),
-]:
+consensus = {"majority": vote.labels, "Dawid-Skene": crowd.labels}
+consensus["with features"] = model.labels_
+for name, labels in consensus.items():
     print(f"{name:>14}: {np.mean(labels == truth):.1%} right")
 
 # %%
@@ -40,36 +38,16 @@ for name, labels in [
 
 figure, axis = plt.subplots(figsize=(7, 4))
 order = np.argsort(accuracy)
-for shift, (name, found) in enumerate(
-    {"Dawid-Skene": crowd.annotators, "with features": model.annotators_}.items()
-):
-    half_widths = np.abs(
-        np.array([found.accuracy_low, found.accuracy_high])[:, order]
-        - found.accuracy[order]
-    )
-    axis.errorbar(
-        np.arange(20) + 0.2 * shift,
-        found.accuracy[order],
-        half_widths,
-        fmt="o",
-        markersize=4,
-        label=name,
-    )
-axis.plot(
-    np.arange(20),
-    vote.annotators.accuracy[order],
-    "x",
-    color="grey",
-    label="agreement with the vote",
-)
-axis.step(
-    np.arange(20) + 0.1,
-    accuracy[order],
-    where="mid",
-    color="black",
-    linewidth=1,
-    label="true accuracy",
-)
+estimates = {"Dawid-Skene": crowd.annotators, "with features": model.annotators_}
+for shift, (name, found) in enumerate(estimates.items()):
+    ends = np.array([found.accuracy_low, found.accuracy_high])
+    half_widths = np.abs(ends - found.accuracy)[:, order]
+    at, style = np.arange(20) + 0.2 * shift, {"fmt": "o", "markersize": 4}
+    axis.errorbar(at, found.accuracy[order], half_widths, **style, label=name)
+agreement = vote.annotators.accuracy[order]
+axis.plot(agreement, "x", color="grey", label="agreement with the vote")
+style = {"where": "mid", "color": "black", "linewidth": 1}
+axis.step(np.arange(20) + 0.1, accuracy[order], **style, label="true accuracy")
 axis.set(xlabel="annotator", ylabel="accuracy", xticks=[])
 axis.legend()
 figure.tight_layout()
@@ -79,11 +57,8 @@ figure.tight_layout()
 
 rows, annotators = np.nonzero(given >= 0)
 arrival = rng.permutation(len(rows))
-rows, annotators, labels = (
-    rows[arrival],
-    annotators[arrival],
-    given[rows[arrival], annotators[arrival]],
-)
+rows, annotators = rows[arrival], annotators[arrival]
+labels = given[rows, annotators]
 starts = np.arange(600, len(rows), 300)
 known = dawid_skene(rows[:600], annotators[:600], labels[:600])
 learning_curves = {"Dawid-Skene": [], "majority": []}

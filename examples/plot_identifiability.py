@@ -25,6 +25,10 @@ def three_or_minus_one(n, rng):
     return np.where(rng.random((n, 1)) < 0.5, 3.0, -1.0)
 
 
+def ones(n, rng):
+    return np.ones((n, 1))
+
+
 def without_noise(row, n, rng):
     return np.repeat(row[None], n, axis=0)
 
@@ -43,22 +47,14 @@ def one_copy_only(row, n, rng):
 # figure shows the excess loss of its weight on clean rows over 8000 rounds.
 PROBLEMS = {
     "problem A, two copies": (three_or_minus_one, without_noise, 5.0, 0.2),
-    "problem B, two copies": (lambda n, rng: np.ones((n, 1)), blurred, 1.0, 1.0),
-    "problem B, one copy used twice": (
-        lambda n, rng: np.ones((n, 1)),
-        one_copy_only,
-        1.0,
-        1.0,
-    ),
+    "problem B, two copies": (ones, blurred, 1.0, 1.0),
+    "problem B, one copy used twice": (ones, one_copy_only, 1.0, 1.0),
 }
 rounds = 250 * 2 ** np.arange(6)
 figure, axes = plt.subplots(figsize=(7, 4))
 for name, (clean, noise, curvature, best) in PROBLEMS.items():
-    model, rng, excess = (
-        UnknownNoiseKernelRegressor(Linear(), random_state=0),
-        np.random.default_rng(1),
-        [],
-    )
+    model = UnknownNoiseKernelRegressor(Linear(), random_state=0)
+    rng, excess = np.random.default_rng(1), []
     for n in np.diff(rounds, prepend=0):
         X = clean(n, rng)
         model.partial_fit(CopyOracle(X, np.ones(n), noise, rng))

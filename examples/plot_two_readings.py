@@ -17,9 +17,8 @@ rng = np.random.default_rng(0)
 X = rng.uniform(-2, 2, size=(900, 2))
 height = X[:, 1] - np.sin(2 * X[:, 0])
 truth = (height > 0).astype(int)
-hard = rng.random(900) < 0.5 * np.exp(
-    -2 * np.abs(height)
-)  # the nearer to the boundary, the more often wrong
+# the nearer to the boundary, the more often wrong
+hard = rng.random(900) < 0.5 * np.exp(-2 * np.abs(height))
 labels = np.where(hard, 1 - truth, truth)
 
 # %%
@@ -35,13 +34,9 @@ for axis, reading in zip(axes, ("outcomes", "judgements")):
     )
     axis.plot(grid, np.sin(2 * grid), color="grey", linestyle="--", linewidth=1)
     low, high = audit.expected_errors.interval
-    axis.set_title(
-        f"labels are {reading}: {audit.expected_errors:.0f} wrong ({low:.0f} to {high:.0f})"
-    )
-    axis.set(xticks=[], yticks=[])
-    print(
-        f"{reading}: {audit.expected_errors:.0f} of {len(labels)} labels are wrong, {low:.0f} to {high:.0f}"
-    )
+    count = f"{audit.expected_errors:.0f} wrong ({low:.0f} to {high:.0f})"
+    axis.set(title=f"labels are {reading}: {count}", xticks=[], yticks=[])
+    print(f"{reading}: of {len(labels)} labels {count}")
 plt.show()
 
 # %%
