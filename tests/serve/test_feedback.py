@@ -39,7 +39,7 @@ def test_feedback_may_follow_missing_feedback_and_then_counts(tmp_path):
         made = await one.decide(model, situation([1, 0, 0, 0]))
         said = [(await one.feedback(model, made.decision_id, right)) for right in (None, None, True, False, None)]
         assert [outcome.status for outcome in said] == [ACCEPTED, DUPLICATE, ACCEPTED, DUPLICATE, DUPLICATE]
-        assert said[3].event.right is True
+        assert said[3].event.right is said[4].event.right is True
         assert (model.progress.n_missing, model.progress.n_feedback, model.learner.n_rounds_) == (1, 1, 1)
         explained = explain(model.spec, await one.decision(model, made.decision_id))
         assert explained["answer"]["right"] is True

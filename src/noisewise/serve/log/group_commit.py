@@ -94,9 +94,10 @@ class LogWriter:
         event = entry.event
         model, decision_id, kind = event.model, event.decision_id, event.kind
         decision, earlier = known.get((model, decision_id, DECISION)), known.get((model, decision_id, kind))
-        if entry.reopens and earlier is not None and _was_missing(earlier) and event.answer != MISSING:
-            event, kind = event._replace(kind=SECOND_FEEDBACK), SECOND_FEEDBACK
-            earlier = known.get((model, decision_id, kind))
+        if kind == FEEDBACK and earlier is not None:
+            earlier = known.get((model, decision_id, SECOND_FEEDBACK), earlier)
+            if entry.reopens and _was_missing(earlier) and event.answer != MISSING:
+                event, kind, earlier = event._replace(kind=SECOND_FEEDBACK), SECOND_FEEDBACK, None
         if earlier is not None:
             late = kind == FEEDBACK and earlier.source == BY_DEFAULT and event.source != BY_DEFAULT
             return Outcome(LATE if late else DUPLICATE, earlier, decision)
