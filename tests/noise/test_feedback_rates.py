@@ -7,17 +7,15 @@ from sklearn.datasets import load_digits
 from sklearn.linear_model import Ridge
 
 from noisewise.noise import FlipMatrix
+from noisewise.noise.exploration_moment import ExplorationMoment, exploration_terms
 from noisewise.noise.feedback_rates import (
     NARROWED_INTERVAL,
-    SELECTION_ERROR,
-    ExplorationMoment,
-    Z,
+    RIGHT_OVERLAP,
     combine_moments,
-    consistent_head,
-    exploration_terms,
     pool_with_known_wrong,
     rates_from_moments,
 )
+from noisewise.noise.heads import SELECTION_ERROR, MeanFeedback, Z, consistent_head
 from noisewise.noise.logged_rounds import leave_one_out_scores
 from noisewise.online.recipes import rcnbf
 
@@ -172,7 +170,7 @@ def test_exploration_terms_average_the_feedback_of_a_random_action():
 def test_the_exploration_moment_is_a_mean_with_its_standard_error_and_effective_size():
     rng = np.random.default_rng(9)
     terms, weights = rng.random(100), rng.random(100)
-    whole = ExplorationMoment.of(terms, weights)
+    whole = ExplorationMoment.of(terms, weights, rng.random(100))
     assert whole.mean == pytest.approx(terms.mean())
     assert whole.error == pytest.approx(terms.std() / 10)
     assert whole.effective_rounds == pytest.approx(weights.sum() ** 2 / np.sum(weights**2))
@@ -181,9 +179,10 @@ def test_the_exploration_moment_is_a_mean_with_its_standard_error_and_effective_
 def test_the_consistent_head_stops_before_unreliable_values():
     rng = np.random.default_rng(10)
     values = np.concatenate([rng.random(4_000) < 0.1, rng.random(6_000) < 0.5]).astype(float)
-    mean, error, count = consistent_head(values)
+    mean, error, count, excess = consistent_head(values)
     assert count <= 4_000
     assert abs(mean - 0.1) < 5 * error
+    assert mean + excess == pytest.approx(values[count:].mean())
     assert consistent_head(values[:4_000])[2] == 4_000
 
 
@@ -194,18 +193,20 @@ def test_heads_are_seldom_narrowed_by_accident(n_errors, low, high):
     assert low <= np.mean(np.array(counts) < 3_500) <= high
 
 
-def test_a_narrowed_head_and_a_learners_own_rounds_widen_the_interval_but_not_the_rate():
+def test_a_narrowed_head_a_learners_own_rounds_and_overlap_widen_the_interval():
     scores = np.tile([0.1, 0.0], (10_000, 1)) * (10_000 - np.arange(10_000))[:, None]  # most confident first
     moment = ExplorationMoment(100, 30.0, 20.0, 100.0, 110.0)
     plain = (np.arange(10_000) % 5 != 0).astype(float)
-    unreliable = np.where(np.arange(10_000) % 5 == 0, 0.0, np.arange(10_000) < 3_500)  # all negative from then on
+    later = np.arange(10_000) >= 3_500
+    unreliable = np.where(later, np.arange(10_000) % 3 != 0, plain)  # more negative from then on
     for feedback, factor in ((plain, 1.0), (unreliable, NARROWED_INTERVAL)):
         found, own = (combine_moments(scores, np.zeros(10_000, int), feedback, moment, inflation=d) for d in (1.0, 1.1))
         assert found.noise == own.noise
         error = SELECTION_ERROR * np.sqrt(0.2 * 0.8 / found.confident_rounds)
-        assert found.false_negative == pytest.approx(0.2, abs=1e-3)
-        assert np.ptp(found.false_negative_interval) == pytest.approx(2 * Z * factor * error, rel=0.01)
-        assert np.ptp(own.false_negative_interval) == pytest.approx(1.1 * np.ptp(found.false_negative_interval))
+        overlap = RIGHT_OVERLAP * max((1 - feedback[found.confident_rounds :]).mean() - 0.2, 0)
+        assert found.false_negative == pytest.approx(max(0.2 - overlap / 2, 0), abs=1e-3)
+        widths = [overlap + 2 * Z * factor * error * inflation for inflation in (1.0, 1.1)]
+        assert [np.ptp(each.false_negative_interval) for each in (found, own)] == pytest.approx(widths, rel=0.01)
 
 
 def test_rounds_in_both_estimates_are_not_counted_twice():
@@ -213,7 +214,10 @@ def test_rounds_in_both_estimates_are_not_counted_twice():
     known = rng.random((4_000, n_known)) < rate
     both = known[:, :n_explored].mean(axis=1), known.mean(axis=1)  # the first rounds explored, all are known wrong
     errors = [np.sqrt(rate * (1 - rate) / n) for n in (n_explored, n_known)]
-    found = [pool_with_known_wrong(explored, errors[0], mean, errors[1], n_known) for explored, mean in zip(*both)]
+    found = [
+        pool_with_known_wrong(explored, errors[0], MeanFeedback(mean, errors[1], n_known))
+        for explored, mean in zip(*both)
+    ]
     rates, stated = np.transpose(found)
     assert abs(rates.std() / stated.mean() - 1) < 5 / np.sqrt(2 * 4_000)
     assert stated.mean() > 1.05 * np.prod(errors) / np.hypot(*errors)  # as if they were independent

@@ -22,26 +22,34 @@ from noisewise.noise.em import expected_counts, mixture_rows, mixture_step
 from noisewise.noise.estimate import Estimate
 from noisewise.noise.estimate import proportion_interval as proportion_interval
 from noisewise.noise.estimate import with_interval as with_interval
+from noisewise.noise.exploration_moment import ExplorationMoment as ExplorationMoment
+from noisewise.noise.exploration_moment import exploration_sums as exploration_sums
+from noisewise.noise.exploration_moment import exploration_terms as exploration_terms
 from noisewise.noise.feature_noise import GaussianNoise, LaplaceNoise, MaskingNoise, SymmetricNoise
 from noisewise.noise.feedback_rates import LEAST_POOLED_SIGNAL as LEAST_POOLED_SIGNAL
-from noisewise.noise.feedback_rates import ExplorationMoment as ExplorationMoment
-from noisewise.noise.feedback_rates import MeanFeedback as MeanFeedback
+from noisewise.noise.feedback_rates import RIGHT_OVERLAP as RIGHT_OVERLAP
+from noisewise.noise.feedback_rates import SEVERAL_OR_NONE as SEVERAL_OR_NONE
+from noisewise.noise.feedback_rates import WRONG_OVERLAP as WRONG_OVERLAP
 from noisewise.noise.feedback_rates import RateEstimate, rates_from_moments
 from noisewise.noise.feedback_rates import clipped_estimate as clipped_estimate
 from noisewise.noise.feedback_rates import combine_moments as combine_moments
-from noisewise.noise.feedback_rates import consistent_head as consistent_head
-from noisewise.noise.feedback_rates import exploration_terms as exploration_terms
 from noisewise.noise.feedback_rates import not_identified as not_identified
+from noisewise.noise.feedback_rates import rates_in_heads as rates_in_heads
 from noisewise.noise.flip_matrix import FlipMatrix
+from noisewise.noise.heads import SELECTION_ERROR as SELECTION_ERROR
+from noisewise.noise.heads import MeanFeedback as MeanFeedback
+from noisewise.noise.heads import consistent_head as consistent_head
 from noisewise.noise.high_confidence import informative_about_annotators as informative_about_annotators
 from noisewise.noise.high_confidence import margins as margins
 from noisewise.noise.high_confidence import right_and_wrong as right_and_wrong
 from noisewise.noise.high_confidence import two_best as two_best
 from noisewise.noise.high_confidence import wrong_in_hindsight as wrong_in_hindsight
+from noisewise.noise.logged_rounds import NONLINEAR_FROM as NONLINEAR_FROM
 from noisewise.noise.logged_rounds import RELATIVE_PENALTY as RELATIVE_PENALTY
 from noisewise.noise.logged_rounds import check_log as check_log
 from noisewise.noise.logged_rounds import check_n_classes as check_n_classes
 from noisewise.noise.logged_rounds import project_rows as project_rows
+from noisewise.noise.logged_rounds import sharper_scores as sharper_scores
 
 __all__ = [
     "Estimate",
@@ -63,7 +71,12 @@ __all__ = [
 ]
 __shared__ = [
     "LEAST_POOLED_SIGNAL",
+    "NONLINEAR_FROM",
     "RELATIVE_PENALTY",
+    "RIGHT_OVERLAP",
+    "SELECTION_ERROR",
+    "SEVERAL_OR_NONE",
+    "WRONG_OVERLAP",
     "Calibration",
     "ExplorationMoment",
     "Judgements",
@@ -78,6 +91,7 @@ __shared__ = [
     "clipped_estimate",
     "combine_moments",
     "consistent_head",
+    "exploration_sums",
     "exploration_terms",
     "flips_of",
     "informative_about_annotators",
@@ -86,11 +100,13 @@ __shared__ = [
     "not_identified",
     "project_rows",
     "proportion_interval",
+    "rates_in_heads",
     "read_judgements",
     "read_row_judgements",
     "recalibrate",
     "read_residuals",
     "right_and_wrong",
+    "sharper_scores",
     "two_best",
     "with_interval",
     "wrong_in_hindsight",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,21 +12,41 @@ from numpy.typing import ArrayLike
 from noisewise._typing import Codes, Floats
 from noisewise._validation import check_number, find_actions, known_classes
 from noisewise.noise.estimate import with_interval
+from noisewise.noise.exploration_moment import LEAST_ROUNDS, ExplorationMoment, exploration_terms
 from noisewise.noise.flip_matrix import FlipMatrix
+from noisewise.noise.heads import MeanFeedback, Z, consistent_head
 from noisewise.noise.high_confidence import ranked_rounds
-from noisewise.noise.logged_rounds import RELATIVE_PENALTY, check_log, leave_one_out_scores, project_rows
+from noisewise.noise.logged_rounds import (
+    NONLINEAR_FROM,
+    RELATIVE_PENALTY,
+    check_log,
+    leave_one_out_scores,
+    project_rows,
+    sharper_scores,
+)
 
 LEAST_POOLED_SIGNAL = 0.15  # 1 - rho0 - rho1 of all actions: below it, the correction multiplies errors by 1 / 0.15
-HEAD_FRACTIONS = 0.7 ** np.arange(6)  # of the candidate rounds, from all of them down to the most confident sixth
-LEAST_HEAD = 400  # rounds: a smaller head has too large an error to narrow further
-NARROWING_ERRORS = 3.0  # standard errors by which a head must exceed a smaller one; at 2, one in ten would by accident
 SELECTION_BIAS = 0.008  # of the feedback in rounds that score as wrong: they were chosen by the player
-SELECTION_ERROR = 1.15  # factor of the standard error, because the head was selected by its own values
 LARGEST_RIGHT_HEAD = 0.5  # of the rounds that played the best action; the margins of the others are too small
 LARGEST_WRONG_HEAD = 0.7  # of the rounds whose action is not among the two best
+# A head has at most this part of the excess of the rounds after it, where classes overlap. Chosen on digits, USPS,
+# MNIST, Fashion-MNIST, shuttle, iris, mushroom, magic04, Raetsch's sets and Gaussian classes: 0 to .25 and 0 to .42
+RIGHT_OVERLAP, WRONG_OVERLAP = 0.25, 0.4
+LARGEST_EXCESS = 0.2  # in units of 1 - rho0 - rho1; of more, the head may have a larger part
+WEIGHT_TAIL = 1.15  # factor of the exploration moment's error: few rounds of small propensity have most of its variance
 NARROWED_INTERVAL = 1.65  # factor where a smaller head was selected for its low mean, which may be an accident
-LEAST_ROUNDS = 20  # fewer high-confidence or effective exploring rounds identify nothing
-Z = 1.959963984540054  # 97.5 % quantile of the standard normal distribution
+UNINFORMATIVE = (
+    "the rates are not identified: the regression's best guesses have no more positive feedback than actions "
+    "at random, so that X does not tell which action is right, or the feedback does not"
+)
+OVERLAP = (
+    "the rates are not identified: even the regression's more confident guesses are often wrong, because X tells the "
+    "right action of too few rows, so that flipped feedback can't be told from wrong guesses"
+)
+SEVERAL_OR_NONE = (
+    "the rates are not identified: actions drawn at random have more positive feedback on some rows than on others, "
+    "so that several actions may be right for a row, or none, as with adverts"
+)
 LEAST_SCALE = 2.0**-20  # rows are left in their units if their largest value is between this and one over it
 
 
@@ -69,14 +89,6 @@ class RateEstimate:
                 "reason": self.reason,
             }.items()
         }
-
-
-class MeanFeedback(NamedTuple):
-    """Mean of selected feedback, its standard error, and the number of rounds."""
-
-    mean: float
-    error: float
-    rounds: int
 
 
 def clipped_estimate(
@@ -157,48 +169,12 @@ def rates_from_moments(
     known = known_classes(n_classes, classes)
     coded = actions if classes is None else find_actions(actions, known)
     rows, played, observed, propensities = check_log(X, coded, feedback, probabilities, len(known))
-    scores = leave_one_out_scores(project_rows(rescale(rows)), played, observed, len(known), ridge)
+    features = project_rows(rescale(rows))
+    scores = leave_one_out_scores(features, played, observed, len(known), ridge)
     terms, weights = exploration_terms(scores, played, observed, propensities)
-    return combine_moments(scores, played, observed, ExplorationMoment.of(terms, weights))
-
-
-@dataclass(frozen=True)
-class ExplorationMoment:
-    """Sums over a log that give the mean feedback of a uniformly drawn action."""
-
-    rounds: int
-    terms: float
-    squared_terms: float
-    weights: float
-    squared_weights: float
-
-    @classmethod
-    def of(cls, terms: Floats, weights: Floats) -> ExplorationMoment:
-        """Sum up the rounds of a log."""
-        squares = float(np.square(terms).sum()), float(np.square(weights).sum())
-        return cls(len(terms), float(terms.sum()), squares[0], float(weights.sum()), squares[1])
-
-    @property
-    def mean(self) -> float:
-        """Mean feedback of a uniformly drawn action."""
-        return self.terms / self.rounds
-
-    @property
-    def error(self) -> float:
-        """Standard error of the mean."""
-        return float(np.sqrt(max(self.squared_terms / self.rounds - self.mean**2, 0.0) / self.rounds))
-
-    @property
-    def effective_rounds(self) -> float:
-        """Kish's effective sample size of the importance weights, (sum w)^2 / sum w^2."""
-        return self.weights**2 / max(self.squared_weights, 1e-300)
-
-    @property
-    def covers_all_actions(self) -> bool:
-        """Whether the importance weights average one, as they do if every action has a positive propensity."""
-        mean = self.weights / self.rounds
-        error = np.sqrt(max(self.squared_weights / self.rounds - mean**2, 0.0) / self.rounds)
-        return bool(mean + 5 * error > 0.95 and self.effective_rounds >= LEAST_ROUNDS)
+    moment = ExplorationMoment.of(terms, weights, scores.mean(axis=1))
+    kept, sharp, _ = sharper_scores(features, scores, played, observed)
+    return combine_moments(sharp, played[kept], observed[kept], moment)
 
 
 def combine_moments(
@@ -212,35 +188,39 @@ def combine_moments(
     """Both rates from leave-one-out scores of every action, and the exploration moment.
 
     `known_wrong`: feedback of rounds that are wrong by better evidence than these scores. `inflation`: factor of the
-    half-width of rho1's interval.
+    sampling part of rho1's interval. Overlap of the classes is allowed for where there are enough rounds to judge it.
     """
-    n_classes = scores.shape[1]
+    n_classes, judged = scores.shape[1], len(actions) >= NONLINEAR_FROM
     right, wrong = ranked_rounds(scores, actions)
-    rho1, error1, count = consistent_head(1.0 - feedback[right], largest=LARGEST_RIGHT_HEAD)
-    if count < LEAST_ROUNDS:
+    head, bias, narrowed = _right_by_scores(feedback[right], judged)
+    if head.rounds < LEAST_ROUNDS:
         reason = f"rho1 is not identified: fewer than {LEAST_ROUNDS} rounds played the regression's own best guess"
-        return not_identified(moment.effective_rounds, count, reason)
-    half_width = Z * error1 * inflation * (NARROWED_INTERVAL if count < int(LARGEST_RIGHT_HEAD * len(right)) else 1.0)
-    interval1 = (max(rho1 - half_width, 0.0), min(rho1 + half_width, 1.0))
+        return not_identified(moment.effective_rounds, head.rounds, reason)
+    if moment.covers_all_actions and moment.depends_on_rows:
+        return not_identified(moment.effective_rounds, head.rounds, SEVERAL_OR_NONE)
+    rho1, half_width = max(head.mean, 0.0), Z * head.error * inflation * narrowed + bias
+    interval1 = _within_one(head.mean - half_width, head.mean + half_width)
     if not moment.covers_all_actions:
         reason = (
             "rho0 is not identified: the log has hardly any rounds whose action was drawn at random; "
             "explore a little (1 % is enough) and log the probability of each action"
         )
-        return clipped_estimate((0.0, rho1), ((0.0, 1 - rho1), interval1), moment.effective_rounds, count, reason)
+        return clipped_estimate((0.0, rho1), ((0.0, 1 - rho1), interval1), moment.effective_rounds, head.rounds, reason)
+    error1 = float(np.hypot(head.error, bias))
     rho0 = (moment.mean - (1 - rho1) / n_classes) * n_classes / (n_classes - 1)
-    error0 = float(np.hypot(moment.error * n_classes, error1) / (n_classes - 1))
-    rho0, error0 = pool_with_known_wrong(rho0, error0, *(known_wrong or _wrong_by_scores(feedback[wrong])))
-    interval0 = (min(max(rho0 - Z * error0, 0.0), 1.0), max(min(rho0 + Z * error0, 1.0), 0.0))
-    reason = ""
-    if 1 - rho0 - rho1 <= Z * np.hypot(error0, error1):
+    explored = moment.error * n_classes * (WEIGHT_TAIL if judged else 1.0)
+    error0 = float(np.hypot(explored, error1) / (n_classes - 1))
+    rho0, error0 = pool_with_known_wrong(rho0, error0, known_wrong or _wrong_by_scores(feedback[wrong], judged))
+    interval0 = _within_one(rho0 - Z * error0, rho0 + Z * error0)
+    signal, reason = 1 - rho0 - rho1, ""
+    if signal <= Z * np.hypot(error0, error1):
+        reason = UNINFORMATIVE
+    elif judged and head.excess > LARGEST_EXCESS * signal:
+        reason = OVERLAP
+    if reason:
         interval0 = interval1 = (0.0, 1.0)
-        reason = (
-            "the rates are not identified: the regression's best guesses have no more positive feedback than actions "
-            "at random, so that X does not tell which action is right, or the feedback does not"
-        )
     rates = min(max(rho0, 0.0), 1.0), rho1
-    return clipped_estimate(rates, (interval0, interval1), moment.effective_rounds, count, reason)
+    return clipped_estimate(rates, (interval0, interval1), moment.effective_rounds, head.rounds, reason)
 
 
 def rescale(rows: Any) -> Any:
@@ -254,49 +234,52 @@ def rescale(rows: Any) -> Any:
     return rows * 2.0 ** -max(int(np.frexp(largest)[1]), -1000)
 
 
-def exploration_terms(scores: Floats, actions: Codes, feedback: Floats, propensities: Floats) -> tuple[Floats, Floats]:
-    """Doubly robust terms whose mean is the feedback of a uniformly drawn action, and the weights 1 / (K P)."""
-    weights = 1.0 / (scores.shape[1] * propensities)
-    own = scores[np.arange(len(actions)), actions]
-    return scores.mean(axis=1) + weights * (feedback - own), weights
+def rates_in_heads(X: Any, actions: Codes, feedback: Floats, n_classes: int) -> tuple[MeanFeedback, MeanFeedback]:
+    """Both rates as the feedback in rounds that are wrong or right with high confidence; no propensities are needed.
 
-
-def consistent_head(values: Floats, largest: float = 1.0, n_errors: float = NARROWING_ERRORS) -> MeanFeedback:
-    """Mean over the largest head (most confident values first) that is consistent with every smaller head.
-
-    Less confident rounds can only raise the mean. By the k-standard-error rule the largest head is taken whose mean
-    exceeds that of no smaller one by more than `n_errors` standard errors of the difference; it is at most the
-    fraction `largest` of all values.
+    Unlike those of `rates_from_moments`, which pools two estimates of it, rho0 is only as good as the selected rounds.
     """
-    if len(values) == 0:
-        return MeanFeedback(0.0, 1.0, 0)
-    sizes = (largest * HEAD_FRACTIONS * len(values)).astype(int)
-    sizes = sizes[sizes >= min(LEAST_HEAD, sizes[0])]
-    if sizes[0] == 0:
-        return MeanFeedback(0.0, 1.0, 0)
-    means = np.cumsum(values)[sizes - 1] / sizes
-    variances = np.maximum(means * (1 - means), 2.0 / sizes)
-    for j in range(len(sizes)):  # heads are nested: Var(m_j - m_k) = s^2 (1 / n_k - 1 / n_j)
-        errors = np.sqrt(variances[j + 1 :] * (1 / sizes[j + 1 :] - 1 / sizes[j]))
-        if np.all(means[j] - means[j + 1 :] <= n_errors * errors):
-            break
-    return MeanFeedback(float(means[j]), float(SELECTION_ERROR * np.sqrt(variances[j] / sizes[j])), int(sizes[j]))
+    features = project_rows(rescale(X))
+    scores = leave_one_out_scores(features, actions, feedback, n_classes)
+    kept, sharp, _ = sharper_scores(features, scores, actions, feedback)
+    right, wrong = ranked_rounds(sharp, actions[kept])
+    head, bias, narrowed = _right_by_scores(feedback[kept][right], True)
+    error = float(np.hypot(head.error * narrowed, bias))
+    return _wrong_by_scores(feedback[kept][wrong], True), head._replace(mean=max(head.mean, 0.0), error=error)
 
 
-def _wrong_by_scores(feedback: Floats) -> MeanFeedback:
-    """Mean feedback of the rounds that score as wrong, whose error allows for the bias of that selection."""
+def _right_by_scores(feedback: Floats, judged: bool) -> tuple[MeanFeedback, float, float]:
+    """Mean negative feedback of the rounds that score as right, in the middle of what overlap may have added to it.
+
+    And the half of that, and the factor of the interval where a smaller head was selected.
+    """
+    head = consistent_head(1.0 - feedback, largest=LARGEST_RIGHT_HEAD)
+    bias = RIGHT_OVERLAP / 2 * head.excess * judged
+    narrowed = NARROWED_INTERVAL if head.rounds < int(LARGEST_RIGHT_HEAD * len(feedback)) else 1.0
+    return head._replace(mean=head.mean - bias), bias, narrowed
+
+
+def _wrong_by_scores(feedback: Floats, judged: bool) -> MeanFeedback:
+    """Mean feedback of the rounds that score as wrong, whose error allows for overlap and for their selection."""
     head = consistent_head(feedback, largest=LARGEST_WRONG_HEAD) if len(feedback) > 1 else MeanFeedback(0.0, 1.0, 0)
-    return head._replace(error=float(np.hypot(head.error, SELECTION_BIAS)))
+    bias = WRONG_OVERLAP / 2 * head.excess * judged
+    error = np.hypot(np.hypot(head.error, SELECTION_BIAS), bias)
+    return head._replace(mean=max(head.mean - bias, 0.0), error=float(error))
 
 
-def pool_with_known_wrong(rho0: float, error: float, mean: float, mean_error: float, count: int) -> tuple[float, float]:
+def pool_with_known_wrong(rho0: float, error: float, known: MeanFeedback) -> tuple[float, float]:
     """Inverse-variance weighted mean of rho0 and of the feedback in rounds known to be wrong, and its standard error.
 
     Unless there are too few of these, or the two differ by more than three standard errors.
     """
+    mean, mean_error, count, _ = known
     if count < LEAST_ROUNDS or abs(mean - rho0) > 3 * np.hypot(mean_error, error):
         return rho0, error
     weight = error**2 / (error**2 + mean_error**2)
     covariance = min(mean * (1 - mean) / count, error**2)  # exploring rounds, mostly wrong, are in both
     variance = (weight * mean_error) ** 2 + ((1 - weight) * error) ** 2 + 2 * weight * (1 - weight) * covariance
     return weight * mean + (1 - weight) * rho0, float(np.sqrt(variance))
+
+
+def _within_one(low: float, high: float) -> tuple[float, float]:
+    return min(max(low, 0.0), 1.0), max(min(high, 1.0), 0.0)

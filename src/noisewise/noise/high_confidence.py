@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.kernel_approximation import RBFSampler
 
 from noisewise._typing import Codes, Floats
+from noisewise.noise.logged_rounds import fourier_features
 
-N_FOURIER = 300  # random Fourier features of the second classifier, whose Gaussian kernel has the median distance
 MAX_TRAINING_ROWS = 10_000  # of the second classifier: more bring nothing
 SECOND_PENALTY = 1.0  # of its ridge regression
 LEAST_GAP = 0.5  # in its scores, where one-hot targets are regressed: this far behind the best, an action was wrong
@@ -105,11 +104,9 @@ def wrong_in_hindsight(rows: NDArray[Any], scores: Floats, actions: Codes, sampl
 
 def _refitted_scores(train: NDArray[Any], guesses: Codes, test: NDArray[Any], n_classes: int) -> Floats:
     """Ridge regression of one-hot guesses on random Fourier features of the training rows, at the test rows."""
-    half = len(train) // 2
-    distance = float(np.median(np.square(train[:half] - train[half : 2 * half]).sum(axis=1)))
-    fourier = RBFSampler(gamma=0.5 / max(distance, 1e-12), n_components=N_FOURIER, random_state=0).fit(train)
+    fourier = fourier_features(train)
     features = fourier.transform(train)
-    gram = (features.T @ features).astype(np.float64) + SECOND_PENALTY * np.eye(N_FOURIER)
+    gram = (features.T @ features).astype(np.float64) + SECOND_PENALTY * np.eye(features.shape[1])
     targets = np.eye(n_classes, dtype=features.dtype)[guesses]
     weights = np.linalg.solve(gram, features.T @ targets).astype(features.dtype)
     return np.asarray(fourier.transform(test) @ weights, dtype=np.float64)

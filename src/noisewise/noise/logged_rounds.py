@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from sklearn.kernel_approximation import RBFSampler
 from sklearn.random_projection import SparseRandomProjection
 
 from noisewise._numerics.ridge import leave_own_out, leverage, relative_penalty, ridge_inverse
@@ -14,6 +15,11 @@ from noisewise._typing import Codes, Floats
 
 MAX_WIDTH = 512  # columns; wider rows are projected, because the regression's cost grows with the square
 RELATIVE_PENALTY = 5.0  # of the ridge regression of feedback, in units of the mean squared length of a row
+
+NONLINEAR_FROM = 2000  # rounds; fewer are no use to a regression on Fourier features for each action, nor show overlap
+N_FOURIER = 300  # random Fourier features of a Gaussian kernel, whose width is the median distance of rows
+FOURIER_PENALTY = 0.5  # of the regression on them, in units of the mean squared length
+MAX_FOURIER_ROUNDS = 100_000  # every second, third, ... round is taken of more, so that their features fit in memory
 
 
 def leave_one_out_scores(
@@ -35,6 +41,60 @@ def leave_one_out_scores(
     scores = np.asarray(X @ weights.T.astype(X.dtype), dtype=np.float64)
     leave_own_out(scores, actions, feedback, h)
     return scores
+
+
+def sharper_scores(
+    X: NDArray[Any],
+    scores: Floats,
+    actions: Codes,
+    targets: Floats,
+    baseline: Floats | None = None,
+    importance: Floats | None = None,
+) -> tuple[slice, Floats, Floats]:
+    """Which rounds are taken, their scores by a nonlinear regression where it predicts better, and its baseline.
+
+    It regresses on random Fourier features [1]_, cross-fitted: every second round is scored by the others. All copies
+    of a row with much positive feedback by accident would score high leave-one-out, and be selected together. Of both
+    regressions, the one with the smaller error is taken. The baseline is the regression of 1.
+
+    References
+    ----------
+    .. [1] Rahimi, A., Recht, B. (2007). Random features for large-scale kernel machines. NIPS 20.
+    """
+    n_rounds, n_classes = scores.shape
+    kept = slice(None, None, max(-(-n_rounds // MAX_FOURIER_ROUNDS), 1))
+    baseline = np.ones_like(scores) if baseline is None else baseline
+    if n_rounds < NONLINEAR_FROM:
+        return kept, scores, baseline
+    rows, played, goals, linear = X[kept].astype(np.float32), actions[kept], targets[kept], scores[kept]
+    weights = np.ones(len(rows)) if importance is None else importance[kept]
+    curved = _cross_fitted(fourier_features(rows).transform(rows), played, goals, weights, n_classes)
+    rounds = np.arange(len(rows))
+    errors = [float(weights @ np.square(goals - each[rounds, played])) for each in (linear, curved[0])]
+    return (kept, curved[0], curved[1]) if errors[1] < errors[0] else (kept, linear, baseline[kept])
+
+
+def _cross_fitted(X: NDArray[Any], actions: Codes, targets: Floats, importance: Floats, n_classes: int) -> Floats:
+    """Regressions of the targets and of 1 for each action, of every second round, at the others."""
+    penalty = relative_penalty(FOURIER_PENALTY, float(np.einsum("ij,ij->", X, X)), len(X))
+    scores = np.zeros((2, len(X), n_classes))
+    for half in (0, 1):
+        rows, played = X[half::2], actions[half::2]
+        goals = np.stack([targets[half::2], np.ones(len(rows))])
+        for action in range(n_classes):
+            mine = np.flatnonzero(played == action)
+            own = rows[mine]
+            weighted = own * importance[half::2][mine, None].astype(X.dtype)
+            weights = (goals[:, mine].astype(X.dtype) @ weighted) @ ridge_inverse(own, penalty, weighted)
+            scores[:, 1 - half :: 2, action] = weights.astype(X.dtype) @ X[1 - half :: 2].T
+    return scores
+
+
+def fourier_features(X: NDArray[Any]) -> RBFSampler:
+    """Random Fourier features of a Gaussian kernel with the median distance of these rows, fitted to their width."""
+    half = len(X) // 2
+    distance = float(np.median(np.square(X[:half] - X[half : 2 * half]).sum(axis=1)))
+    return RBFSampler(gamma=0.5 / max(distance, 1e-12), n_components=N_FOURIER, random_state=0).fit(X)
 
 
 def project_rows(X: Any) -> NDArray[Any]:

@@ -46,7 +46,9 @@ def _write_dataclass(value: Any, writer: Writer, path: str) -> dict[str, Node]:
 def _read_dataclass(node: dict[str, Node], reader: Reader) -> Any:
     kind = reader.registry.find_class(node["class"])
     fields = _read_named(node, "fields", reader)
-    value = kind(**{field.name: fields[field.name] for field in dataclasses.fields(kind) if field.init})
+    wanted = (field for field in dataclasses.fields(kind) if field.init)
+    known = (field.name for field in wanted if field.name in fields or field.default is dataclasses.MISSING)
+    value = kind(**{name: fields[name] for name in known})  # fields that an earlier version did not have: defaults
     _put(value, fields)  # the constructor checked them, and may have rounded them once more
     return value
 

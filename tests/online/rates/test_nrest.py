@@ -174,3 +174,17 @@ def test_intervals_of_the_default_network_hold_most_rates():
         held.append(found.false_positive_interval[0] <= 0.4 <= found.false_positive_interval[1])
         held.append(found.false_negative_interval[0] <= 0.2 <= found.false_negative_interval[1])
     assert sum(held) >= 9  # of 12
+
+
+def test_rates_that_are_not_those_of_the_feedback_are_not_identified():
+    rng = np.random.default_rng(30)
+    y, actions = rng.integers(4, size=3_000), rng.integers(4, size=3_000)
+    feedback = FlipMatrix.binary(0.15, 0.2).corrupt((actions == y).astype(int), rng)
+    for rates, identified in (((0.15, 0.2), True), ((0.27, 0.2), False)):
+        nrest = NREst(4, TableClassifier(rates))
+        nrest.observe(np.eye(4)[y], actions, np.full(3_000, 0.25), feedback)
+        found = nrest.estimate()
+        assert found.identified == identified
+        low, high = found.false_positive_interval
+        assert low <= 0.15 <= high
+        assert identified or "not those of the feedback in rounds known to be wrong" in found.reason

@@ -205,3 +205,14 @@ def test_rates_do_not_depend_on_the_unit_of_the_features(unit):
     assert found.identified
     assert found.false_positive == pytest.approx(expected.false_positive, abs=1e-4)
     assert found.false_negative == pytest.approx(expected.false_negative, abs=1e-4)
+
+
+def test_a_tracker_stored_before_it_tested_for_several_right_actions_goes_on():
+    tracker = RateTracker(10)
+    tracker.observe(*stream(1_200, (0.1, 0.1), np.full(1_200, 0.5), np.random.default_rng(3)))
+    state = copy.deepcopy(tracker.__noisewise_state__())
+    earlier = RateTracker.__from_noisewise_state__({**state, "moment_sums": state["moment_sums"][:4]})
+    more = stream(1_000, (0.1, 0.1), np.full(1_000, 0.5), np.random.default_rng(4))
+    for one in (tracker, earlier):
+        one.observe(*more)
+    assert tracker.estimate() == earlier.estimate()

@@ -15,12 +15,14 @@ from noisewise._typing import Floats
 from noisewise._validation import check_number
 from noisewise.noise import (
     LEAST_POOLED_SIGNAL,
+    NONLINEAR_FROM,
     RateEstimate,
     anchor_scores,
     check_log,
     check_n_classes,
     clipped_estimate,
     not_identified,
+    rates_in_heads,
 )
 from noisewise.online.rates.refit import PlainState
 
@@ -29,6 +31,7 @@ UNINFORMATIVE_SCORES = (
     "the rates are not identified: the classifier hardly tells right actions from wrong ones, for want of rounds, of "
     "information in the feedback, or of interactions between x and the action, which a linear model does not have"
 )
+LARGEST_DIFFERENCE = 0.05  # of a rate from the feedback it stands for: twice the mean error of the paper's own table
 LEAST_FEEDBACK = 10  # of each kind: fewer can't be split into training rows and those for early stopping
 
 
@@ -48,8 +51,9 @@ class NREst(PlainState):
         Learns the feedback from rows of x and the one-hot action. Default: a scikit-learn network of two layers of 128;
         `PrintedNetwork` is the paper's (extra ``torch``). Each estimate trains it anew on the block, with early
         stopping: for ten thousand rounds that takes many seconds, on a busy machine a minute or more. Trees, as in the
-        example, take a tenth of that or less and are less accurate; gradient boosting is between them. A linear model
-        or naive Bayes will not do: which action is right depends on x, and they have no interaction of x and action.
+        example, take a tenth of that or less, but their rates are mostly too far off, and the estimate then says so. A
+        linear model or naive Bayes will not do: which action is right depends on x, and they have no interaction of x
+        and action.
     quantile : float, optional
         Quantile of the scores that defines the perfect example of a class. Default: the middle of the class's
         fraction of the rounds, and 0.89 of the played rounds if not counterfactual.
@@ -114,9 +118,11 @@ class NREst(PlainState):
         """Train on the block, find its perfect examples, and read both rates off their scores.
 
         The intervals are those of a single class, by the standard deviation between classes: the errors of one
-        classifier are correlated, so that their mean has no smaller one. An error common to all classes does not show:
-        a classifier that learns little gives narrow intervals about wrong rates. Where it hardly tells right actions
-        from wrong ones, the rates are not identified. The paper's rule, one number for all, has no intervals.
+        classifier are correlated, so that their mean has no smaller one. An error common to all classes does not show
+        there, so from 2,000 rounds on the rates are held against the feedback in rounds that a ridge regression finds
+        wrong, or right, with high confidence: the intervals hold both, and where they differ by more than .05, as the
+        rates of trees often do, nothing is identified; nor is it where the classifier hardly tells right actions from
+        wrong ones. The paper's rule, one number for all, has no intervals.
         """
         if len(self.feedback) == 0:
             raise ValueError("no rounds observed yet; call `observe` first")
@@ -137,6 +143,18 @@ class NREst(PlainState):
         wrong = (anchors.sum(axis=1) - right) / (self.n_classes - 1)
         (rho0, interval0), (rho1, interval1) = _mean_and_interval(wrong), _mean_and_interval(1 - right)
         reason = "" if rho0 + rho1 <= 1 - LEAST_POOLED_SIGNAL else UNINFORMATIVE_SCORES
+        if not reason and n_rounds >= NONLINEAR_FROM:
+            heads = rates_in_heads(self.rows, self.actions, self.feedback, self.n_classes)
+            interval0, interval1 = (
+                (min(low, head.interval[0]), max(high, head.interval[1]))
+                for (low, high), head in zip((interval0, interval1), heads)
+            )
+            if max(abs(rho0 - heads[0].mean), abs(rho1 - heads[1].mean)) > LARGEST_DIFFERENCE:
+                reason = (
+                    f"the rates are not identified: the classifier's, {rho0:.2f} and {rho1:.2f}, are not those of the "
+                    f"feedback in rounds known to be wrong, {heads[0].mean:.2f}, or right, {heads[1].mean:.2f}; "
+                    "another classifier, or rates_from_moments, may do"
+                )
         intervals = ((0.0, 1.0), (0.0, 1.0)) if reason else (interval0, interval1)
         return clipped_estimate((rho0, rho1), intervals, float(len(self.feedback)), self.n_classes, reason)
 

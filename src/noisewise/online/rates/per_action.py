@@ -11,16 +11,38 @@ from numpy.typing import ArrayLike, NDArray
 from noisewise._deprecation import renamed
 from noisewise._numerics.ridge import fit_per_action, leave_one_out_per_action
 from noisewise._typing import Codes, Floats
-from noisewise.noise import FlipMatrix, check_log, proportion_interval, right_and_wrong, with_interval
+from noisewise.noise import (
+    RIGHT_OVERLAP,
+    SEVERAL_OR_NONE,
+    WRONG_OVERLAP,
+    ExplorationMoment,
+    FlipMatrix,
+    check_log,
+    exploration_terms,
+    proportion_interval,
+    sharper_scores,
+    with_interval,
+)
 from noisewise.online.rates import flip_rates
 from noisewise.online.rates.flip_rates import LEAST_CORRECTED_SIGNAL
-from noisewise.online.rates.pooling import SIGNIFICANCE, equal_rates_p_value, shrunken_rates
+from noisewise.online.rates.overlap import LARGEST_GROUP_EXCESS, ConfidentRounds, GroupCounts, count_by_group
+from noisewise.online.rates.pooling import equal_rates_p_value, shrunken_rates
 from noisewise.online.rates.refit import Refitter
 
 LEAST_ACTION_SIGNAL = 0.1  # of one action; below LEAST_CORRECTED_SIGNAL, so that uninformative actions are found
 COUNTING_FROM = 3000  # rounds; before, quantiles of the scores are more accurate than counts
 LEAST_RIGHT = 0.2  # an action is assumed right in at least this fraction of 1 / n_actions of the rounds
 QUANTILE_ITERATIONS = 3  # of the best action in each round and the quantiles that follow
+# From wrong to right feedback of two actions, of the median signal: above it, ranks stay as they are. Rates from
+# quantiles are less exact, and must differ more
+LEAST_GAP, LEAST_EARLY_GAP = 0.7, 0.35
+GATE_OVERLAP = 1.0  # part of the excess that may be overlap in the test of equal rates
+GATE_LEVEL = 1e-6  # of that test: it is repeated, and a false alarm is costly
+HARMLESS_SIGNAL = 0.5  # of the median action's; an action with less gains little from a correction
+HARMLESS_LEVELS = (
+    0.25,
+    0.75,
+)  # of an uninformative action, from the wrong level of the others (0) to their right one (1)
 COUNT_ITERATIONS, UNDAMPED, TOLERANCE = 12, 5, 0.002  # of the fixed point; steps are halved after the first five
 
 
@@ -37,7 +59,12 @@ class ActionRates:
     p_value : float
         Of the hypothesis that all actions have the same rates.
     on : bool
-        Whether it is rejected, and the rates are used; otherwise the feedback is taken as it is.
+        Whether it is rejected, the rates would mislead, and they are used; else the feedback is taken as it is.
+    limits : array of shape (2, 2, n_actions), or None
+        Lower and upper limits of the 95 % intervals of both rates, which include overlapping classes; up to 3,000
+        rounds None, and the intervals are Jeffreys' of the counts alone.
+    reason : str
+        Why no rates are identified, if none are.
     """
 
     false_positive: Floats
@@ -46,34 +73,61 @@ class ActionRates:
     right_rounds: Floats
     p_value: float
     on: bool
+    limits: Floats | None = None
+    reason: str = ""
 
     useless = renamed("useless", "uninformative")
 
     @property
     def uninformative(self) -> NDArray[np.bool_]:
-        """Actions whose feedback hardly depends on the truth; they are scored by elimination."""
-        return self.on & (1 - self.false_positive - self.false_negative < LEAST_CORRECTED_SIGNAL)
+        """Actions whose feedback hardly depends on the truth and misleads; they are scored by elimination."""
+        little = 1 - self._rates.sum(axis=0) < LEAST_CORRECTED_SIGNAL
+        return np.asarray(self.on & little & ~self._harmless)
 
     @property
     def noise(self) -> list[FlipMatrix]:
         """The noise to correct for, one for each action; no noise where the rates are not used."""
-        used = self.on * np.column_stack([self.false_positive, self.false_negative])
-        return [FlipMatrix.binary(wrong, right) for wrong, right in used]
+        rates = self._rates
+        used = np.where(self._harmless, np.median(rates, axis=1, keepdims=True), rates)
+        return [FlipMatrix.binary(wrong, right) for wrong, right in (self.on * used).T]
+
+    @property
+    def _rates(self) -> Floats:
+        return np.stack([self.false_positive, self.false_negative])
+
+    @property
+    def _limits(self) -> Floats:
+        """Lower and upper limits of both rates, of shape (2, 2, n_actions), extended to hold the rates."""
+        rates, limits = self._rates, self.limits
+        if limits is None:
+            limits = np.stack(proportion_interval(rates, np.stack([self.wrong_rounds, self.right_rounds])))
+        return np.stack([np.minimum(limits[0], rates), np.maximum(limits[1], rates)])
+
+    @property
+    def _harmless(self) -> NDArray[np.bool_]:
+        """Actions that are left as they are, which is no worse than elimination, or a correction of their noise."""
+        return np.asarray(self.on & harmless(self._rates))
+
+    @property
+    def identified(self) -> NDArray[np.bool_]:
+        """Whether the rates of an action can be told from its wrong guesses; their intervals are narrower than one."""
+        low, high = self._limits
+        return np.asarray(((high - low) < 1).all(axis=0))
 
     def columns(self) -> dict[str, Any]:
-        """Columns of a report, one entry for each action; 95 % intervals are those of the counts alone."""
-        n = len(self.false_positive)
-        of_wrong = proportion_interval(self.false_positive, self.wrong_rounds)
-        of_right = proportion_interval(self.false_negative, self.right_rounds)
+        """Columns of a report, one entry for each action."""
+        n, (low, high) = len(self.false_positive), self._limits
         return {
             "action": np.arange(n),
-            **with_interval("false_positive", self.false_positive, *of_wrong),
-            **with_interval("false_negative", self.false_negative, *of_right),
+            **with_interval("false_positive", self.false_positive, low[0], high[0]),
+            **with_interval("false_negative", self.false_negative, low[1], high[1]),
             "wrong_rounds": self.wrong_rounds,
             "right_rounds": self.right_rounds,
             "p_value": np.full(n, self.p_value),
             "on": np.full(n, self.on),
             "useless": self.uninformative,
+            "identified": self.identified,
+            "reason": [self.reason] * n,
         }
 
 
@@ -82,7 +136,7 @@ class ActionRateTracker(Refitter):
 
     Rates are the fractions of positive feedback in rounds whose action was wrong with high confidence, and of negative
     feedback in those whose action was right, shrunk to the pooled rate. They are used if a likelihood ratio test
-    rejects that they are equal.
+    rejects that they are equal, also where classes overlap, and they differ so much that feedback would mislead.
 
     References
     ----------
@@ -110,9 +164,9 @@ class ActionRateTracker(Refitter):
         self.report = ActionRates(nothing, nothing, nothing, nothing, p_value=1.0, on=False)
 
     def observe(self, X: Any, actions: ArrayLike, probabilities: ArrayLike, feedback: ArrayLike) -> None:
-        """Add rounds; the propensities are validated, but not needed."""
-        rows, played, observed, _ = check_log(X, actions, feedback, probabilities, self.n_classes)
-        self._keep(rows, played, observed)
+        """Add rounds; the propensities are needed for the test that one action is right for each row."""
+        rows, played, observed, propensities = check_log(X, actions, feedback, probabilities, self.n_classes)
+        self._keep(rows, played, observed, propensities=propensities)
 
     def estimate(self) -> ActionRates:
         """The rates of the last refit; refits first if one is due."""
@@ -123,9 +177,27 @@ class ActionRateTracker(Refitter):
             if self.report.on and not found.on and self.log.n > COUNTING_FROM:
                 again = action_rates(*rounds, np.stack([self.report.false_positive, self.report.false_negative]))
                 found = again if again.on else found
-            self.report = found
+            self.report = self._none_if_several_are_right(found, targets)
             self.next_refit = int(self.growth * self.log.n)
         return self.report
+
+    def _none_if_several_are_right(self, found: ActionRates, feedback: Floats) -> ActionRates:
+        """No rates, and the reason, where a row may have several right actions or none."""
+        assert self.log is not None
+        X, played, n = self.log.X, self.log.actions, self.log.n
+        fit = fit_per_action(X, played, feedback, self.n_classes, self.ridge)
+        scores, _ = leave_one_out_per_action(fit, X, played, feedback)
+        terms, weights = exploration_terms(scores, played, feedback, self.log.propensities[:n])
+        moment = ExplorationMoment.of(terms, weights, scores.mean(axis=1))
+        if not (moment.covers_all_actions and moment.depends_on_rows):
+            return found
+        nothing, anything = (
+            np.zeros(self.n_classes),
+            np.stack([np.zeros((2, self.n_classes)), np.ones((2, self.n_classes))]),
+        )
+        return ActionRates(
+            nothing, nothing, found.wrong_rounds, found.right_rounds, 1.0, False, anything, SEVERAL_OR_NONE
+        )
 
 
 def action_rates(
@@ -138,18 +210,59 @@ def action_rates(
     """
     fit = fit_per_action(X, actions, feedback, n_actions, ridge)
     scores, baseline = leave_one_out_per_action(fit, X, actions, feedback)
+    counting = len(X) > COUNTING_FROM
+    if counting:
+        kept, scores, baseline = sharper_scores(X, scores, actions, feedback, baseline)
+        actions, feedback = actions[kept], feedback[kept]
     rates = rates_from_quantiles(scores, baseline) if start is None else start
-    counts = _count(scores, baseline, rates, actions, feedback)
-    if len(X) > COUNTING_FROM:
+    wrong, right = _count(scores, baseline, rates, actions, feedback)
+    if counting:
         for iteration in range(COUNT_ITERATIONS):
-            counted = keep_signal(shrunken_rates(*counts[:2]), shrunken_rates(*counts[2:]))
+            counted = keep_signal(shrunken_rates(*wrong[:2]), shrunken_rates(*right[:2]))
             move = counted - rates
             rates = rates + (move if iteration < UNDAMPED else move / 2)
-            counts = _count(scores, baseline, rates, actions, feedback)
+            wrong, right = _count(scores, baseline, rates, actions, feedback)
             if np.abs(move).max() < TOLERANCE:
                 break
-    p_value = min(equal_rates_p_value(*counts[:2]), equal_rates_p_value(*counts[2:]))
-    return ActionRates(rates[0], rates[1], counts[1], counts[3], p_value, p_value < SIGNIFICANCE)
+    added = WRONG_OVERLAP * wrong.excess, RIGHT_OVERLAP * right.excess
+    p_value = min(equal_rates_p_value(*each[:2], GATE_OVERLAP * each.sure_excess) for each in (wrong, right))
+    limits = None
+    if counting:
+        limits = np.stack([each.limits(most) for each, most in zip((wrong, right), added)], axis=1)
+        overlapping = right.sure_excess > LARGEST_GROUP_EXCESS * (1 - rates.sum(axis=0))
+        limits[:, :, overlapping] = [[[0.0]], [[1.0]]]
+    on = p_value < GATE_LEVEL and misleads(rates, LEAST_GAP if counting else LEAST_EARLY_GAP)
+    return ActionRates(rates[0], rates[1], wrong.rounds, right.rounds, p_value, on, limits)
+
+
+def misleads(rates: Floats, least_gap: float = LEAST_GAP) -> bool:
+    """Whether rates (rho0, rho1) of each action would mislead a learner that takes the feedback as it is.
+
+    They would if a wrong action may have nearly as much positive feedback as another that is right. An action of little
+    signal between both is left out: it is played where no other is likely right.
+
+    >>> misleads(np.array([[0.1, 0.2, 0.5], [0.1, 0.1, 0.45]])), misleads(np.array([[0.5, 0.05], [0.1, 0.6]]))
+    (False, True)
+    """
+    counted = rates[:, ~harmless(rates)]
+    if counted.shape[1] < 2:
+        return False
+    gaps = (1 - counted[1])[:, None] - counted[0][None, :]
+    np.fill_diagonal(gaps, np.inf)
+    return bool(gaps.min() < least_gap * usual_signal(rates))
+
+
+def harmless(rates: Floats) -> NDArray[np.bool_]:
+    """Actions of little signal whose fraction of positive feedback lies between those of wrong and right others."""
+    usual, signal = usual_signal(rates), 1 - rates.sum(axis=0)
+    level = ((1 + rates[0] - rates[1]) / 2 - np.median(rates[0])) / usual
+    low, high = HARMLESS_LEVELS
+    return np.asarray((signal < HARMLESS_SIGNAL * usual) & (low < level) & (level < high))
+
+
+def usual_signal(rates: Floats) -> float:
+    """1 - rho0 - rho1 of the median rates."""
+    return max(1 - float(np.median(rates, axis=1).sum()), 1e-12)
 
 
 def rates_from_quantiles(scores: Floats, baseline: Floats) -> Floats:
@@ -184,13 +297,11 @@ def keep_signal(false_positive: Floats, false_negative: Floats) -> Floats:
 
 def _count(
     scores: Floats, baseline: Floats, rates: Floats, actions: Codes, feedback: Floats
-) -> tuple[Floats, Floats, Floats, Floats]:
-    """Positive feedback in wrong rounds and their number, negative in right ones and their number, by action."""
+) -> tuple[GroupCounts, GroupCounts]:
+    """Positive feedback in wrong rounds, and negative feedback in right ones, by action."""
+    masks = ConfidentRounds.of(corrected_scores(scores, baseline, rates), actions)
     n_actions = scores.shape[1]
-    right, wrong = right_and_wrong(corrected_scores(scores, baseline, rates), actions)
-
-    def tally(values: Floats, chosen: NDArray[np.bool_]) -> Floats:
-        return np.bincount(actions[chosen], weights=values[chosen], minlength=n_actions).astype(np.float64)
-
-    ones = np.ones(len(actions))
-    return tally(feedback, wrong), tally(ones, wrong), tally(1 - feedback, right), tally(ones, right)
+    return (
+        count_by_group(feedback, masks.wrong, masks.less_wrong, actions, n_actions),
+        count_by_group(1 - feedback, masks.right, masks.less_right, actions, n_actions),
+    )

@@ -13,7 +13,8 @@ from scipy.special import softmax
 
 from noisewise._numerics.ridge import RidgeFit, fit_per_action, leave_one_out_per_action
 from noisewise._typing import Codes, Floats
-from noisewise.noise import informative_about_annotators, margins, with_interval
+from noisewise.noise import NONLINEAR_FROM, informative_about_annotators, margins, sharper_scores, with_interval
+from noisewise.online.rates.overlap import annotator_limits
 from noisewise.online.rates.refit import Refitter
 
 GRID = np.linspace(0.02, 0.98, 14)  # of each rate; a pair (rho0, rho1) of it is a type of annotator
@@ -34,8 +35,9 @@ PLAIN_VARIANCE = 0.25  # of feedback that counts as it is, with importance 1: th
 class AnnotatorReport:
     """Posterior mean flip rates of each annotator, signal (1 - rho0 - rho1), and the number of `answers` they gave.
 
-    Credible intervals, of shape (n_annotators, 2), hold a rate with 95 % under the estimated prior. `used` says whether
-    feedback is weighted by these rates; the first rounds count as they are.
+    Intervals, of shape (n_annotators, 2), hold a rate with 95 %: from 2,000 rounds on confidence intervals of the
+    feedback in high-confidence rounds, which include overlapping classes, and before credible intervals under the
+    estimated prior. `used` says whether feedback is weighted by these rates; the first rounds count as they are.
     """
 
     people: list[Hashable]
@@ -56,6 +58,9 @@ class AnnotatorReport:
             **with_interval("false_negative", self.false_negative, *self.false_negative_interval.T),
             "signal": self.signal,
             "used": np.full(len(self.people), self.used),
+            "identified": (np.ptp([self.false_positive_interval, self.false_negative_interval], axis=2) < 1).all(
+                axis=0
+            ),
         }
 
 
@@ -160,13 +165,32 @@ class PeopleTracker(Refitter):
         return float(rho0[0]), float(rho1[0])
 
     def report(self) -> AnnotatorReport:
-        """Posterior mean rates of each annotator, with credible intervals."""
+        """Posterior mean rates of each annotator, with intervals."""
         joint = _posterior(self.log_likelihood, self.prior).reshape(-1, len(GRID), len(GRID))
         marginals = joint.sum(axis=2), joint.sum(axis=1)
         rho0, rho1 = (marginal @ GRID for marginal in marginals)
-        interval0, interval1 = (credible_interval(marginal) for marginal in marginals)
         people, answers, signal = list(self.people), self.answers.copy(), 1 - rho0 - rho1
+        if self.settled and self.log is not None and self.log.n >= NONLINEAR_FROM:
+            low, high = self._limits(signal)
+            interval0, interval1 = (
+                np.stack([np.minimum(low[i], rates), np.maximum(high[i], rates)], axis=1)
+                for i, rates in ((0, rho0), (1, rho1))
+            )
+        else:
+            interval0, interval1 = (credible_interval(marginal) for marginal in marginals)
         return AnnotatorReport(people, answers, rho0, rho1, signal, interval0, interval1, self.settled)
+
+    def _limits(self, signal: Floats) -> Floats:
+        """Limits of the intervals of both rates of each annotator; 0 and 1 where classes overlap too much."""
+        assert self.log is not None
+        log, n = self.log, self.log.n
+        targets, importance, annotators = log.targets[:n], log.importance[:n], log.annotators[:n]
+        linear, baseline = leave_one_out_per_action(self._fit(), log.X, log.actions, targets, importance)
+        kept, scores, _ = sharper_scores(log.X, linear, log.actions, targets, baseline, importance)
+        counted = log.actions[kept], log.feedback[:n][kept].astype(np.float64), annotators[kept]
+        found = annotator_limits(scores, *counted, signal, targets[kept], importance[kept])
+        anything = np.stack([np.zeros((2, len(signal))), np.ones((2, len(signal)))])
+        return anything if found is None else found
 
     def _fit(self) -> RidgeFit:
         assert self.log is not None

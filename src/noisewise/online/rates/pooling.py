@@ -11,6 +11,7 @@ from noisewise._typing import Floats
 
 SIGNIFICANCE = 1e-5  # p-value below which rates are taken to differ: the test is repeated, and a false alarm is costly
 LEAST_STRENGTH = 2.0  # pseudo-counts of the pooled rate: groups of a few rounds never stand alone
+N_COMMON = 40  # rates that all groups might have in common, where a part of each may come from elsewhere
 LEAST_BETWEEN = 1e-6  # variance between groups
 
 
@@ -56,8 +57,10 @@ def _prior_strength(within: Any, deviations: Any, rounds: Floats, total: Any) ->
     return max(within / max(between, LEAST_BETWEEN) - 1, LEAST_STRENGTH)
 
 
-def equal_rates_p_value(hits: Floats, rounds: Floats) -> float:
+def equal_rates_p_value(hits: Floats, rounds: Floats, added: Floats | None = None) -> float:
     """Likelihood ratio (G^2) test that all groups have the same rate [1]_.
+
+    Up to `added` of each observed rate may come from elsewhere: the p-value is the largest of all that this allows.
 
     References
     ----------
@@ -68,6 +71,11 @@ def equal_rates_p_value(hits: Floats, rounds: Floats) -> float:
     if some.sum() < 2:
         return 1.0
     hits, rounds = hits[some], rounds[some]
+    if added is not None and added[some].any():
+        rates, most = hits / rounds, added[some]
+        commons = np.linspace(max((rates - most).min(), 0.0), rates.max(), N_COMMON)
+        explained = [rates - np.clip(rates - common, 0, np.minimum(most, rates)) for common in commons]
+        return max(equal_rates_p_value(rest * rounds, rounds) for rest in explained)
     pooled = hits.sum() / rounds.sum()
     statistic = 2 * (_log_likelihood(hits, rounds, hits / rounds) - _log_likelihood(hits, rounds, pooled))
     return float(chi2.sf(statistic, len(hits) - 1))

@@ -36,6 +36,12 @@ class RoundLog(PlainState):
         self.annotators = np.zeros(1024, dtype=np.int64)
         self.targets = np.zeros(1024)
         self.importance = np.zeros(1024)
+        self.propensities = np.ones(1024)
+
+    @classmethod
+    def __from_noisewise_state__(cls, state: dict[str, Any]) -> Self:
+        unknown = np.ones(len(state["played"]))  # of an earlier version: as if nothing had been explored
+        return super().__from_noisewise_state__({"propensities": unknown, **state})
 
     def append(
         self,
@@ -45,12 +51,14 @@ class RoundLog(PlainState):
         annotators: ArrayLike = 0,
         targets: ArrayLike = 0.0,
         importance: ArrayLike = 1.0,
+        propensities: ArrayLike = 1.0,
     ) -> None:
-        """Add rounds: features, actions, feedback codes, who gave it, and the target and importance learnt from it."""
+        """Add rounds: features, actions, feedback codes, who gave it, target and importance learnt, propensities."""
         rows = np.atleast_2d(np.asarray(X, dtype=np.float64))
         columns = {"rows": rows, "played": actions, "feedback": feedback, "annotators": annotators}
         last = self.n + len(rows)
-        for name, values in (columns | {"targets": targets, "importance": importance}).items():
+        columns |= {"targets": targets, "importance": importance, "propensities": propensities}
+        for name, values in columns.items():
             while last > len(stored := getattr(self, name)):
                 setattr(self, name, np.concatenate([stored, np.zeros_like(stored)]))
             stored[self.n : last] = values
@@ -83,9 +91,9 @@ class Refitter(PlainState):
         """Whether enough rounds have come in since the last refit."""
         return self.log is not None and self.log.n >= self.next_refit
 
-    def _keep(self, X: Any, *columns: ArrayLike) -> None:
+    def _keep(self, X: Any, *columns: ArrayLike, **named: ArrayLike) -> None:
         """Add rounds to the log, whose width is that of the first row."""
         rows = np.atleast_2d(np.asarray(X.toarray() if sparse.issparse(X) else X, dtype=np.float64))
         if self.log is None:
             self.log = RoundLog(rows.shape[1])
-        self.log.append(rows, *columns)
+        self.log.append(rows, *columns, **named)

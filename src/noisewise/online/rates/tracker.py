@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,6 +12,7 @@ from noisewise._numerics.ridge import leave_own_out, leverage_per_action, relati
 from noisewise._typing import Codes, Floats
 from noisewise._validation import check_number
 from noisewise.noise import (
+    NONLINEAR_FROM,
     RELATIVE_PENALTY,
     ExplorationMoment,
     MeanFeedback,
@@ -20,9 +21,11 @@ from noisewise.noise import (
     check_n_classes,
     combine_moments,
     consistent_head,
+    exploration_sums,
     exploration_terms,
     not_identified,
     project_rows,
+    sharper_scores,
     wrong_in_hindsight,
 )
 from noisewise.online.rates.refit import PlainState
@@ -31,6 +34,7 @@ BLOCK = 500  # rounds that are scored by the regression of the blocks before
 VALUES_KEPT = 20_000_000  # float32 values in the kept rounds of a kind
 HINDSIGHT_BIAS = 0.002  # of the feedback in rounds that were wrong in hindsight, added to their standard error
 HINDSIGHT_ERRORS = 4.0  # standard errors of the narrowing rule: fewer than one in two hundred runs narrow by accident
+N_SUMS = 6  # of the exploration moment
 OWN_ROUNDS = 1.1  # factor of rho1's interval where feedback to a row also decided what was played next for it
 
 
@@ -40,8 +44,9 @@ class RateTracker(PlainState):
     The online form of `rates_from_moments`: it keeps a ridge regression of the feedback for each action, the sums of
     the exploration moment, and up to ``n_kept`` rounds of each of two kinds, those that played the regression's best
     action and those that did not. When a kind is full, every second round of it is dropped and from then on every
-    second is taken, so the kept rounds stay evenly distributed over time, without randomness. rho0 is also estimated
-    from the rounds that a second classifier finds wrong in hindsight.
+    second is taken, so the kept rounds stay evenly distributed over time, without randomness. The
+    high-confidence rounds are found by a nonlinear regression of the kept ones, where it predicts better; with fewer
+    than 2,000, rho0 is estimated from the rounds that a second classifier finds wrong in hindsight.
 
     Parameters
     ----------
@@ -98,13 +103,18 @@ class RateTracker(PlainState):
         self.first_rounds = first_rounds
         self.n_kept = 0 if n_kept is None else n_kept
         self.n_rounds = 0
-        self.moment_sums = np.zeros(4)
+        self.moment_sums = np.zeros(N_SUMS)
         self.squared_length = 0.0
         self.strides = np.ones(2, dtype=np.int64)
         self.offered = np.zeros(2, dtype=np.int64)
         self.gram: NDArray[np.float64] | None = None
 
     share = renamed("share", "exploration_rate")
+
+    @classmethod
+    def __from_noisewise_state__(cls, state: dict[str, Any]) -> Self:
+        sums = state["moment_sums"]  # of an earlier version: without those of the test for several right actions
+        return super().__from_noisewise_state__({**state, "moment_sums": np.pad(sums, (0, N_SUMS - len(sums)))})
 
     def exploration_rate(self) -> float:
         """Fraction of uniform rounds the tracker wants from the next round on."""
@@ -143,8 +153,11 @@ class RateTracker(PlainState):
         scores = np.asarray(rows @ self._weights(inverses).T)
         leave_own_out(scores, played, observed, leverage_per_action(inverses, rows, played))
         moment = ExplorationMoment(self.n_rounds, *self.moment_sums.tolist())
-        wrong = self._known_wrong(rows, scores, played, observed, len(guessed[0]))
-        return combine_moments(scores, played, observed, moment, wrong, OWN_ROUNDS)
+        wrong = None  # by the scores: from here on they are sharper than a second classifier
+        if len(rows) < NONLINEAR_FROM:
+            wrong = self._known_wrong(rows, scores, played, observed, len(guessed[0]))
+        kept, sharp, _ = sharper_scores(rows, scores, played, observed)
+        return combine_moments(sharp, played[kept], observed[kept], moment, wrong, OWN_ROUNDS)
 
     def kept_rounds(self, kind: int) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
         """Rows, and played action and feedback, of the kept rounds that played the best action [0] or did not [1]."""
@@ -177,8 +190,9 @@ class RateTracker(PlainState):
     def _observe_block(self, rows: NDArray[Any], played: Codes, observed: Floats, propensities: Floats) -> None:
         scores = np.asarray(rows @ self.weights.T)
         terms, weights = exploration_terms(scores, played, observed, propensities)
-        self.moment_sums += np.array([terms.sum(), terms @ terms, weights.sum(), weights @ weights])
         self.n_rounds += len(rows)
+        mean = (self.moment_sums[0] + terms.sum()) / self.n_rounds
+        self.moment_sums += exploration_sums(terms, weights, scores.mean(axis=1), mean)
         guessed = scores.argmax(axis=1) == played
         for kind, of_kind in enumerate((guessed, ~guessed)):
             self._keep(kind, rows[of_kind], played[of_kind], observed[of_kind])

@@ -15,6 +15,8 @@ from noisewise.online.rates.flip_rates import Noise
 from noisewise.online.rates.per_action import ActionRateTracker
 from noisewise.online.recipes.parts import Classes, default_tracker, made_of, refuse_both
 
+RATES_EXPLORATION = 0.005  # where rates are estimated for each class; twice as much costs .01 of all rounds
+
 
 def confidit(
     n_classes: int | None = None,
@@ -69,8 +71,8 @@ def linucb(
     the scores afterwards, so that the rates may change at any time (`use_noise`). A class with uninformative
     feedback (1 - rho0 - rho1 below 0.15) is scored by what the others leave of a probability of one.
     ``rates="action"`` estimates the rates of each class online and uses them only where a test shows that they
-    differ; ``tracker_.report`` has the estimates. The exploration rate is then `exploration` (0.01, else 0):
-    without it, a class with positive feedback in all rounds is not identified.
+    differ, and so much that feedback misleads; ``tracker_.report`` has the estimates. The exploration rate is then
+    `exploration` (0.005, else 0): without it, a class with positive feedback in all rounds is not identified.
 
     ``learn(decision, feedback, person=...)`` estimates flip rates per annotator and weights feedback by its
     information. ``missing="auto"`` reads missing feedback (None) as a third value if a test finds it missing not at
@@ -96,7 +98,7 @@ def linucb(
     if rates and noise is not None:
         raise ValueError("noise= gives the rates and rates='action' estimates them; give one of the two")
     tracker = ActionRateTracker(len(known_classes(n_classes, classes)), ridge) if rates else None
-    rate = (0.01 if rates else 0.0) if exploration is None else exploration
+    rate = (RATES_EXPLORATION if rates else 0.0) if exploration is None else exploration
     policy, rule = UpperConfidence(width_in_std, rate), LeastSquares(ridge)
     options = {"tracker": tracker, "missing": missing, "intercept": intercept}
     return made_of(policy, rule, "value", n_classes, classes, noise, random_state, covariance, **options)

@@ -1,0 +1,182 @@
+"""How often the stated 95 % intervals of flip rates hold the truth, and what rates by action cost, on other data sets.
+
+    python benchmarks/rate_coverage.py [--sets segment vehicle ...] [--runs 20] [--rounds 30000] [--only tracker]
+    python benchmarks/rate_coverage.py --quick
+
+Each run draws a pair of rates between 0 and .4 (below .7 together) that nothing was tuned on; rows are drawn with
+replacement, columns standardised, rows of length one with a constant feature. Intervals of estimates that say "not
+identified" are not counted, but how many of them there are.
+--only moments: `rates_from_moments` on the log of a player who is right in six of ten. tracker: `corrected_ucwl` as it
+plays. action: `report()` of `linucb(rates="action")`, with a pair for each action. person: `report()` of `linucb` with
+eight annotators. nrest: `NREst` with trees. gate: mistakes played by `linucb` as it comes and with `rates="action"`,
+where all rates are equal, where those of half of the actions differ, and where one action is uninformative.
+"""
+
+import argparse
+
+import numpy as np
+from feedback import unit_digits
+from feedback_rates import logged
+from sklearn.ensemble import ExtraTreesClassifier
+
+from noisewise import FlipMatrix
+from noisewise.datasets import load
+from noisewise.noise import rates_from_moments
+from noisewise.online import NREst
+from noisewise.online.recipes import corrected_ucwl, linucb
+
+SETS = ["pendigits", "segment", "vehicle", "landsat", "letter", "optdigits"]
+NAMES = "false_positive", "false_negative"
+GATE = {
+    "equal (.2, .2)": [(0.2, 0.2)],
+    "(.3, .1) and (.1, .3)": [(0.3, 0.1), (0.1, 0.3)],
+    "(.5, .1) and (.05, .6)": [(0.5, 0.1), (0.05, 0.6)],
+    "one (.5, .49), others (.1, .1)": None,
+}
+
+
+def rows_of(name):
+    """Rows of length one with a constant feature, and codes of the labels."""
+    if name == "digits":
+        return unit_digits()
+    dataset = load(name)
+    X, y = np.asarray(dataset.X, dtype=float), np.unique(dataset.y, return_inverse=True)[1]
+    X = X[:, X.std(axis=0) > 0]
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    lengths = np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 1e-12)
+    return np.column_stack([X / lengths, np.full(len(X), 0.3)]), y
+
+
+def pair(rng):
+    """Two rates that leave some signal."""
+    while True:
+        rates = rng.uniform(0, 0.4, size=2)
+        if rates.sum() < 0.7:
+            return rates
+
+
+def drawn(X, y, rounds, rng):
+    chosen = rng.integers(len(X), size=rounds)
+    return np.ascontiguousarray(X[chosen]), y[chosen]
+
+
+def moments(X, y, rounds, seed):
+    rng = np.random.default_rng([seed, 1])
+    rates, k = pair(rng), int(y.max()) + 1
+    return _one(rates_from_moments(*logged(X, y, k, rates, rng, rounds), k), rates)
+
+
+def tracker(X, y, rounds, seed):
+    rng = np.random.default_rng([seed, 2])
+    rates, learner = pair(rng), corrected_ucwl(int(y.max()) + 1, random_state=seed)
+    learner.play(*drawn(X, y, rounds, rng), noise=FlipMatrix.binary(*rates), rng=rng)
+    return _one(learner.tracker_.estimate(), rates)
+
+
+def nrest(X, y, rounds, seed):
+    rng = np.random.default_rng([seed, 3])
+    rates, k = pair(rng), int(y.max()) + 1
+    found = NREst(k, ExtraTreesClassifier(50, min_samples_leaf=20, random_state=0))
+    rows, actions, feedback, probabilities = logged(X, y, k, rates, rng, min(rounds, 20_000))
+    found.observe(rows, actions, probabilities, feedback)
+    return _one(found.estimate(), rates)
+
+
+def _one(found, rates):
+    return [(found.identified, *found.false_positive_interval, *found.false_negative_interval, *rates)]
+
+
+def action(X, y, rounds, seed):
+    rng = np.random.default_rng([seed, 4])
+    k = int(y.max()) + 1
+    rates, learner = np.array([pair(rng) for _ in range(k)]), linucb(k, rates="action", random_state=seed)
+    learner.play(*drawn(X, y, rounds, rng), noise=[FlipMatrix.binary(*each) for each in rates], rng=rng)
+    return _each(learner.report("pandas"), rates)
+
+
+def person(X, y, rounds, seed):
+    rng = np.random.default_rng([seed, 5])
+    rates, learner = np.array([pair(rng) for _ in range(8)]), linucb(int(y.max()) + 1, random_state=seed)
+    for x, true in zip(*drawn(X, y, rounds, rng)):
+        decision, who = learner.decide(x), int(rng.integers(8))
+        right = decision.action == true
+        learner.learn(decision, int(right != (rng.random() < rates[who, int(right)])), person=who)
+    report = learner.report("pandas")
+    return _each(report, rates[report["person"].to_numpy()])
+
+
+def _each(report, rates):
+    limits = [report[f"{name}_{end}"].to_numpy() for name in NAMES for end in ("low", "high")]
+    return list(zip(report["identified"], *limits, *rates.T))
+
+
+def coverage(part, names, runs, rounds, first):
+    print(
+        f"\n{part}: fraction of intervals that hold the truth, and their mean width; {runs} runs of {rounds:,} rounds"
+    )
+    print(f"{'':12}{'identified':>12}{'rho0':>10}{'width':>8}{'rho1':>10}{'width':>8}")
+    for name in names:
+        found = np.array(
+            [one for seed in range(first, first + runs) for one in PARTS[part](*rows_of(name), rounds, seed)]
+        )
+        said = found[:, 0] > 0
+        if not said.any():
+            print(f"{name:12}{0:12.2f}", flush=True)
+            continue
+        cells = []
+        for low, high, true in ((1, 2, 5), (3, 4, 6)):
+            inside = (found[said, low] <= found[said, true]) & (found[said, true] <= found[said, high])
+            cells += [inside.mean(), np.mean(found[said, high] - found[said, low])]
+        print(f"{name:12}{said.mean():12.2f}{cells[0]:10.3f}{cells[1]:8.3f}{cells[2]:10.3f}{cells[3]:8.3f}", flush=True)
+
+
+def gate(names, runs, rounds, first):
+    print(
+        f"\ngate: mistakes played, raw and with rates='action', and how often these are used; {runs} runs of {rounds:,}"
+    )
+    for name in names:
+        X, y = rows_of(name)
+        k = int(y.max()) + 1
+        for setting, kinds in GATE.items():
+            found = [_played(X, y, k, kinds, rounds, seed) for seed in range(first, first + runs)]
+            raw, by_action, used = np.mean(found, axis=0)
+            worst = max(each[1] - each[0] for each in found)
+            print(f"{name:12}{setting:32}{raw:8.3f}{by_action:8.3f}{used:8.2f}  worst {worst:+.3f}", flush=True)
+
+
+def _played(X, y, k, kinds, rounds, seed):
+    rng = np.random.default_rng([seed, 6])
+    if kinds is None:
+        pairs = np.full((k, 2), 0.1)
+        pairs[rng.integers(k)] = 0.5, 0.49
+    else:
+        pairs = np.array(kinds)[rng.permutation(k) % len(kinds)]
+    noise, stream = [FlipMatrix.binary(*each) for each in pairs], drawn(X, y, rounds, rng)
+    learners = linucb(k, random_state=seed), linucb(k, rates="action", random_state=seed)
+    raw, by_action = (learner.play(*stream, noise=noise, rng=seed).mistake_rate for learner in learners)
+    return raw, by_action, bool(learners[1].tracker_.report.on)
+
+
+PARTS = {"moments": moments, "tracker": tracker, "action": action, "person": person, "nrest": nrest}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sets", nargs="+", default=SETS)
+    parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--rounds", type=int, default=30_000)
+    parser.add_argument("--first-seed", type=int, default=0)
+    parser.add_argument("--only", nargs="+", choices=[*PARTS, "gate"], default=[*PARTS, "gate"])
+    parser.add_argument("--quick", action="store_true", help="two runs of 10,000 rounds on digits")
+    chosen = parser.parse_args()
+    if chosen.quick:
+        chosen.sets, chosen.runs, chosen.rounds = ["digits"], 2, 10_000
+    for part in chosen.only:
+        if part == "gate":
+            gate(chosen.sets, chosen.runs, chosen.rounds, chosen.first_seed)
+        else:
+            coverage(part, chosen.sets, chosen.runs, chosen.rounds, chosen.first_seed)
+
+
+if __name__ == "__main__":
+    main()
