@@ -33,9 +33,11 @@ LEAST_ACTION_SIGNAL = 0.1  # of one action; below LEAST_CORRECTED_SIGNAL, so tha
 COUNTING_FROM = 3000  # rounds; before, quantiles of the scores are more accurate than counts
 LEAST_RIGHT = 0.2  # an action is assumed right in at least this fraction of 1 / n_actions of the rounds
 QUANTILE_ITERATIONS = 3  # of the best action in each round and the quantiles that follow
-# From wrong to right feedback of two actions, of the median signal: above it, ranks stay as they are. Rates from
-# quantiles are less exact, and must differ more
-LEAST_GAP, LEAST_EARLY_GAP = 0.7, 0.35
+LEAST_GAP = 0.35  # from wrong to right feedback of two actions, of the median signal: above it, ranks stay as they are
+LEAST_PER_ACTION = 150  # rounds, on average, before rates may be used
+LARGEST_GATE_EXCESS = (
+    0.25  # of negative feedback in less confident rounds, of the median signal: above it, classes overlap
+)
 GATE_OVERLAP = 1.0  # part of the excess that may be overlap in the test of equal rates
 GATE_LEVEL = 1e-6  # of that test: it is repeated, and a false alarm is costly
 HARMLESS_SIGNAL = 0.5  # of the median action's; an action with less gains little from a correction
@@ -231,11 +233,14 @@ def action_rates(
         limits = np.stack([each.limits(most) for each, most in zip((wrong, right), added)], axis=1)
         overlapping = right.sure_excess > LARGEST_GROUP_EXCESS * (1 - rates.sum(axis=0))
         limits[:, :, overlapping] = [[[0.0]], [[1.0]]]
-    on = p_value < GATE_LEVEL and misleads(rates, LEAST_GAP if counting else LEAST_EARLY_GAP)
+    enough = len(X) >= LEAST_PER_ACTION * n_actions and right.sure_excess.min() <= LARGEST_GATE_EXCESS * usual_signal(
+        rates
+    )
+    on = bool(enough and p_value < GATE_LEVEL and misleads(rates))
     return ActionRates(rates[0], rates[1], wrong.rounds, right.rounds, p_value, on, limits)
 
 
-def misleads(rates: Floats, least_gap: float = LEAST_GAP) -> bool:
+def misleads(rates: Floats) -> bool:
     """Whether rates (rho0, rho1) of each action would mislead a learner that takes the feedback as it is.
 
     They would if a wrong action may have nearly as much positive feedback as another that is right. An action of little
@@ -249,7 +254,7 @@ def misleads(rates: Floats, least_gap: float = LEAST_GAP) -> bool:
         return False
     gaps = (1 - counted[1])[:, None] - counted[0][None, :]
     np.fill_diagonal(gaps, np.inf)
-    return bool(gaps.min() < least_gap * usual_signal(rates))
+    return bool(gaps.min() < LEAST_GAP * usual_signal(rates))
 
 
 def harmless(rates: Floats) -> NDArray[np.bool_]:
