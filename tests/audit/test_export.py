@@ -147,4 +147,5 @@ def test_argilla_reads_the_records(flowers, tmp_path):
 
 def test_names_of_labels_are_told_apart():
     assert label_names(np.array([1.0, 2.0])) == ["1.0", "2.0"]
+    assert label_names(np.array(["", "a"])) == ["''", "'a'"]
     assert label_names(np.array([True, "True"], dtype=object)) == ["True", "'True'"]

@@ -54,6 +54,13 @@ def test_columns_that_tell_the_classes_apart_speak_for_the_suggestion(pets, kind
     assert reverse == pytest.approx({name: -one.score for name, one in found.items()})
 
 
+def test_identifiers_are_shown_and_not_compared(pets):
+    X = pets.X.assign(number=np.arange(1000, 1120), code=[f"pet-{row}" for row in range(120)])
+    rows = ComparedRows(audit_labels(X, pets.classes[pets.observed]), np.array([70, 0, 3]))
+    assert rows.unused == ["number", "code"]
+    assert (rows.cell("number", 3), rows.cell("code", 70)) == (1003, "pet-70")
+
+
 def test_the_z_score_is_that_of_scipy(rng):
     values = rng.normal(size=41)
     wanted = abs(2.5 - np.median(values)) / median_abs_deviation(values, scale="normal")

@@ -157,6 +157,16 @@ def test_an_audit_without_picked_rows_is_reviewed_from_the_most_suspicious(iris,
     assert rows.tolist() == (audit.picked if len(audit.picked) else audit.order[:50]).tolist()
 
 
+def test_rows_of_numpy_are_taken_and_others_refused(audit, review):
+    review.decide(audit.order[0], audit.classes[0])
+    assert review.verdicts == {int(audit.order[0]): audit.classes[0]}
+    for row in (-1, 150):
+        with pytest.raises(ValueError, match=f"row {row} is not among the 150 rows"):
+            review.decide(row, "setosa")
+    with pytest.raises(ValueError, match="label 'rose' was not seen"):
+        review.decide(3, "rose")
+
+
 def test_the_log_is_plain_json(review):
     review.decide(3, "setosa")
     (line,) = (review.folder / "decisions.jsonl").read_text().splitlines()

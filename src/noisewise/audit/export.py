@@ -30,14 +30,14 @@ AGENT = "noisewise"  # who suggests
 
 
 def label_names(classes: NDArray[Any]) -> list[str]:
-    """Labels as text, told apart where two read the same.
+    """Labels as text, told apart where two read the same or one is empty.
 
     >>> label_names(np.array([1, 2])), label_names(np.array([1, "1"], dtype=object))
     (['1', '2'], ['1', "'1'"])
     """
     labels = classes.tolist()
     names = [str(label) for label in labels]
-    return names if len(set(names)) == len(names) else [repr(label) for label in labels]
+    return names if len(set(names)) == len(names) and all(names) else [repr(label) for label in labels]
 
 
 def patch_text(

@@ -38,8 +38,8 @@ class ComparedRows:
         most = MOST_PICTURES if audit.images is not None else max(1, MOST_VALUES // _n_columns(audit.X))
         self.sampled = len(others) > most
         if self.sampled:
-            others = np.sort(np.random.default_rng(random_state).choice(others, most, replace=False))
-        self.rows = np.concatenate([rows, others])
+            others = np.random.default_rng(random_state).choice(others, most, replace=False)
+        self.rows = np.union1d(rows, others)  # in the order of the table: row numbers are known by it
         self.labels = audit.observed[self.rows]
         self._position = {int(row): i for i, row in enumerate(self.rows)}
         self._trusted = audit.probability[self.rows] >= 0.5

@@ -85,8 +85,10 @@ class ReviewSession:
 
     def decide(self, row: int, label: Any) -> None:
         """Store the label of a row, or None if it can't be told."""
+        if not 0 <= row < len(self.audit.observed):
+            raise ValueError(f"row {row} is not among the {len(self.audit.observed)} rows of the audit")
         code = None if label is None else int(find_labels([label], self.audit.classes)[0])
-        self.decide_code(row, code)
+        self.decide_code(int(row), code)
 
     def decide_code(self, row: int, code: int | None) -> None:
         """Store the label of a row by its index in `audit.classes`."""
