@@ -14,6 +14,9 @@ from noisewise.audit.export import label_names as label_names
 from noisewise.audit.export import patch_text as patch_text
 from noisewise.audit.images import audit_images
 from noisewise.audit.images import run_image_audit as run_image_audit
+from noisewise.audit.label_names import merge_labels
+from noisewise.audit.label_names import merge_sentence as merge_sentence
+from noisewise.audit.missing import predict_labels
 from noisewise.audit.probabilities import audit_probabilities
 from noisewise.audit.report import annotations_page as annotations_page
 from noisewise.audit.report import page as page
@@ -29,6 +32,7 @@ from noisewise.audit.review import Batch, Review
 from noisewise.audit.streaming import with_progress as with_progress
 from noisewise.audit.summaries import count_with_interval as count_with_interval
 from noisewise.audit.summaries import readings_sentence as readings_sentence
+from noisewise.audit.table_issues import TableIssue, table_issues
 from noisewise.audit.tag_result import TagAudit
 from noisewise.audit.tags import audit_multilabel
 from noisewise.audit.tags import separator_sentence as separator_sentence
@@ -44,6 +48,7 @@ __all__ = [
     "Batch",
     "LabelAudit",
     "Review",
+    "TableIssue",
     "TagAudit",
     "TargetAudit",
     "audit_annotations",
@@ -52,6 +57,9 @@ __all__ = [
     "audit_multilabel",
     "audit_probabilities",
     "audit_targets",
+    "merge_labels",
+    "predict_labels",
+    "table_issues",
 ]
 __shared__ = [
     "CANT_TELL",
@@ -72,6 +80,7 @@ __shared__ = [
     "report_page",
     "run_audit",
     "run_image_audit",
+    "merge_sentence",
     "separator_sentence",
     "split_tags",
     "svg",

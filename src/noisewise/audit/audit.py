@@ -12,6 +12,7 @@ from noisewise._typing import Codes, RandomState
 from noisewise._validation import check_binary_or_more, encode_labels
 from noisewise.audit.cluster import OnCluster
 from noisewise.audit.folds import Folds, in_columns, takes_own_columns
+from noisewise.audit.label_names import label_notes
 from noisewise.audit.posterior import LabelsAre, Reading, chosen_reading, judge_rows
 from noisewise.audit.result import LabelAudit
 from noisewise.audit.streaming import Runner, StreamedRows, n_rows_of
@@ -148,6 +149,7 @@ def run_audit(X: Any, y: Any, settings: Settings, run: Runner = map) -> LabelAud
         *_pairing(X, y),
         *notes,
         *alike_classes(classes),
+        *label_notes(classes[observed].tolist()),
         *small_classes(classes, observed),
         *dict.fromkeys(note for judged in readings.values() for note in judged.notes),
     )

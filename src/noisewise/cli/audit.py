@@ -15,6 +15,7 @@ import typer
 from noisewise.cli import completion
 from noisewise.cli.annotations import audit_items
 from noisewise.cli.images import audit_column, audit_folder, image_column, is_image_folder
+from noisewise.cli.label_options import AS_THEY_ARE, LabelOptions, Missing, with_issues
 from noisewise.cli.probabilities import Files, audit_files
 from noisewise.cli.tags import audit_tags
 from noisewise.cli.talk import Progress, noting, say, working
@@ -55,6 +56,15 @@ def audit(
         str | None,
         typer.Option("--separator", help='What joins several tags in a label, as ";"; "" if nothing does.'),
     ] = None,
+    merge_labels: Annotated[
+        bool, typer.Option("--merge-labels", help="Merge labels that differ in case, spaces or a misspelt letter.")
+    ] = False,
+    missing: Annotated[
+        Missing | None, typer.Option("--missing", help="Rows without a label: leave them out, or predict their labels.")
+    ] = None,
+    issues: Annotated[
+        bool, typer.Option("--issues", help="Also name outliers, near duplicates, rare classes and hard groups.")
+    ] = False,
     target: Annotated[
         str | None,
         typer.Option("--target", help="Column of numbers to audit.", autocompletion=completion.columns),
@@ -199,10 +209,13 @@ def audit(
             result = audit_files(files, reading)
     else:
         named = data[0] if data else None
+        options = LabelOptions(separator is None and not demo, merge_labels, missing, out)
         result, truth = audit_table(
-            named, label, annotator, model, reading, seed, engine, scheduler, encoder, images, separator is None
+            named, label, annotator, model, reading, seed, engine, scheduler, encoder, images, options
         )
     title = "Label audit: " + ("digits" if demo else Path((probabilities or data or [""])[0]).name)
+    if issues:
+        result = with_issues(result)
     for file in reviewed or []:
         result = result.update(file)
     rows = _to_review(result, precision, ahead or (AHEAD if reviewed else None))
@@ -240,10 +253,10 @@ def audit_table(
     scheduler: str | None,
     encoder: str | None,
     images: str | None,
-    ask_for_tags: bool = False,
+    options: LabelOptions = AS_THEY_ARE,
 ) -> tuple[LabelAudit, Any]:
     """The audit of a table or of pictures, and the true labels of the demonstration."""
-    from noisewise.audit import Settings, separator_sentence
+    from noisewise.audit import Settings
     from noisewise.cli.estimators import estimator_named
 
     chosen = None if model is None else estimator_named(model, seed)
@@ -255,9 +268,9 @@ def audit_table(
                 "--image-column and --engine dask are for tables"
             )
         return audit_folder(data, settings), None
-    table, truth = _table(data, label, annotator, engine, in_memory=chosen is not None)
-    if ask_for_tags and (sentence := separator_sentence(table.labels)):
-        raise ValueError(f"{sentence}; --separator '' takes them as they are")
+    in_memory = chosen is not None or options.missing is not None
+    table, truth = _table(data, label, annotator, engine, in_memory, may_miss=options.missing is not None)
+    table = options.cleaned(table)
     column = None if data is None else image_column(table.features, data, images)
     if data is not None and column is not None:
         if engine is Engine.dask:
@@ -268,14 +281,14 @@ def audit_table(
 
 
 def _table(
-    data: str | None, label: str | None, annotator: str | None, engine: Engine, in_memory: bool
+    data: str | None, label: str | None, annotator: str | None, engine: Engine, in_memory: bool, may_miss: bool
 ) -> tuple[LabelledTable, Any]:
     from noisewise.tables import LabelledTable, is_parquet, read_labelled
 
     if engine is Engine.dask and (data is None or in_memory or not is_parquet(data)):
         raise ValueError("--engine dask audits a Parquet file, or a folder of them, with the default model")
     if data is not None:
-        return read_labelled(data, label, annotator, lazy=not in_memory, say=say), None
+        return read_labelled(data, label, annotator, lazy=not in_memory, say=say, may_miss=may_miss), None
     if annotator is not None:
         raise ValueError("--annotator names a column of a data file; the demonstration has none")
     X, y, truth = _demonstration()

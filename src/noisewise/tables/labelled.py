@@ -26,6 +26,7 @@ def read_labelled(
     annotator: str | None = None,
     lazy: bool = False,
     say: Callable[[str], None] = lambda sentence: None,
+    may_miss: bool = False,
 ) -> LabelledTable:
     """Features, labels and annotators from a file (- is stdin); lazily read features come from Parquet alone."""
     named = [name for name in (label, annotator) if name is not None]
@@ -40,7 +41,7 @@ def read_labelled(
     if len(names) <= len(columns):
         only = "one column only" if annotator is None else "no column besides labels and annotators"
         raise ValueError(f"{data} has {only}; a label and at least one feature are needed")
-    labels = _checked(_column(frame, label), label)
+    labels = _checked(_column(frame, label), label, may_miss)
     annotators = (
         None if annotator is None else ["(nobody)" if name is None else name for name in _column(frame, annotator)]
     )
@@ -80,14 +81,14 @@ def _column(frame: Any, name: str) -> list[Any]:
     return list(frame.lazy().select(name).collect()[name].to_list())
 
 
-def _checked(labels: list[Any], name: str) -> list[Any]:
+def _checked(labels: list[Any], name: str, may_miss: bool) -> list[Any]:
     if not labels:
         raise ValueError(f"column {name!r} has no rows; rows are needed")
     missing = [row for row, value in enumerate(labels) if value is None or value != value]
-    if missing:
+    if missing and not may_miss:
         raise ValueError(
             f"{len(missing)} of {len(labels)} rows have no label in column {name!r}, the first is row {missing[0]}; "
-            "fill them in or drop these rows"
+            "fill them in, or --missing skip (or predict) leaves these rows out"
         )
     try:
         distinct = len(set(labels))
@@ -98,7 +99,7 @@ def _checked(labels: list[Any], name: str) -> list[Any]:
     if distinct > max(2, len(labels) / 3):
         raise ValueError(
             f"column {name!r} has {distinct} distinct values in {len(labels)} rows; "
-            "a label column has classes, each with three rows or more on average"
+            "a label column has classes, each with three rows or more on average; --target audits a column of numbers"
         )
     return labels
 

@@ -1,0 +1,89 @@
+"""Options of `noisewise audit` on the labels: tags, misspellings, and rows without a label."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from noisewise.cli.talk import say
+
+if TYPE_CHECKING:
+    from noisewise.audit import LabelAudit
+    from noisewise.tables import LabelledTable
+
+
+MOST_NAMED = 10  # rows in a note
+
+
+class Missing(StrEnum):
+    """What is done with rows that have no label."""
+
+    skip = "skip"
+    predict = "predict"
+
+
+@dataclass(frozen=True)
+class LabelOptions:
+    """What is done to the labels of a table before the audit."""
+
+    ask_for_tags: bool = False
+    merge: bool = False
+    missing: Missing | None = None
+    out: Path = Path()
+
+    def cleaned(self, table: LabelledTable) -> LabelledTable:
+        """The table with its labels merged and without rows that have none; what was done is said."""
+        from noisewise.audit import merge_labels, merge_sentence, separator_sentence
+
+        if self.ask_for_tags and (sentence := separator_sentence(table.labels)):
+            raise ValueError(f"{sentence}; --separator '' takes them as they are")
+        if self.merge:
+            labels, merged = merge_labels(table.labels)
+            say(f"merged {merge_sentence(merged)}" if merged else "no label looks like another: nothing was merged")
+            table = replace(table, labels=labels)
+        known = [label is not None and label == label for label in table.labels]  # NaN is not equal to itself
+        return table if self.missing is None or all(known) else self._without_missing(table, known)
+
+    def _without_missing(self, table: LabelledTable, known: list[bool]) -> LabelledTable:
+        """The rows with a label, written to labelled.csv; labels of the others in predicted.csv, if wanted."""
+        from noisewise._files import write_all
+        from noisewise.audit import predict_labels
+
+        features = table.features.lazy().collect()
+        labels = [label for label, there in zip(table.labels, known, strict=True) if there]
+        kept = features.filter(known)
+        name = "".join(features.columns) + "label" if "label" in features.columns else "label"
+        texts = {self.out / "labelled.csv": kept.with_columns(_series(name, labels)).write_csv()}
+        if self.missing is Missing.predict:
+            texts[self.out / "predicted.csv"] = predict_labels(features, table.labels).write_csv()
+        self.out.mkdir(parents=True, exist_ok=True)
+        write_all(texts)
+        say(
+            f"{known.count(False)} rows have no label and are left out; rows are counted as in "
+            f"{', '.join(map(str, texts))}"
+        )
+        who = table.annotators
+        annotators = None if who is None else [one for one, there in zip(who, known, strict=True) if there]
+        return replace(table, features=kept, labels=labels, annotators=annotators)
+
+
+AS_THEY_ARE = LabelOptions()
+
+
+def _series(name: str, labels: list[Any]) -> Any:
+    import polars
+
+    return polars.Series(name, labels, strict=False)
+
+
+def with_issues(result: LabelAudit) -> LabelAudit:
+    """The audit with a note on each oddity of the table, and its first rows."""
+    from noisewise.audit import table_issues
+
+    notes = []
+    for issue in table_issues(result.X, result):
+        named = [str(row) for row in issue.rows[:MOST_NAMED]] + ["..."] * (len(issue.rows) > MOST_NAMED)
+        notes.append(f"{issue.sentence} (rows {', '.join(named)})")
+    return replace(result, notes=(*result.notes, *notes))

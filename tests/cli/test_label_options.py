@@ -1,0 +1,40 @@
+"""`noisewise audit`: labels that are misspelt or missing, and odd rows."""
+
+import json
+
+import polars as pl
+import pytest
+
+
+@pytest.fixture
+def tickets(tmp_path, rng):
+    x = rng.normal(size=150)
+    labels = ["account" if value > 0 else "billing" for value in x]
+    labels[3], labels[7], labels[11] = "acount", None, "Billing"
+    pl.DataFrame({"x": x, "z": rng.normal(size=150), "kind": labels}).write_csv(tmp_path / "tickets.csv")
+    return tmp_path
+
+
+def test_misspelt_labels_are_merged_on_request(run, tickets):
+    arguments = ("audit", "tickets.csv", "--label", "kind", "--missing", "skip", "--merge-labels", "--json", "--issues")
+    done = run(*arguments, cwd=tickets)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["classes"] == ["account", "billing"]
+    assert "merged" in done.stderr
+    assert "'acount' into 'account'" in done.stderr
+    assert "1 rows have no label and are left out" in done.stderr
+    assert pl.read_csv(tickets / "labelled.csv").height == 149
+
+
+def test_missing_labels_are_predicted_on_request(run, tickets):
+    done = run("audit", "tickets.csv", "--label", "kind", "--missing", "predict", "--merge-labels", cwd=tickets)
+    assert done.returncode == 0, done.stderr
+    predicted = pl.read_csv(tickets / "predicted.csv")
+    assert predicted["row"].to_list() == [7]
+    assert predicted["label"][0] in {"account", "billing"}
+
+
+def test_without_the_option_missing_labels_are_refused_with_a_hint(run, tickets):
+    done = run("audit", "tickets.csv", "--label", "kind", cwd=tickets)
+    assert done.returncode == 2
+    assert "--missing skip" in done.stderr
