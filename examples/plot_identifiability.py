@@ -51,7 +51,7 @@ PROBLEMS = {
     "problem B, one copy used twice": (ones, one_copy_only, 1.0, 1.0),
 }
 rounds = 250 * 2 ** np.arange(6)
-figure, axes = plt.subplots(figsize=(7, 4))
+figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
 for name, (clean, noise, curvature, best) in PROBLEMS.items():
     model = UnknownNoiseKernelRegressor(Linear(), random_state=0)
     rng, excess = np.random.default_rng(1), []
