@@ -68,6 +68,33 @@ def decisions(folder):
     return {row: decision for row, decision in zip(patch["row"], patch["decision"], strict=True) if decision}
 
 
+def test_a_label_that_is_new_has_to_be_meant(run, audited):
+    decide(audited, {3: "iris of my own"})
+    refused = run("apply", "iris.csv", "patch.csv", "-o", "mended.csv", cwd=audited)
+    assert "'iris of my own' is not among the labels" in refused.stderr
+    done = run("apply", "iris.csv", "patch.csv", "-o", "mended.csv", "--new-labels", cwd=audited)
+    assert done.returncode == 0, done.stderr
+    assert pl.read_csv(audited / "mended.csv")["species"][3] == "iris of my own"
+
+
+def test_numbers_may_be_new_and_other_rows_stay_as_they_are_written(run, tmp_path):
+    (tmp_path / "a.csv").write_text("x,price\n1,1.50\n2,20.00\n3,3.50\n")
+    (tmp_path / "patch.csv").write_text("row,observed,decision\n1,20.0,2.0\n2,3.5,3.5\n")
+    done = run("apply", "a.csv", "patch.csv", "-o", "b.csv", "--label", "price", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "b.csv").read_text() == "x,price\n1,1.50\n2,2.0\n3,3.50\n"
+
+
+@pytest.mark.parametrize("options", [["-l", "t", "--separator", ";"], ["--target", "a"]], ids=["tags", "numbers"])
+def test_decisions_about_tags_and_numbers_are_not_overwritten(run, tmp_path, options):
+    (tmp_path / "a.csv").write_text("a,b,t\n" + "".join(f"{row / 7},{row % 5},red;blue\n" for row in range(60)))
+    (tmp_path / "patch.csv").write_text("row,observed,decision\n1,x,y\n")
+    done = run("audit", "a.csv", *options, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "patch.csv holds 1 decisions, which would be lost" in done.stderr
+    assert (tmp_path / "patch.csv").read_text() == "row,observed,decision\n1,x,y\n"
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

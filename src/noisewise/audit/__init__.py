@@ -41,6 +41,8 @@ from noisewise.audit.target_result import TargetAudit
 from noisewise.audit.targets import audit_targets
 from noisewise.audit.verdicts import earlier_decisions as earlier_decisions
 from noisewise.audit.verdicts import given_decisions as given_decisions
+from noisewise.audit.verdicts import new_labels as new_labels
+from noisewise.audit.verdicts import refuse_decided as refuse_decided
 from noisewise.audit.verdicts import verdicts_of as verdicts_of
 
 __all__ = [
@@ -73,10 +75,12 @@ __shared__ = [
     "features_of",
     "given_decisions",
     "label_names",
+    "new_labels",
     "page",
     "patch_text",
     "pictures_of",
     "readings_sentence",
+    "refuse_decided",
     "report_page",
     "run_audit",
     "run_image_audit",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import narwhals as nw
@@ -15,6 +16,7 @@ from noisewise._frames import frame_like
 from noisewise._typing import Codes, Floats
 from noisewise.audit.export import entries_text
 from noisewise.audit.result import LabelAudit
+from noisewise.audit.verdicts import refuse_decided
 from noisewise.noise import likely_wrong
 
 SURE = 0.5  # a tag less probable than this is taken back, one more probable is added
@@ -122,7 +124,8 @@ class TagAudit:
         return entries_text(entries, [*columns, "decision"], as_json=False)
 
     def patch(self, path: Any, rows: Any = None) -> None:
-        """Write the rows worth a look for review as CSV, with an empty column `decision`."""
+        """Write the rows worth a look for review as CSV, with an empty column `decision`; never over decisions."""
+        refuse_decided(Path(path))
         write_whole(self.patch_text(self.picked if rows is None else np.asarray(rows)), path)
 
     def to_html(self, path: Any, title: str = "Audit of tags") -> None:

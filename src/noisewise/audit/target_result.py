@@ -15,6 +15,7 @@ from noisewise._files import write_whole
 from noisewise._frames import frame_like
 from noisewise._typing import Codes, Floats
 from noisewise.audit.export import FIRST_SPREADSHEET_ROW, entries_text, shown_features
+from noisewise.audit.verdicts import refuse_decided
 from noisewise.noise import Estimate, likely_wrong
 
 
@@ -95,6 +96,7 @@ class TargetAudit:
 
     def patch(self, path: Any, rows: Any = None) -> None:
         """Write the rows worth a look for review, with an empty column `decision`: CSV, or JSON if the path ends so."""
+        refuse_decided(Path(path))
         chosen = self.picked if rows is None else np.asarray(rows)
         write_whole(self.patch_text(chosen, as_json=Path(path).suffix.lower() == ".json"), path)
 

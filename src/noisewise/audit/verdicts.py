@@ -97,6 +97,23 @@ def earlier_decisions(path: Path, audit: LabelAudit) -> dict[int, str]:
     return found
 
 
+def refuse_decided(path: Path) -> None:
+    """Refuse to write over a file that holds decisions, where they can't be merged."""
+    if path.exists() and (n := sum(not _is_blank(given.decision) for given in given_decisions(path))):
+        raise ValueError(f"{path} holds {n} decisions, which would be lost; move it, or name another folder")
+
+
+def new_labels(decisions: Iterable[Given], classes: list[Any]) -> list[str]:
+    """Decisions that are no label so far, in the order in which they come.
+
+    >>> new_labels([Given(0, "ox"), Given(1, "CAT"), Given(2, "?"), Given(3, "")], ["cat", "dog"])
+    ['ox']
+    """
+    code_of = _codes_by_text(classes)
+    texts = [str(given.decision).strip() for given in decisions if not _is_blank(given.decision)]
+    return [text for text in dict.fromkeys(texts) if _found(text, code_of) is None and not _is_open(text)]
+
+
 def given_decisions(reviewed: Any) -> Iterator[Given]:
     """What was handed back: every row with its decision, blank ones too."""
     if isinstance(reviewed, str | Path):
@@ -202,10 +219,14 @@ def _is_blank(decision: Any) -> bool:
     return is_missing(decision) or not str(decision).strip()
 
 
+def _is_open(decision: Any) -> bool:
+    return _loose(decision).replace("’", "'") in UNDECIDED
+
+
 def _code(decision: Any, code_of: dict[str, int], classes: list[Any]) -> int | None:
     """Index of the decision; None where there is none. What is the name of a class is a decision."""
     code = _found(decision, code_of)
-    if code is None and _loose(decision).replace("’", "'") not in UNDECIDED:
+    if code is None and not _is_open(decision):
         raise ValueError(f"the decision {decision!r:.60} is not among the labels {listed(classes)}")
     return code
 

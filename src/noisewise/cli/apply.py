@@ -20,6 +20,9 @@ def apply(
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="File for the mended table; its ending says the format.")],
     label: completion.Label = None,
+    new: Annotated[
+        bool, typer.Option("--new-labels", help="Put in decisions that are no label so far; numbers always may be new.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the numbers as JSON.")] = False,
 ) -> None:
     """Write a table again with the labels that reviewers decided on.
@@ -29,14 +32,18 @@ def apply(
     """
     import numpy as np
 
-    from noisewise.audit import given_decisions, verdicts_of
+    from noisewise.audit import given_decisions, new_labels, verdicts_of
     from noisewise.tables import check_ending, mend_table, read_table
 
     check_ending(out)
     given = list(given_decisions(patch))
     named = label or _label_column(read_table(data, say), given, data)
-    labels = _column(read_table(data, as_they_are=[named]), named, data)
+    table = read_table(data, as_they_are=[named])
+    labels = _column(table, named, data)
     classes = list(dict.fromkeys(labels))
+    if new or table[named].dtype.is_float():
+        kind = float if table[named].dtype.is_float() else str
+        classes += [_as(kind, text) for text in new_labels(given, classes)]
     code_of = {name: code for code, name in enumerate(classes)}
     observed = np.array([code_of[name] for name in labels], dtype=np.intp)
     verdicts = {row: code for row, code in verdicts_of(given, classes, observed).items() if code is not None}
@@ -48,6 +55,13 @@ def apply(
         typer.echo(json.dumps(counts | {"label": named, "file": str(out)}))
     said = ", ".join(f"{count:,} {what}" for what, count in counts.items())
     say(f"wrote {out}: of the labels in column {named!r}, {said}")
+
+
+def _as(kind: type, text: str) -> Any:
+    try:
+        return kind(text)
+    except ValueError:
+        raise ValueError(f"the decision {text!r} is no number, and the column holds numbers") from None
 
 
 def _column(table: Any, name: str, data: str) -> list[Any]:

@@ -15,10 +15,11 @@ def audit_tags(
 ) -> None:
     """Audit each tag, write the three files and print counts by tag and the worst rows, or all numbers as JSON."""
     from noisewise._files import write_all
-    from noisewise.audit import audit_multilabel, split_tags, tag_page
+    from noisewise.audit import audit_multilabel, refuse_decided, split_tags, tag_page
     from noisewise.cli.estimators import estimator_named
     from noisewise.tables import read_tagged
 
+    refuse_decided(out / "patch.csv")
     table = read_tagged(data, label, say=say)
     classifier = None if model is None else estimator_named(model, seed)
     with working(f"auditing the tags of {len(table.labels):,} rows"):

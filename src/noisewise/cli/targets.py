@@ -28,9 +28,10 @@ def audit_numbers(
 ) -> None:
     """Audit a column of numbers, write the three files and print the worst rows, or all numbers as JSON."""
     from noisewise._files import write_all
-    from noisewise.audit import audit_targets, target_page
+    from noisewise.audit import audit_targets, refuse_decided, target_page
     from noisewise.tables import read_target
 
+    refuse_decided(out / "patch.csv")
     table = read_target(data, target, say=say)
     regressor = None if model is None else regressor_named(model, seed)
     with working(f"auditing {len(table.labels):,} numbers"):

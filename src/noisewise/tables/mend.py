@@ -50,8 +50,10 @@ def _splice_text(data: str, column: int, present: list[Any], labels: Mapping[int
     if len(raw) != len(present) or any(written[cell] != value for cell, value in zip(raw, present)):
         return None
     cell_of = {value: cell for cell, value in reversed(written.items())}
-    if not set(labels.values()) <= set(cell_of):
-        return None
+    if new := set(labels.values()) - set(cell_of):
+        if separator == ";" or any(re.search(r'["\r\n]|' + re.escape(separator), str(value)) for value in new):
+            return None  # decimal commas or quotes may be needed
+        cell_of |= {value: str(value) for value in new}
     parts, end = [], 0
     for row in sorted(labels):
         start, stop = spans[row]
