@@ -13,7 +13,7 @@ import noisewise
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
-CODE = re.compile(r"^```(?:python|py|console|ini|json|yaml|toml)[^\n]*\n(.*?)^```", re.DOTALL | re.MULTILINE)
+CODE = re.compile(r"^```(?:python|py|console|text|ini|json|yaml|toml)[^\n]*\n(.*?)^```", re.DOTALL | re.MULTILINE)
 WIDTH = 88  # columns: what a page shows without a scroll bar
 
 

@@ -8,9 +8,9 @@ from functools import cache
 from threading import Lock
 from typing import Any
 
-# Below so many rows, products take less time than threads take to meet: on two busy cores an audit of 1,797 rows used
-# fifteen times the processor time with two threads (`benchmarks/first_seconds.py`).
-MANY_ROWS = 20_000
+# Below so many rows, threads take more time to meet than they save: with two threads on two busy cores, an audit of
+# 1,797 rows used fifteen times the processor time, the ridge of 30,000 rows still twice (`benchmarks/first_seconds.py`).
+MANY_ROWS = 100_000
 
 
 @cache
