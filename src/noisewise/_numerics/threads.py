@@ -9,7 +9,7 @@ from threading import Lock
 from typing import Any
 
 # Below so many rows, threads take more time to meet than they save: with two threads on two busy cores, an audit of
-# 1,797 rows used fifteen times the processor time, the ridge of 30,000 rows still twice (`benchmarks/first_seconds.py`).
+# 1,797 rows used fifteen times the processor time, one of 30,000 rows still twice (`benchmarks/first_seconds.py`).
 MANY_ROWS = 100_000
 
 
