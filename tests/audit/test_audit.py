@@ -212,14 +212,9 @@ def test_small_classes_are_noted_as_too_small():
 def test_patches_are_written_for_review(audited, tmp_path):
     audited.patch(tmp_path / "patch.csv")
     patch = pd.read_csv(tmp_path / "patch.csv")
-    assert list(patch.columns) == [
-        "row",
-        "observed",
-        "suggested",
-        "probability",
-        "suggested_probability",
-        "decision",
-    ]
+    judged = ["observed", "suggested", "probability", "suggested_probability", "decision"]
+    assert list(patch.columns)[:7] == ["row", "spreadsheet_row", *judged]
+    np.testing.assert_array_equal(patch["spreadsheet_row"], patch["row"] + 2)
     np.testing.assert_array_equal(patch["row"], audited.picked)
     audited.patch(tmp_path / "patch.json", rows=[3, 1])
     entries = json.loads((tmp_path / "patch.json").read_text())

@@ -309,7 +309,8 @@ def test_judgements_are_never_left_without_rows_to_look_at(labels_are, noise_rat
     p, y, _ = simulated(120, 2, noise_rate, margin=1.0)
     assert (p.argmax(axis=1) != y).any()
     assert len(audit_probabilities(p, y, labels_are=labels_are).picked) > 0
-    assert len(audit_probabilities(p, y, labels_are="outcomes").picked) == 0  # two classes that overlap
+    outcomes = audit_probabilities(p, y, labels_are="outcomes")  # two classes that overlap
+    assert np.all(outcomes.probability[outcomes.picked] <= 0.2)
 
 
 def test_a_known_noise_is_that_of_the_outcomes():

@@ -43,7 +43,7 @@ def test_wrong_labels_of_few_texts_are_counted_and_found():
     probabilities = [np.where(np.arange(1500) // 50 == c, 5 * usual, usual) for c in range(3)]
     texts = [" ".join(rng.choice(words, 30, p=probabilities[c] / probabilities[c].sum())) for c in truth]
     y = np.where(rng.random(300) < 0.15, (truth + 1) % 3, truth)
-    audit = audit_labels(pl.DataFrame({"text": texts, "length": rng.normal(size=300)}), y)
+    audit = audit_labels(pl.DataFrame({"text": texts, "length": rng.normal(size=300)}), y, encoder="words")
     wrong = y != truth
     low, high = audit.expected_errors.interval
     assert any("1024" in note for note in audit.notes)

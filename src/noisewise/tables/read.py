@@ -164,6 +164,8 @@ def _spreadsheet(data: str) -> Any:
         raise ImportError(
             f"reading {data} needs fastexcel; `pip install 'noisewise[excel]'` brings it; or save the sheet as CSV"
         ) from None
+    except Exception as error:  # of the library that reads spreadsheets
+        raise _unreadable(data, error) from None
 
 
 def _encoding(head: bytes, source: Any) -> str:
