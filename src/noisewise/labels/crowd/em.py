@@ -49,13 +49,6 @@ class CrowdFit:
     objective: Floats
     log_prior: Floats
 
-    def log_likelihood(self, table: Any) -> Floats:
-        """Log-probability of the labels of each item by true class, with the posterior means of the flip rates.
-
-        With many classes most flips were never seen; the expected logarithm of such a rate would forbid them.
-        """
-        return np.asarray(table @ likelihood_columns(np.log(normalised_rows(self.counts + self.prior))))
-
 
 ClassPrior = Callable[[Floats], tuple[Floats, float, Floats]]  # of the posterior: log prior, its ELBO term, prevalence
 

@@ -13,7 +13,6 @@ References
 .. [1] Raykar, V. C., Yu, S., Zhao, L. H., Valadez, G. H., Florin, C., Bogoni, L., Moy, L. (2010). Learning from
    crowds. Journal of Machine Learning Research 11.
 .. [2] Guo, C., Pleiss, G., Sun, Y., Weinberger, K. Q. (2017). On calibration of modern neural networks. ICML.
-.. [3] Varin, C., Reid, N., Firth, D. (2011). An overview of composite likelihood methods. Statistica Sinica 21.
 """
 
 from __future__ import annotations
@@ -29,15 +28,22 @@ from noisewise._numerics.em import normalised_rows
 from noisewise._typing import Floats
 from noisewise.labels.crowd.annotations import Annotations
 from noisewise.labels.crowd.annotators import Annotators
+from noisewise.labels.crowd.collapsed import (
+    Exponents,
+    collapsed_steps,
+    estimate_exponents,
+    labels_of_items,
+    logs_by_others,
+)
 from noisewise.labels.crowd.em import (
     PRIOR_ITEMS,
     CrowdFit,
-    fit_dawid_skene,
+    confusion_counts,
+    dirichlet_prevalence,
     iterate,
     likelihood_columns,
     normalised,
     prior_pseudo_counts,
-    variational_steps,
 )
 
 LEAST_PROBABILITY = 1e-5  # times 1 / n_classes, before the logarithm of a probability is taken
@@ -47,22 +53,21 @@ OUTLIERS, OUTLIER_ITEMS = 0.02, 50.0  # beta prior of the outlier weight: its me
 FIT_ITEMS = 8000  # the calibration is fitted to so many items, drawn at random
 FIT_STEPS = 30  # of L-BFGS in each iteration of EM; the next one is warm-started
 MAX_ITER, TOL = 300, 5e-4
-# Annotators and classifiers err on the same hard rows, so their evidence adds up to less than if they erred
-# independently: exponents of the prior and of the labels' likelihood (composite likelihood).
-ROW_EXPONENT, LABEL_EXPONENT = 0.85, 0.7
 
 
 class ItemEstimates(NamedTuple):
     """What labels and rows say together.
 
     `posterior` and `prior` are those of each item's true class, with and without its labels; `annotators` has the
-    confusion matrices; `scales` say how far each classifier is trusted; `fit` is the model before the discount.
+    confusion matrices; `scales` say how far each classifier is trusted; `exponents` how far the evidence was
+    discounted; `fit` is the model before the discount.
     """
 
     posterior: Floats
     prior: Floats
     annotators: Annotators
     scales: Floats
+    exponents: Exponents
     fit: CrowdFit
 
 
@@ -125,27 +130,28 @@ class CalibratedScores:
 def estimate_items(
     annotations: Annotations, logits: list[NDArray[Any]], max_iter: int = MAX_ITER, tol: float = TOL
 ) -> ItemEstimates:
-    """Confusion matrices, calibration of the classifiers' scores and posteriors of the true classes, by EM.
+    """Confusion matrices, calibration of the classifiers' scores and posteriors of the true classes.
 
     `logits` are log-probabilities, or scores, of shape (n_items, n_classes), one array for each classifier, that did
-    not see the item's own labels. Without any, the fit is that of `dawid_skene`.
+    not see the item's own labels. Without any, all items have the same prior, as in `dawid_skene`.
     """
-    table, n_classes, scales = annotations.counts(), len(annotations.classes), np.empty(0)
-    if not logits:
-        fit = fit_dawid_skene(table, annotations.vote_proportions(), None)
-    else:
-        class_prior = CalibratedScores(logits)
-        # all annotators start from the prior: labels counted against themselves alone would show no flips
-        alike = np.log(normalised_rows(prior_pseudo_counts(n_classes)))[None]
-        likelihood = table @ likelihood_columns(np.repeat(alike, len(annotations.annotators), axis=0))
-        start = normalised(likelihood + np.log(class_prior.probabilities()))[0]
-        fit = iterate(variational_steps(table, start, None, class_prior), start, max_iter, tol)
-        scales = class_prior.scales
-    log_prior = np.broadcast_to(ROW_EXPONENT * fit.log_prior, (len(annotations.items), n_classes))
-    prior = normalised(log_prior.copy())[0]
-    posterior = normalised(LABEL_EXPONENT * fit.log_likelihood(table) + log_prior)[0]
+    table, shape = annotations.counts(), (len(annotations.items), len(annotations.classes))
+    calibrated = CalibratedScores(logits or [np.zeros(shape)])
+    # all annotators start from the prior: labels counted against themselves alone would show no flips
+    alike = np.log(normalised_rows(prior_pseudo_counts(shape[1])))[None]
+    likelihood = table @ likelihood_columns(np.repeat(alike, len(annotations.annotators), axis=0))
+    start = normalised(likelihood + np.log(calibrated.probabilities()))[0]
+    class_prior = calibrated if logits else dirichlet_prevalence
+    fit = iterate(collapsed_steps(annotations, start, class_prior), start, max_iter, tol)
+    counts = confusion_counts(table.T.tocsr(), fit.posterior)
+    logs = logs_by_others(annotations, counts, fit.prior, fit.posterior)
+    log_prior = np.broadcast_to(fit.log_prior, shape)
+    exponents = estimate_exponents(annotations, logs, log_prior)
+    prior = normalised(exponents.row * log_prior)[0]
+    evidence = exponents.labels * (labels_of_items(annotations) @ logs)
+    posterior = normalised(evidence + exponents.row * log_prior)[0]
     annotators = Annotators.from_posterior(annotations.annotators, table, posterior, fit.prior)
-    return ItemEstimates(posterior, prior, annotators, scales, fit)
+    return ItemEstimates(posterior, prior, annotators, calibrated.scales[: len(logits)], exponents, fit)
 
 
 def log_probabilities(probabilities: NDArray[Any]) -> NDArray[Any]:
