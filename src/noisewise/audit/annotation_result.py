@@ -20,7 +20,7 @@ from noisewise.noise import Estimate, likely_wrong
 
 # Error of the expected numbers that does not shrink with the number of items, as a standard deviation of their
 # logarithm: how far errors of annotators and classifier go together is known no better.
-CONSENSUS_ERROR, LABEL_ERROR = 0.4, 0.1
+CONSENSUS_ERROR, LABEL_ERROR = 0.5, 0.1
 ROUNDING = 0.5  # items
 
 

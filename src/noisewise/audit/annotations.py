@@ -44,10 +44,11 @@ def audit_annotations(
 
         P(t | x, labels) is proportional to P(t | x)^r  prod_a T_a[t, label_a]^s.
 
-    The prior is a calibration of a classifier's out-of-fold probabilities (r and s discount the evidence, because
-    classifier and annotators err on the same hard rows); calibration, confusion matrices and the hierarchical prior of
-    these are estimated together by the likelihood of the labels, so that a poor classifier counts for little.
-    CROWDLAB [1]_ averages classifier and annotators by weights instead.
+    The prior is a calibration of a classifier's out-of-fold probabilities; calibration, confusion matrices and the
+    hierarchical prior of these are estimated together by the likelihood of the labels, so that a poor classifier counts
+    for little. r and s discount the evidence, because classifier and annotators err on the same hard rows: they are
+    those with which each label is best predicted by the item's row and its other labels. CROWDLAB [1]_ averages
+    classifier and annotators by weights instead.
 
     Parameters
     ----------
@@ -60,7 +61,7 @@ def audit_annotations(
         or out of fold by `model`; with `probabilities` they are only shown in the report. Items without labels are
         scored too.
     probabilities : array of shape (n_items, n_classes), or a list of such arrays, optional
-        Out-of-fold probabilities of any model, or of several. Without them and X the model is that of `dawid_skene`.
+        Out-of-fold probabilities of any model, or of several. Without them and X all items have the same prior.
     model : classifier that takes `sample_weight`, optional
         Scores the rows of X instead of the ridge.
     classes : sequence, optional
