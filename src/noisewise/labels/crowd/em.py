@@ -92,9 +92,7 @@ def dirichlet_prevalence(posterior: Floats) -> tuple[Floats, float, Floats]:
     return log_prior, elbo, (totals + uniform) / (len(posterior) + PRIOR_ITEMS)
 
 
-def variational_steps(
-    table: Any, posterior: Floats, prior: Floats | None, class_prior: ClassPrior = dirichlet_prevalence
-) -> Iterator[CrowdFit]:
+def variational_steps(table: Any, posterior: Floats, prior: Floats | None) -> Iterator[CrowdFit]:
     """Dawid-Skene with a Dirichlet prior on every confusion matrix, estimated with them (empirical Bayes)."""
     by_label, hyperprior = table.T.tocsr(), prior_pseudo_counts(posterior.shape[1])
     prior = hyperprior if prior is None else prior
@@ -102,7 +100,7 @@ def variational_steps(
         posterior, counts = align_classes(posterior, confusion_counts(by_label, posterior))
         prior = update_prior(prior, counts, hyperprior, steps=1 + min(20, table.nnz // counts.size))
         log_flips, elbo_of_flips = dirichlet_expectations(counts, prior)
-        log_prior, elbo_of_classes, prevalence = class_prior(posterior)
+        log_prior, elbo_of_classes, prevalence = dirichlet_prevalence(posterior)
         posterior, evidence = normalised(table @ likelihood_columns(log_flips) + log_prior)
         of_prior = PRIOR_ANNOTATORS * float(np.sum(hyperprior * np.log(prior) - prior))
         elbo = evidence + elbo_of_flips + elbo_of_classes + of_prior
