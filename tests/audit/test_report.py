@@ -12,8 +12,9 @@ from scipy.special import softmax
 from sklearn.datasets import load_digits
 
 from noisewise import FlipMatrix, audit_labels, audit_probabilities
-from noisewise.audit.report.charts import class_bars, histogram
+from noisewise.audit.report.charts import class_bars, histogram, matrix_map
 from noisewise.audit.report.thumbnails import thumbnails
+from noisewise.audit.summaries import confusions
 from noisewise.stress import StressResult
 
 
@@ -168,3 +169,26 @@ def test_a_browser_opens_and_sorts_the_page(page, browser, tmp_path):
     assert browser.execute_script(wide), "the stress test scrolls sideways on a phone"
     assert len(browser.find_elements("css selector", "svg circle.dot")) == 6
     assert browser.get_log("browser") == []
+
+
+def test_the_strongest_confusions_are_sentences(tmp_path):
+    X, truth = load_digits(return_X_y=True)
+    observed = truth.copy()
+    observed[np.flatnonzero(truth == 3)[::6]] = 8
+    audit = audit_labels(X, observed)
+    [(true, label, rows), *_] = confusions(audit)
+    assert (true, label) == ("3", "8")
+    assert rows == pytest.approx(np.sum(observed != truth), rel=0.3)
+    audit.to_html(tmp_path / "audit.html")
+    assert f"<li>3 is labelled 8: {rows:,.0f} rows</li>" in (tmp_path / "audit.html").read_text()
+
+
+@pytest.mark.parametrize("n_classes", [30, 120])
+def test_many_classes_are_drawn_with_confused_ones_side_by_side(n_classes):
+    matrix = np.eye(n_classes)
+    far = n_classes - 1
+    matrix[0, [0, far]] = 0.7, 0.3  # the first and the last are confused
+    drawing = matrix_map(matrix, [f"<{k}>" for k in range(n_classes)])
+    [(x, y)] = re.findall(r'class="wrong" x="([\d.]+)" y="([\d.]+)"', drawing)
+    assert abs(float(x) - float(y)) == pytest.approx(360 / n_classes, abs=0.02)  # next to the diagonal
+    assert f"true &lt;0&gt;, observed &lt;{far}&gt;: 30.0%" in drawing

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from noisewise.audit.result import LabelAudit
 
 SMALL_CLASS = 5  # rows; the flip rates of fewer can't be estimated
+LEAST_CONFUSED = 0.5  # expected rows of a pair of classes that is worth a sentence
 NORMAL_95 = 1.645  # quantile of the standard normal distribution, for two-sided 90 % intervals
 PRIOR_WRONG, PRIOR_LABELS = 1, 10  # beta prior of an annotator's error rate: one wrong label of ten
 
@@ -65,6 +66,18 @@ def columns_of_rows(audit: LabelAudit, rows: Codes) -> dict[str, NDArray[Any]]:
         "suggested": audit.suggested[rows],
         "probability": audit.probability[rows],
     }
+
+
+def confusions(audit: LabelAudit, most: int = 8) -> list[tuple[str, str, float]]:
+    """The pairs of classes that are confused most: true label, observed label, expected number of rows."""
+    k = len(audit.classes)
+    rows = np.zeros((k, k))
+    np.add.at(rows, audit.observed, audit.posterior)
+    np.fill_diagonal(rows, 0)
+    largest = np.argsort(-rows, axis=None, kind="stable")[:most]
+    pairs = [np.unravel_index(index, rows.shape) for index in largest]
+    found = [(str(audit.classes[j]), str(audit.classes[i]), float(rows[i, j])) for i, j in pairs]
+    return [pair for pair in found if pair[2] >= LEAST_CONFUSED]
 
 
 def columns_by_class(audit: LabelAudit) -> dict[str, NDArray[Any]]:

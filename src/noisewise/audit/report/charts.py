@@ -1,4 +1,4 @@
-"""SVG charts of the report: a histogram and bars by class."""
+"""SVG charts of the report: a histogram, bars by class, and a map of many classes."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from noisewise._typing import Floats
 
 LEAST_WIDEST = 0.1  # smallest fraction that fills the bar, so that a small error rate looks small
+LEAST_SHOWN = 0.005  # flip rate of a cell in the map of many classes
 TOO_SMALL = "too few rows to judge"
 
 
@@ -22,7 +23,11 @@ def histogram(probability: Floats, bins: int = 20) -> str:
         for i, (count, height, edge) in enumerate(zip(counts, heights, edges[:-1], strict=True))
     ]
     ticks = [f'<text x="{20 + 320 * at}" y="148" text-anchor="middle">{at:g}</text>' for at in (0, 0.5, 1)]
-    return svg(360, 155, "Histogram of the probability that a label is right (root scale)", bars + ticks)
+    for part in (0.0, 0.25, 1.0):  # of the highest bar; on the root scale 0, 1/2 and 1
+        y = 130 - 120 * np.sqrt(part)
+        ticks.append(f'<line class="axis" x1="18" x2="342" y1="{y:.0f}" y2="{y:.0f}"/>')
+        ticks.append(f'<text x="348" y="{y + 4:.0f}">{part * counts.max():,.0f}</text>')
+    return svg(395, 155, "Histogram of the probability that a label is right (root scale)", ticks + bars)
 
 
 def class_bars(names: list[str], rates: Floats, most: int = 20) -> str:
@@ -46,6 +51,30 @@ def class_bars(names: list[str], rates: Floats, most: int = 20) -> str:
         f'<text x="{x}" y="{bottom}" text-anchor="middle">{rate:.0%}</text>' for x, rate in ((118, 0), (298, widest))
     ]
     return svg(360, bottom + 6, "Expected fraction of wrong labels by class", bars)
+
+
+def matrix_map(matrix: Floats, names: list[str]) -> str:
+    """The flip rates between many classes, true in rows, observed in columns; those that are confused side by side.
+
+    The order is that of the leaves of a hierarchical clustering, by average linkage.
+    """
+    from scipy.cluster.hierarchy import leaves_list, linkage
+    from scipy.spatial.distance import squareform
+
+    flips = np.where(np.eye(len(names), dtype=bool), 0.0, matrix)
+    near = np.minimum(flips + flips.T, 1.0)
+    order = leaves_list(linkage(squareform(1 - near, checks=False), "average", optimal_ordering=len(names) <= 100))
+    place = np.argsort(order)
+    side = 360 / len(names)
+    size = f'width="{side:.2f}" height="{side:.2f}"'
+    cells = [
+        f'<rect class="wrong" x="{side * place[k]:.2f}" y="{side * place[j]:.2f}" {size} '
+        f'opacity="{min(np.sqrt(flips[j, k]), 1):.2f}"><title>true {escape(names[j])}, observed {escape(names[k])}: '
+        f"{flips[j, k]:.1%}</title></rect>"
+        for j, k in np.argwhere(flips >= LEAST_SHOWN)
+    ]
+    ground = '<rect class="rail" width="360" height="360" opacity=".4"/><path class="axis" d="M0 0L360 360"/>'
+    return svg(360, 360, "Flip rates between all classes", [ground, *cells])
 
 
 def svg(width: int, height: int, label: str, parts: list[str]) -> str:

@@ -9,17 +9,25 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from noisewise._typing import Codes
-from noisewise.audit.report.charts import TOO_SMALL, class_bars, histogram
+from noisewise.audit.report.charts import TOO_SMALL, class_bars, histogram, matrix_map
 from noisewise.audit.report.features import features_of
 from noisewise.audit.report.media import folded, pictures_of, texts_of
 from noisewise.audit.report.pages import page
-from noisewise.audit.summaries import READINGS, columns_by_annotator, columns_by_class, count_with_interval, is_small
+from noisewise.audit.summaries import (
+    READINGS,
+    columns_by_annotator,
+    columns_by_class,
+    confusions,
+    count_with_interval,
+    is_small,
+)
 
 if TYPE_CHECKING:
     from noisewise.audit.result import LabelAudit
 
 GONE = "the file is gone"
 MOST_ROWS, MOST_COLUMNS, MOST_CLASSES = 200, 6, 26  # shown: rows, features of a row, classes of the heat map
+MOST_MAPPED = 300  # classes of the map without numbers
 
 
 def report_page(audit: LabelAudit, title: str, truth: Any = None, precision: float | None = None) -> str:
@@ -55,6 +63,8 @@ def report_content(audit: LabelAudit, title: str, truth: Any = None, precision: 
         "truth": None if truth is None else _against_truth(audit, truth, chosen),
         "bands": _bands(audit),
         "names": [names[k] for k in order],
+        "confusions": [f"{true} is labelled {label}: {rows:,.0f} rows" for true, label, rows in confusions(audit)],
+        "map": Markup(matrix_map(audit.noise.matrix, names)) if MOST_CLASSES < len(names) <= MOST_MAPPED else None,
         "heat": _heat(audit, names, small, order) if len(names) <= MOST_CLASSES else None,
         "too_small": TOO_SMALL,
         "flips": _largest_flips(audit.noise.matrix[~small], names, np.flatnonzero(~small)),
