@@ -67,6 +67,22 @@ def test_without_rows_it_is_dawid_skene_with_less_confidence(iris):
     assert found.model_weights.size == 0
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_the_interval_of_wrong_consensus_labels_holds_where_annotators_err_together(seed):
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(4, size=300)
+    decoy = np.where(rng.random(300) < 0.4, (truth + rng.integers(1, 4, 300)) % 4, truth)  # of hard items
+    items = np.repeat(np.arange(300), 10)
+    annotators = np.concatenate([rng.choice(20, 10, replace=False) for _ in range(300)])
+    labels = np.where(rng.random(3000) < 0.5, decoy[items], truth[items])
+    labels = np.where(rng.random(3000) < 0.3, rng.integers(4, size=3000), labels)
+    found = audit_annotations(items, annotators, labels)
+    low, high = found.expected_consensus_errors.interval
+    assert low <= np.sum(found.consensus != truth) <= high
+    plain = dawid_skene(items, annotators, labels).posterior.max(axis=1)
+    assert np.sum(1 - plain) < low  # independent annotators would not be wrong so often
+
+
 def test_long_and_wide_tables_give_the_same(iris, probabilities):
     _, _, items, annotators, labels = iris
     wide = np.full((150, 6), np.nan)

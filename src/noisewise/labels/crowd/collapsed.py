@@ -54,16 +54,16 @@ class Exponents(NamedTuple):
 
 
 def collapsed_steps(annotations: Annotations, posterior: Floats, class_prior: ClassPrior) -> Iterator[CrowdFit]:
-    """Posteriors and confusion counts in turn; the objective is the log evidence of each item by all others."""
+    """Posteriors and confusion counts in turn; the objective is the log evidence of each item by all others' rates."""
     by_label, of_items = annotations.counts().T.tocsr(), labels_of_items(annotations)
     hyperprior = prior = prior_pseudo_counts(posterior.shape[1])
     while True:
         posterior, counts = align_classes(posterior, confusion_counts(by_label, posterior))
         prior = update_prior(prior, counts, hyperprior, steps=PRIOR_STEPS)
-        log_prior, _, prevalence = class_prior(posterior)
+        log_prior, of_classes, prevalence = class_prior(posterior)
         logs = logs_by_others(annotations, counts, prior, posterior)
         posterior, evidence = normalised(of_items @ logs + log_prior)
-        yield CrowdFit(posterior, counts, prior, prevalence, np.array([evidence]), log_prior)
+        yield CrowdFit(posterior, counts, prior, prevalence, np.array([evidence + of_classes]), log_prior)
 
 
 def labels_of_items(annotations: Annotations) -> Any:
@@ -74,10 +74,10 @@ def labels_of_items(annotations: Annotations) -> Any:
 
 
 def logs_by_others(annotations: Annotations, counts: Floats, prior: Floats, posterior: Floats) -> Floats:
-    """Log-probability of each label by true class, of shape (labels, classes), its own share of the counts removed."""
-    own, who = posterior[annotations.item_codes], annotations.annotator_codes
-    flips = (counts + prior)[who, :, annotations.label_codes] - own
-    totals = (counts + prior).sum(axis=2)[who] - own
+    """Log-probability of each label by true class, of shape (labels, classes), without what it added to the counts."""
+    own, who, rates = posterior[annotations.item_codes], annotations.annotator_codes, counts + prior
+    flips = rates[who, :, annotations.label_codes] - own
+    totals = rates.sum(axis=2)[who] - own
     return np.asarray(np.log(np.maximum(flips, LEAST_COUNT)) - np.log(np.maximum(totals, LEAST_COUNT)))
 
 
