@@ -50,6 +50,18 @@ def test_labels_of_which_one_is_right_are_not_taken_for_adverts():
     assert not any("several" in one.reason for one in found)
 
 
+@pytest.mark.parametrize("n_rounds", [3_000, 20_000])
+def test_labels_with_rates_of_each_action_are_not_taken_for_adverts(n_rounds):
+    rng = np.random.default_rng(7)
+    for _ in range(5):
+        X, actions, right, propensities = labels(n_rounds, rng, rates=(0.0, 0.0))
+        noises = [FlipMatrix.binary(*rng.uniform(0, 0.4, 2)) for _ in range(5)]
+        feedback = np.choose(actions, [noise.corrupt(right, rng) for noise in noises])
+        tracker = ActionRateTracker(5)
+        tracker.observe(X, actions, propensities, feedback)
+        assert tracker.estimate().reason == ""
+
+
 def test_the_dependence_on_rows_is_a_covariance_with_its_error():
     rng = np.random.default_rng(6)
     n, expected = 4_000, rng.normal(size=4_000)

@@ -89,7 +89,7 @@ def recalibrate(scores: list[Floats], rows: Codes, wrong: NDArray[np.bool_], cov
     >>> scores = np.repeat([0.05, 0.5], 500)
     >>> verdicts = np.arange(0, 1000, 10)  # a hundred; a fifth of those of the second half is wrong
     >>> found = recalibrate([scores], verdicts, (verdicts >= 500) & (verdicts % 50 == 0))
-    >>> bool(found.n_wrong.low < 90 < found.n_wrong.high < 0.5 * scores.sum())
+    >>> bool(found.n_wrong.low < 100 < found.n_wrong.high < 0.6 * scores.sum())
     True
     """
     logits = [logit(np.clip(score, LEAST_SCORE, 1 - LEAST_SCORE)) for score in scores]

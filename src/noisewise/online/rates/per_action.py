@@ -35,16 +35,11 @@ LEAST_RIGHT = 0.2  # an action is assumed right in at least this fraction of 1 /
 QUANTILE_ITERATIONS = 3  # of the best action in each round and the quantiles that follow
 LEAST_GAP = 0.35  # from wrong to right feedback of two actions, of the median signal: above it, ranks stay as they are
 LEAST_PER_ACTION = 150  # rounds, on average, before rates may be used
-LARGEST_GATE_EXCESS = (
-    0.25  # of negative feedback in less confident rounds, of the median signal: above it, classes overlap
-)
+LARGEST_GATE_EXCESS = 0.25  # of negative feedback in less confident rounds, of the median signal: classes overlap
 GATE_OVERLAP = 1.0  # part of the excess that may be overlap in the test of equal rates
 GATE_LEVEL = 1e-6  # of that test: it is repeated, and a false alarm is costly
 HARMLESS_SIGNAL = 0.5  # of the median action's; an action with less gains little from a correction
-HARMLESS_LEVELS = (
-    0.25,
-    0.75,
-)  # of an uninformative action, from the wrong level of the others (0) to their right one (1)
+HARMLESS_LEVELS = (0.25, 0.75)  # of an uninformative action, from the wrong level of the others (0) to the right (1)
 COUNT_ITERATIONS, UNDAMPED, TOLERANCE = 12, 5, 0.002  # of the fixed point; steps are halved after the first five
 
 
@@ -151,12 +146,13 @@ class ActionRateTracker(Refitter):
     >>> y = rng.integers(3, size=4000)
     >>> X = np.eye(3)[y] + rng.normal(scale=0.2, size=(4000, 3))
     >>> actions = rng.integers(3, size=4000)
-    >>> noisy = FlipMatrix.binary(0.4, 0.1).corrupt((actions == y).astype(int), rng)
-    >>> feedback = np.where(actions == 0, noisy, actions == y)
+    >>> right = (actions == y).astype(int)
+    >>> noises = FlipMatrix.binary(0.5, 0.1), FlipMatrix.binary(0.05, 0.6), FlipMatrix.none(2)
+    >>> feedback = np.choose(actions, [noise.corrupt(right, rng) for noise in noises])
     >>> tracker = ActionRateTracker(n_classes=3)
     >>> tracker.observe(X, actions, np.full(4000, 1 / 3), feedback)
     >>> rates = tracker.estimate()
-    >>> rates.on, bool(abs(rates.false_positive - [0.4, 0, 0]).max() < 0.05)
+    >>> rates.on, bool(abs(rates.false_positive - [0.5, 0.05, 0]).max() < 0.05)
     (True, True)
     """
 
@@ -184,22 +180,25 @@ class ActionRateTracker(Refitter):
         return self.report
 
     def _none_if_several_are_right(self, found: ActionRates, feedback: Floats) -> ActionRates:
-        """No rates, and the reason, where a row may have several right actions or none."""
+        """No rates, and the reason, where a row may have several right actions or none.
+
+        The test is on feedback corrected by the rates found: where these differ, the feedback of a random action
+        depends on which one is right, though exactly one is.
+        """
         assert self.log is not None
         X, played, n = self.log.X, self.log.actions, self.log.n
         fit = fit_per_action(X, played, feedback, self.n_classes, self.ridge)
         scores, _ = leave_one_out_per_action(fit, X, played, feedback)
-        terms, weights = exploration_terms(scores, played, feedback, self.log.propensities[:n])
-        moment = ExplorationMoment.of(terms, weights, scores.mean(axis=1))
+        rho0, signal = found.false_positive, 1 - found.false_positive - found.false_negative
+        expected, corrected = (scores - rho0) / signal, (feedback - rho0[played]) / signal[played]
+        terms, weights = exploration_terms(expected, played, corrected, self.log.propensities[:n])
+        moment = ExplorationMoment.of(terms, weights, expected.mean(axis=1))
         if not (moment.covers_all_actions and moment.depends_on_rows):
             return found
-        nothing, anything = (
-            np.zeros(self.n_classes),
-            np.stack([np.zeros((2, self.n_classes)), np.ones((2, self.n_classes))]),
-        )
-        return ActionRates(
-            nothing, nothing, found.wrong_rounds, found.right_rounds, 1.0, False, anything, SEVERAL_OR_NONE
-        )
+        nothing = np.zeros(self.n_classes)
+        anything = np.stack([np.zeros((2, self.n_classes)), np.ones((2, self.n_classes))])
+        rounds = found.wrong_rounds, found.right_rounds
+        return ActionRates(nothing, nothing, *rounds, 1.0, False, anything, SEVERAL_OR_NONE)
 
 
 def action_rates(
