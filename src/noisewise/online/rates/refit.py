@@ -41,7 +41,7 @@ class RoundLog(PlainState):
     @classmethod
     def __from_noisewise_state__(cls, state: dict[str, Any]) -> Self:
         unknown = np.ones(len(state["played"]))  # of an earlier version: as if nothing had been explored
-        return super().__from_noisewise_state__({"propensities": unknown, **state})
+        return super().__from_noisewise_state__({**state, "propensities": state.get("propensities", unknown)})
 
     def append(
         self,
