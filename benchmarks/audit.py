@@ -4,7 +4,7 @@
     python benchmarks/audit.py --only accuracy      16 sets, five kinds of noise and none: a table for each
     python benchmarks/audit.py --only unseen        the same for sets that took no part in any choice
     python benchmarks/audit.py --only rows          noise that depends on the row
-    python benchmarks/audit.py --only held-out      the same for sets that took no part in any choice
+    python benchmarks/audit.py --only held-out      the same for other sets
     python benchmarks/audit.py --only coverage      200 runs: does the interval hold the number of wrong labels?
 
 Ours is read as judgements (the default: the interval spans both readings) and as outcomes. Noise that depends on the
