@@ -231,3 +231,13 @@ def test_bad_input_is_refused_in_a_sentence(given, options, sentence):
 def test_bad_questions_are_refused_in_a_sentence(audit, options, sentence):
     with pytest.raises(ValueError, match=sentence):
         audit.next(**options)
+
+
+@pytest.mark.parametrize("columns", [["id", "who", "y"], ["id", "ann", "bob"]])
+def test_a_column_that_holds_no_labels_is_no_annotator(columns):
+    rng = np.random.default_rng(0)
+    labels = rng.choice(["cat", "dog"], (40, 2))
+    names = rng.choice(["ann", "bob"], 40)
+    values = [[f"item {i}" for i in range(40)], names if "who" in columns else labels[:, 0], labels[:, 1]]
+    with pytest.raises(ValueError, match="column 'id' shares no label with the others"):
+        audit_annotations(pd.DataFrame(dict(zip(columns, values))))

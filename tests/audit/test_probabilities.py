@@ -382,6 +382,7 @@ NAN = np.where(np.arange(900).reshape(300, 3) == 7, np.nan, P)
         (P[:50], Y, {}, "50 rows of probabilities and 300 labels"),
         (P, np.where(Y, 1.0, np.nan), {}, "labels are missing"),
         (P, Y, {"labels_are": "facts"}, "'judgements', 'outcomes' or None"),
+        (np.vstack([P[:-1], [[1.1, *[0.0] * (P.shape[1] - 2), -0.1]]]), Y, {}, "sums to 1 and holds -0.1"),
         (P, Y, {"X": P[:4]}, "X has 4 rows, y has 300 labels"),
         (P, Y, {"annotators": ["ann"]}, "1 annotators and 300 labels"),
         (P, Y, {"noise": FlipMatrix.symmetric(0.2, 4)}, "noise has 4 classes, probabilities have 3"),

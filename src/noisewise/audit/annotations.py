@@ -24,6 +24,8 @@ from noisewise.labels import (
 )
 from noisewise.tables import TableEncoder
 
+LEAST_LABELS = 5  # of a column, of which one at least must be used in another column too
+
 
 def audit_annotations(
     items: Any,
@@ -125,6 +127,8 @@ def _read(
     """The labels as codes, in the order of the columns of the arrays of probabilities where there are any."""
     wide = annotators is None and labels is None and not _is_long(items)
     read = read_wide(items, missing, numbered=True) if wide else read_annotations(items, annotators, labels, missing)
+    if wide:
+        _check_columns_share_labels(read)
     if probabilities is None:
         return read, [], ()
     given = read.classes[read.label_codes]
@@ -132,6 +136,19 @@ def _read(
     if len({len(each) for each in arrays}) > 1:
         raise ValueError("the arrays of probabilities have different numbers of rows; one for each item is needed")
     return replace(read, classes=names, label_codes=codes), arrays, notes
+
+
+def _check_columns_share_labels(read: Annotations) -> None:
+    """Refuse a wide table with a column that holds something else than labels: identifiers, names of annotators."""
+    counts = np.zeros((len(read.annotators), len(read.classes)), dtype=np.intp)
+    np.add.at(counts, (read.annotator_codes, read.label_codes), 1)
+    shared = (counts > 0).sum(axis=0) > 1
+    odd = (counts.sum(axis=1) >= LEAST_LABELS) & (counts[:, shared].sum(axis=1) == 0)
+    if odd.any() and len(counts) > 1:
+        raise ValueError(
+            f"column {str(read.annotators[np.argmax(odd)])!r} shares no label with the others; a wide table has a "
+            "column of labels for each annotator, and three columns are called item, annotator and label"
+        )
 
 
 def _is_long(items: Any) -> bool:

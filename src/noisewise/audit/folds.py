@@ -16,7 +16,7 @@ from sklearn.pipeline import Pipeline
 
 from noisewise._frames import frame_like
 from noisewise._typing import Codes, Floats
-from noisewise._validation import check_weights, one_column
+from noisewise._validation import check_weights, is_missing, one_column
 
 FOLDS = 5
 
@@ -38,18 +38,14 @@ class Folds:
     """
 
     cv: Any = None
-    groups: NDArray[Any] | None = None
+    groups: NDArray[np.intp] | None = None
     sample_weight: Floats | None = None
     n_jobs: int | None = None
 
     @classmethod
     def of(cls, observed: Codes, cv: Any, groups: Any, sample_weight: Any, n_jobs: int | None) -> Folds:
         """Check groups and weights against the labels."""
-        names = None if groups is None else one_column(groups)
-        if names is not None and len(names) != len(observed):
-            raise ValueError(f"there are {len(names)} groups and {len(observed)} labels; one for each label is needed")
-        if names is not None and len(np.unique(names)) < 2:
-            raise ValueError("groups holds one group only; rows are judged by those of other groups")
+        names = None if groups is None else _group_codes(groups, len(observed))
         weights = None if sample_weight is None else check_weights(sample_weight, observed)
         return cls(cv, names, weights, n_jobs)
 
@@ -79,6 +75,22 @@ class Folds:
                 (chosen[one], chosen[other])
                 for one, other in splitter.split(np.zeros((len(chosen), 1)), labels, groups)
             ]
+
+
+def _group_codes(groups: Any, n: int) -> NDArray[np.intp]:
+    """The group of each row as an integer; groups may have any names."""
+    if isinstance(groups, str):
+        raise ValueError(f"groups is {groups!r}; the group of each row is needed, not the name of a column")
+    names = one_column(groups).tolist()
+    if len(names) != n:
+        raise ValueError(f"there are {len(names)} groups and {n} labels; one for each label is needed")
+    if unknown := sum(map(is_missing, names)):
+        raise ValueError(f"{unknown} rows have no group; give each of them a group, of its own if need be")
+    codes: dict[Any, int] = {}
+    found = np.array([codes.setdefault(name, len(codes)) for name in names], dtype=np.intp)
+    if len(codes) < 2:
+        raise ValueError("groups holds one group only; rows are judged by those of other groups")
+    return found
 
 
 def out_of_fold(

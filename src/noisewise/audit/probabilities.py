@@ -153,15 +153,20 @@ def _checked(given: Any) -> tuple[NDArray[Any], bool]:
     total = array.sum(axis=1)
     off = np.abs(total - 1)
     if array.min() < 0:
-        if off.max() > SUM_TOLERANCE or array.min() < -SUM_TOLERANCE:
+        if off.max() > SUM_TOLERANCE:
             return np.asarray(softmax(array, axis=1)), True
+        if array.min() < -SUM_TOLERANCE:
+            row = int(array.min(axis=1).argmin())
+            raise ValueError(
+                f"row {row} of the probabilities sums to 1 and holds {array[row].min():.3g}; none is negative"
+            )
         array = np.maximum(array, 0)  # below zero by rounding
         total = array.sum(axis=1)
     if off.max() > SUM_TOLERANCE:
         row = int(np.argmax(off))
         raise ValueError(
-            f"probabilities of a row must sum to 1; row {row} sums to {total[row]:.3g} (several labels for one row, or "
-            "scores? predict_proba of one classifier, or logits, would do)"
+            f"probabilities of a row must sum to 1; row {row} sums to {total[row]:.3g} (per cent, several labels for "
+            "one row, or scores? predict_proba of one classifier, or logits, would do)"
         )
     return np.asarray(array / total[:, None]), False
 

@@ -192,6 +192,10 @@ def audit(
         audit_items(data[0], label, annotator, item, model, seed, out, as_json)
         return
     check_folder(out, FILES)
+    if (target is not None or separator) and (reviewed or ahead is not None):
+        raise ValueError("--reviewed and --next are for labels of one class a row, not for --target and --separator")
+    if demo and (encoder is not None or images is not None or missing is not None):
+        raise ValueError("--encoder, --image-column and --missing are for a data file; the demonstration has its own")
     if target is not None:
         if not data or label is not None or probabilities or annotator is not None or engine is Engine.dask:
             raise ValueError("--target goes with a data file, without --label, --probabilities, --annotator and dask")
@@ -209,7 +213,7 @@ def audit(
             result = audit_files(files, reading)
     else:
         named = data[0] if data else None
-        options = LabelOptions(separator is None and not demo, merge_labels, missing, out)
+        options = LabelOptions(separator is None and not demo, merge_labels, missing, out, named, label)
         result, truth = audit_table(
             named, label, annotator, model, reading, seed, engine, scheduler, encoder, images, options
         )
@@ -229,7 +233,7 @@ def audit(
     table_file, patch_file, report_file = texts
     say(f"wrote {table_file}, {patch_file} and {report_file} (rows are counted from 0); open the last in a browser")
     if label is not None and data and data[0] != "-" and not probabilities:
-        table, column = shlex.quote(data[0]), shlex.quote(label)
+        table, column = shlex.quote(str(options.labelled or data[0])), shlex.quote(label)
         say(f"next: noisewise review {table} --label {column}, which shows the rows one by one;")
         say(f"or decide in {patch_file}, then noisewise apply {table} {patch_file} --label {column} --out mended.csv")
 

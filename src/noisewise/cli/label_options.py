@@ -32,6 +32,13 @@ class LabelOptions:
     merge: bool = False
     missing: Missing | None = None
     out: Path = Path()
+    data: str | None = None
+    label: str | None = None
+
+    @property
+    def labelled(self) -> Path | None:
+        """The table that rows are counted in, where those without a label are left out."""
+        return None if self.missing is None else self.out / "labelled.csv"
 
     def cleaned(self, table: LabelledTable) -> LabelledTable:
         """The table with its labels merged and without rows that have none; what was done is said."""
@@ -43,19 +50,22 @@ class LabelOptions:
             labels, merged = merge_labels(table.labels)
             say(f"merged {merge_sentence(merged)}" if merged else "no label looks like another: nothing was merged")
             table = replace(table, labels=labels)
-        known = [label is not None and label == label for label in table.labels]  # NaN is not equal to itself
-        return table if self.missing is None or all(known) else self._without_missing(table, known)
+        return table if self.missing is None else self._without_missing(table)
 
-    def _without_missing(self, table: LabelledTable, known: list[bool]) -> LabelledTable:
+    def _without_missing(self, table: LabelledTable) -> LabelledTable:
         """The rows with a label, written to labelled.csv; labels of the others in predicted.csv, if wanted."""
         from noisewise._files import write_all
         from noisewise.audit import predict_labels
+        from noisewise.tables import raw_table
 
+        assert self.data is not None
+        assert self.labelled is not None
+        known = [label is not None and label == label for label in table.labels]  # NaN is not equal to itself
         features = table.features.lazy().collect()
         labels = [label for label, there in zip(table.labels, known, strict=True) if there]
         kept = features.filter(known)
-        name = "".join(features.columns) + "label" if "label" in features.columns else "label"
-        texts = {self.out / "labelled.csv": kept.with_columns(_series(name, labels)).write_csv()}
+        whole = raw_table(self.data).filter(known).with_columns(_series(self.label, labels))
+        texts = {self.labelled: whole.write_csv()}
         if self.missing is Missing.predict:
             texts[self.out / "predicted.csv"] = predict_labels(features, table.labels).write_csv()
         self.out.mkdir(parents=True, exist_ok=True)
@@ -72,7 +82,7 @@ class LabelOptions:
 AS_THEY_ARE = LabelOptions()
 
 
-def _series(name: str, labels: list[Any]) -> Any:
+def _series(name: str | None, labels: list[Any]) -> Any:
     import polars
 
     return polars.Series(name, labels, strict=False)

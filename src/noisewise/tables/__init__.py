@@ -10,6 +10,7 @@ from noisewise.tables.labelled import read_labelled as read_labelled
 from noisewise.tables.labelled import read_tagged as read_tagged
 from noisewise.tables.labelled import read_target as read_target
 from noisewise.tables.mend import mend_table as mend_table
+from noisewise.tables.mend import raw_table as raw_table
 from noisewise.tables.read import column_names as column_names
 from noisewise.tables.read import is_parquet as is_parquet
 from noisewise.tables.read import read_table as read_table
@@ -24,6 +25,7 @@ __shared__ = [
     "column_names",
     "is_parquet",
     "mend_table",
+    "raw_table",
     "read_labelled",
     "read_table",
     "read_tagged",

@@ -40,6 +40,19 @@ def mend_table(data: str, label: str, labels: Mapping[int, Any], out: Path) -> N
     replace_files({out: write})
 
 
+def raw_table(data: str) -> Any:
+    """The table of a file; the cells of a text file as they are written, codes with their leading zeros."""
+    import polars
+
+    frame = read_table(data)
+    if Path(data).suffix.lower() not in TEXT:
+        return frame
+    text, _ = decoded(data)
+    separator = separator_of(text[:HEAD].encode(errors="replace"), Path(data).suffix.lower() in (".tsv", ".tab"))
+    raw = polars.read_csv(text.encode(errors="replace"), separator=separator, infer_schema=False)
+    return raw if (raw.columns, raw.height) == (frame.columns, frame.height) else frame
+
+
 def _splice_text(data: str, column: int, present: list[Any], labels: Mapping[int, Any]) -> Any:
     """A function that writes the text of a CSV with these cells replaced; None if they are not those of the table."""
     text, encoding = decoded(data)
