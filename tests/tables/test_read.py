@@ -159,3 +159,10 @@ def test_columns_are_known_without_the_rows(tmp_path):
     TABLE.write_ndjson(tmp_path / "a.jsonl")
     for name in ("a.csv", "a.parquet", "a.jsonl"):
         assert column_names(str(tmp_path / name)) == TABLE.columns
+
+
+def test_codes_keep_their_leading_zeros(tmp_path):
+    (tmp_path / "codes.csv").write_text("zip,n,y\n06330,10,a\n12345,0,b\n")
+    frame = read_table(str(tmp_path / "codes.csv"))
+    assert frame["zip"].to_list() == ["06330", "12345"]
+    assert frame["n"].to_list() == [10, 0]

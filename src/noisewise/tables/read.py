@@ -6,6 +6,7 @@ import gzip
 import re
 import sys
 from collections.abc import Callable, Collection
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from noisewise.tables.localized_values import has_commas, parse_localized
 NULL_VALUES = ["", "NA", "NaN", "nan", "null", "NULL"]
 UNDERSTOOD = "CSV, TSV, Parquet, JSON, JSON lines (also .gz) and Excel are understood"
 PARQUET = (".parquet", ".pq")
+CODE_ROWS = 10_000  # in which codes are told from numbers
 HEAD = 2**16  # bytes that format, encoding and separator are found from
 MARKS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 
@@ -140,14 +142,17 @@ def decoded(data: str) -> tuple[str, str]:
 
 
 def _fields(source: Any, separator: str, comma: bool) -> Any:
-    return _polars().read_csv(
-        source,
-        separator=separator,
-        infer_schema_length=None,
-        null_values=NULL_VALUES,
-        try_parse_dates=True,
-        decimal_comma=comma,
-    )
+    """The fields with their types; whole numbers with leading zeros in the first rows are codes, and stay strings."""
+    polars = _polars()
+    read = partial(polars.read_csv, source, separator=separator, null_values=NULL_VALUES)
+    typed = partial(read, infer_schema_length=None, try_parse_dates=True, decimal_comma=comma)
+    frame = typed()
+    whole = [name for name, kind in frame.schema.items() if kind.is_integer()]
+    if not whole:
+        return frame
+    first = read(columns=whole, infer_schema=False, n_rows=CODE_ROWS)
+    codes = [name for name in whole if first[name].str.contains(r"^0\d").any()]
+    return typed(schema_overrides=dict.fromkeys(codes, polars.String)) if codes else frame
 
 
 def _without_spaces(source: Any, separator: str) -> bytes:
