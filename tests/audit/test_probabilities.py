@@ -12,7 +12,8 @@ import polars as pl
 import pytest
 from scipy.optimize import minimize_scalar
 from scipy.special import softmax
-from sklearn.datasets import load_digits
+from sklearn.datasets import load_digits, make_classification
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score, roc_auc_score
 from sklearn.model_selection import cross_val_predict
@@ -398,6 +399,16 @@ def test_a_model_that_saw_the_labels_is_warned_of():
     p, _, truth = simulated(margin=30.0)
     with pytest.warns(UserWarning, match="agree with 100.00% of the labels"):
         audit_probabilities(p, truth)
+
+
+def test_a_forest_that_saw_the_labels_is_less_sure_than_right_and_warned_of():
+    X, truth = make_classification(600, 20, n_informative=8, n_classes=4, class_sep=0.8, random_state=0)
+    y = FlipMatrix.symmetric(0.3, n_classes=4).corrupt(truth, rng=0)
+    forest = RandomForestClassifier(50, min_samples_leaf=3, random_state=0).fit(X, y)
+    with pytest.warns(UserWarning, match=r"expect to agree with .*or it has seen the labels"):
+        audit_probabilities(forest.predict_proba(X), y)
+    for labels in (y, truth):  # warns of nothing
+        audit_probabilities(cross_val_predict(forest, X, labels, cv=3, method="predict_proba"), labels)
 
 
 # labels of people

@@ -15,10 +15,13 @@ from noisewise._validation import check_binary_or_more, encode_labels, find_acti
 from noisewise.audit.posterior import LabelsAre, both_readings, chosen_reading
 from noisewise.audit.result import LabelAudit
 from noisewise.audit.summaries import alike_classes, small_classes
-from noisewise.noise import FlipMatrix, read_judgements, read_noise
+from noisewise.noise import FlipMatrix, fitted_temperature, read_judgements, read_noise
 
 SUM_TOLERANCE = 0.02  # half precision adds up to one no better than this
 IN_SAMPLE = 0.998  # agreement with the labels from which a model has probably seen them
+# Lower agreement, if it is far above what the probabilities expect: to be as sure as they agree, forests that saw noisy
+# labels need exponents of 2 to 12, out of fold 0.3 to 2, and up to 4 where labels are clean.
+NEARLY_ALL, UNSURE = 0.9, 4.0
 FEWEST_ROWS = 100  # with fewer, such an agreement is nothing unusual
 
 
@@ -215,10 +218,17 @@ def _rows(X: Any, n: int) -> Any:
 
 
 def _warn_if_in_sample(mean: NDArray[Any], codes: Codes) -> None:
+    """Warn where the model has probably seen the labels: it agrees with all, or with far more than it is sure of."""
+    if len(codes) < FEWEST_ROWS:
+        return
     agreement = float(np.mean(mean.argmax(axis=1) == codes))
-    if agreement > IN_SAMPLE and len(codes) >= FEWEST_ROWS:
+    cure = "a model fitted to these labels can't find errors in them; out-of-fold probabilities (cross_val_predict) can"
+    if agreement > IN_SAMPLE:
+        warnings.warn(f"the probabilities agree with {agreement:.2%} of the labels: {cure}", stacklevel=3)
+    elif agreement >= NEARLY_ALL and fitted_temperature(mean, codes) > UNSURE:
         warnings.warn(
-            f"the probabilities agree with {agreement:.2%} of the labels: a model fitted to these labels can't "
-            "find errors in them; out-of-fold probabilities (cross_val_predict) can",
+            f"the probabilities agree with {agreement:.1%} of the labels and expect to agree with "
+            f"{float(mean.max(axis=1).mean()):.1%}: either the model is far less sure than it is right, or it has seen "
+            f"the labels; {cure}",
             stacklevel=3,
         )

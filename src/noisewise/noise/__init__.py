@@ -5,6 +5,7 @@ from noisewise.noise.anchors import anchor_matrix as anchor_matrix
 from noisewise.noise.anchors import anchor_scores, flip_from_anchors, rates_from_anchors
 from noisewise.noise.calibration.judgement import Judgements as Judgements
 from noisewise.noise.calibration.judgement import ModelError as ModelError
+from noisewise.noise.calibration.judgement import fitted_temperature as fitted_temperature
 from noisewise.noise.calibration.judgement import flips_of as flips_of
 from noisewise.noise.calibration.judgement import read_judgements as read_judgements
 from noisewise.noise.calibration.judgement import read_row_judgements as read_row_judgements
@@ -93,6 +94,7 @@ __shared__ = [
     "consistent_head",
     "exploration_sums",
     "exploration_terms",
+    "fitted_temperature",
     "flips_of",
     "informative_about_annotators",
     "likely_wrong",

@@ -167,17 +167,28 @@ def default_sharpness(disagreement: float, n_classes: int) -> float:
     return float(1 + above_one / max(1.0, np.log10(n_classes)))
 
 
-def _calibrated(p: NDArray[np.floating], codes: Codes, matrix: Floats, overwrite: bool = False) -> NDArray[np.float32]:
-    """One temperature under the flips T, by the likelihood of the observed labels: P(y | x) = softmax(a log p) T."""
+def fitted_temperature(p: NDArray[np.floating], codes: Codes, matrix: Floats | None = None) -> float:
+    """The exponent a of p^a, by the likelihood of the observed labels under flips T: P(y | x) = softmax(a log p) T.
+
+    Above 1 where the model is less sure than it is right:
+
+    >>> fitted_temperature(np.tile([0.6, 0.4], (1000, 1)), (np.arange(1000) % 10 == 0).astype(int)) > 4
+    True
+    """
     chosen = _some_rows(p)
     logits = np.log(np.maximum(p[chosen], LEAST_PROBABILITY / p.shape[1]).astype(np.float64))
-    flips = matrix.T[codes[chosen]]
+    flips = (np.eye(p.shape[1]) if matrix is None else matrix).T[codes[chosen]]
 
     def loss(log_a: float) -> float:
         clean = np.exp(log_softmax(np.exp(log_a) * logits, axis=1))
         return -float(np.log(np.einsum("ij,ij->i", clean, flips) + 1e-300).mean())
 
-    a = np.float32(np.exp(minimize_scalar(loss, bounds=LOG_TEMPERATURES, method="bounded").x))
+    return float(np.exp(minimize_scalar(loss, bounds=LOG_TEMPERATURES, method="bounded").x))
+
+
+def _calibrated(p: NDArray[np.floating], codes: Codes, matrix: Floats, overwrite: bool = False) -> NDArray[np.float32]:
+    """P(judged label | x) from the probabilities of a model, by one temperature under the flips T."""
+    a = np.float32(fitted_temperature(p, codes, matrix))
     in_place = overwrite and p.dtype == np.float32 and p.flags.c_contiguous
     judged = np.asarray(p, dtype=np.float32) if in_place else np.empty(p.shape, dtype=np.float32)
     for part in blocks(len(codes)):
