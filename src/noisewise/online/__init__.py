@@ -1,6 +1,14 @@
 """Online learning from labels, and contextual bandits with noisy right/wrong feedback."""
 
 from noisewise.online import recipes, theory
+from noisewise.online.actions.bandit import ContextualBandit
+from noisewise.online.actions.decision import ActionDecision
+from noisewise.online.actions.encoder import PairEncoder
+from noisewise.online.actions.features import FeatureIndex
+from noisewise.online.actions.hashed import HashedModel
+from noisewise.online.actions.joint import JointModel
+from noisewise.online.actions.policies import InverseGapWeighting, ThompsonSampling
+from noisewise.online.actions.rewards import Channel, RewardReader, RewardScale
 from noisewise.online.learners.bandit import BanditClassifier
 from noisewise.online.learners.base import rank_actions as rank_actions
 from noisewise.online.learners.decision import Decision, History
@@ -39,17 +47,20 @@ from noisewise.online.rates.refit import RoundLog
 from noisewise.online.rates.tracker import RateTracker
 
 __all__ = [
+    "ActionDecision",
     "ActionRateTracker",
     "Adaptive",
     "Additive",
     "BanditClassifier",
     "Choice",
     "Confidence",
+    "ContextualBandit",
     "Decision",
     "FeedbackLog",
     "Greedy",
     "Herd",
     "History",
+    "InverseGapWeighting",
     "LeastSquares",
     "LoggedRound",
     "MissingTracker",
@@ -60,6 +71,7 @@ __all__ = [
     "PrintedNetwork",
     "RateTracker",
     "SecondOrderPerceptron",
+    "ThompsonSampling",
     "UniformExploration",
     "UpperConfidence",
     "corrected_feedback",
@@ -80,4 +92,10 @@ __all__ = [
     "write_vw",
 ]
 __shared__ = ["PlainState", "rank_actions", "rates_as_noise"]
-__model_parts__ = [part.__name__ for part in (ActionRates, FeedbackTable, MissingReport, RoundLog)]
+__model_parts__ = [
+    part.__name__
+    for part in (
+        *(ActionRates, FeedbackTable, MissingReport, RoundLog),
+        *(Channel, FeatureIndex, HashedModel, JointModel, PairEncoder, RewardReader, RewardScale),
+    )
+]

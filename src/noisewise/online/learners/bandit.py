@@ -18,10 +18,11 @@ from noisewise.online.learners import streams
 from noisewise.online.learners.base import blank_log, loops, seeded_rng
 from noisewise.online.learners.decision import Decision, History, new_decision, round_probabilities
 from noisewise.online.learners.policies import Policy, UpperConfidence
+from noisewise.online.learners.record import Lock
 from noisewise.online.learners.rows import refuse_overflow, sparse_with_constant, unusable_row
 from noisewise.online.learners.rules import Confidence, Rule
 from noisewise.online.learners.signals import FEEDBACK_SIGNALS, signal_code
-from noisewise.online.learners.validation import FeedbackLearner, Lock
+from noisewise.online.learners.validation import FeedbackLearner
 from noisewise.online.rates import tracker, weighting
 from noisewise.online.rates.feedback_codes import MISSING, check_missing, read_feedback, read_feedbacks
 from noisewise.online.rates.flip_rates import Noise, flip_rates, rates_as_noise

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
-from secrets import randbits
-from threading import RLock
 from typing import Any
 
 import numpy as np
@@ -16,6 +14,7 @@ from noisewise._typing import Codes
 from noisewise._validation import find_actions, known_classes
 from noisewise.online.learners.base import RoundLearner
 from noisewise.online.learners.decision import BOOLEAN_TYPES, NUMBER_TYPES, Decision
+from noisewise.online.learners.record import DecisionRecord, Lock
 from noisewise.online.learners.rows import (
     check_rows,
     feature_names,
@@ -27,28 +26,16 @@ from noisewise.online.learners.rows import (
 )
 
 
-class Lock(type(RLock())):  # type: ignore[misc]
-    """A lock of its own for each copy of what holds it."""
+class FeedbackLearner(DecisionRecord, RoundLearner):
+    """A learner that starts with its first row, and keeps a record of the decisions it makes.
 
-    def __reduce__(self) -> tuple[type[Lock], tuple[()]]:
-        return Lock, ()
-
-
-class FeedbackLearner(RoundLearner):
-    """A learner that starts with its first row, and gives an index and a signature to the decisions it makes.
-
-    The signature is random, so it is not part of what is saved, copied or replayed; decisions made before that are
-    identified by their index only. A lock of its own makes its rounds atomic: threads may share a learner.
+    A lock of its own makes its rounds atomic: threads may share a learner.
     """
 
     _not_saved_ = (*RoundLearner._not_saved_, "_maker", "_signed_from", "_lock")
     _lock: Lock
-    _maker: int | None = None
-    _signed_from: int
     n_classes: int | None
     classes: Sequence[Any] | None
-    n_decisions_: int
-    learnt_: NDArray[np.uint8]
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
@@ -110,11 +97,6 @@ class FeedbackLearner(RoundLearner):
             raise ValueError("actions is empty; at least one action must be allowed")
         return allowed
 
-    def _sign(self) -> int:
-        """A random signature for the decisions from now on."""
-        self._maker, self._signed_from = 1 + randbits(52), self.n_decisions_  # as JSON and float64 keep it
-        return self._maker
-
     def _check_decision(self, decision: Decision) -> tuple[Any, tuple[int, int]]:
         """Refuse a decision that is not this learner's, has been damaged in storage, or has been learnt.
 
@@ -128,10 +110,7 @@ class FeedbackLearner(RoundLearner):
         for name, whole in (("id", number), ("code", code), ("best", best)):
             if not isinstance(whole, int | np.integer):
                 raise ValueError(f"the decision's {name} is {whole!r}, not a whole number; keep decisions as they are")
-        if "table_" not in self.__dict__ or not 0 <= number < self.n_decisions_:
-            raise ValueError(f"decision {number!r} was not made by this learner")
-        if self._maker is not None and number >= self._signed_from and maker not in (None, self._maker):
-            raise ValueError(f"decision {number} was made by another learner, or by another copy of this one")
+        self._check_own(number, maker, "table_" in self.__dict__)
         if not 0 <= code < len(self.classes_) or self.classes_.item(code) != action:
             find_actions([action], self.classes_)
             raise ValueError(f"the action {action!r} is not class {code}; keep decisions as they are")
@@ -140,18 +119,3 @@ class FeedbackLearner(RoundLearner):
         if not isinstance(probability, NUMBER_TYPES) or not 0 < probability <= 1:
             raise ValueError(f"a probability is {probability!r}; what was played had one above 0 and at most 1")
         return stored_row(row, self.n_features_in_, self.table_.dtype), self._check_unlearnt(number)
-
-    def _check_unlearnt(self, number: int) -> tuple[int, int]:
-        """Refuse the id of a decision that has been learnt; what will mark it, as of `_check_decision`."""
-        index, bit, learnt = number >> 3, 1 << (number & 7), self.learnt_
-        byte = learnt.item(index) if index < len(learnt) else 0
-        if byte & bit:
-            raise ValueError(f"decision {number} has been learnt from already; each counts once")
-        return index, byte | bit
-
-    def _mark_learnt(self, index: int, byte: int) -> None:
-        """Store a byte of the bitmap of learnt decisions, which grows as decisions are made."""
-        if index >= len(self.learnt_):
-            more = np.zeros(max(64, self.n_decisions_ // 4) - len(self.learnt_), dtype=np.uint8)
-            self.learnt_ = np.concatenate([self.learnt_, more])
-        self.learnt_[index] = byte

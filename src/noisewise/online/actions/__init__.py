@@ -1,0 +1,1 @@
+"""Contextual bandits whose actions have features, and come and go."""

@@ -1,0 +1,350 @@
+"""The contextual bandit whose actions have features: decide among what is on offer, learn from rewards."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from copy import deepcopy
+from functools import cache
+from math import inf
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from noisewise._typing import Floats, RandomState
+from noisewise._validation import check_number
+from noisewise.online.actions.decision import ActionDecision, new_decision, stored_row
+from noisewise.online.actions.encoder import PairEncoder
+from noisewise.online.actions.features import FeatureIndex, Rows, as_features
+from noisewise.online.actions.hashed import HashedModel
+from noisewise.online.actions.joint import JointModel, Row
+from noisewise.online.actions.offers import Offer, as_context, as_offer, n_rows, take_rows
+from noisewise.online.actions.policies import ThompsonSampling, policy_parameters
+from noisewise.online.actions.rewards import Channel, RewardReader, RewardScale
+from noisewise.online.learners.base import seeded_rng
+from noisewise.online.learners.record import DecisionRecord, Lock
+
+FULL_UP_TO = 1024  # weights: at more, an update of the full covariance takes milliseconds
+MOST_FULL = 4096  # weights that a full covariance may have, 128 MiB for each of two matrices
+BLOCK = 50_000  # rounds of a log that are encoded at a time
+TABLE_BITS = 18  # of the table of hashed products, as Vowpal Wabbit's
+INTERACTIONS = ("context*action", None)
+COVARIANCES = ("auto", "full", "diagonal")
+
+
+@cache
+def policy_loops() -> Any:
+    """The compiled policies, imported when the first one runs."""
+    from noisewise._loops import action_policies
+
+    return action_policies
+
+
+class ContextualBandit(DecisionRecord, BaseEstimator):
+    """A contextual bandit whose actions have features, and may appear and vanish at any time.
+
+    Rewards are regressed on the features of context and action and their products, by ridge regression with the
+    covariance of its weights (LinUCB, with shared and per-action weights). Columns of numbers are standardised inside.
+    Contexts are dicts, rows of a frame or arrays; actions a list of dicts, a dict by name, a frame, an array or sparse
+    rows. Threads may share a learner: each call is atomic, in the order in which they come.
+
+    Parameters
+    ----------
+    policy : policy, default=ThompsonSampling()
+        The exploration policy: `ThompsonSampling`, `InverseGapWeighting` (SquareCB), `UpperConfidence`,
+        `UniformExploration` (epsilon-greedy) or `Greedy`.
+    interactions : {"context*action", None}, default="context*action"
+        Whether every product of a context and an action feature has a weight, or only the features themselves.
+    per_action : bool, default=False
+        Whether each action, known by its name, has weights of its own beside those of its features (hybrid LinUCB).
+    covariance : {"auto", "full", "diagonal"}, default="auto"
+        Covariance of the weights. "auto": full up to 1024 weights, then diagonal, with a warning.
+    rewards : (low, high), default=(0, 1)
+        The interval of the rewards; right or wrong is 1 or 0.
+    costs : bool, default=False
+        Whether `learn` is given costs, in this interval, of which less is better.
+    outcomes : dict of weights or None
+        Weights of several outcomes: `learn` may be given their counts, as ``{"click": 1, "purchase": 0}``.
+    noise : FlipMatrix over low (0) and high (1) reward, GaussianNoise of one variance, a dict of these, or None
+        The noise of the rewards that `learn` is given; a dict has one for each group.
+    noise_by : str, default="person"
+        What the keys of such a dict are: "person", given to `learn`; "action", by name; or a feature of the action.
+    memory : float or None
+        How many rounds are remembered: a round's weight decays by 1 - 1 / memory with each later one. None: all.
+    missing : {"drop", "no"}, default="drop"
+        How a missing reward (None) is read: not at all, so that it may still come; or as the lowest.
+    ridge : float, default=1.0
+        Penalty of the weights, in units of the mean squared length of a row.
+    hash_bits : int or None
+        Features have one of 2^hash_bits columns by the hash of their name, with a diagonal covariance, so that memory
+        is bounded whatever comes. None: each new feature has a column of its own.
+    random_state : int, Generator or None
+        Seed of the policy's random state.
+
+    References
+    ----------
+    .. [1] Li, L., Chu, W., Langford, J., Schapire, R. E. (2010). A contextual-bandit approach to personalized news
+       article recommendation. WWW 19, 661-670. Algorithm 2.
+
+    Examples
+    --------
+    >>> meals = [{"id": "pasta", "taste": "salty", "price": 9.5}, {"id": "tart", "taste": "sweet", "price": 4.0}]
+    >>> bandit = ContextualBandit(random_state=0)
+    >>> for evening in range(20):
+    ...     decision = bandit.decide({"time": "evening"}, meals)
+    ...     bandit = bandit.learn(decision, reward=1 if decision.action == "tart" else 0)
+    >>> bandit.predict({"time": "evening"}, meals).round(1).tolist()
+    [0.1, 1.0]
+    >>> cake = {"id": "cake", "taste": "sweet", "price": 4.5}  # was never on offer before
+    >>> bandit.predict({"time": "evening"}, [cake]).round(1).tolist()
+    [0.9]
+    """
+
+    _not_saved_ = ("_maker", "_signed_from", "_lock")
+    model_: JointModel | HashedModel
+    encoder_: PairEncoder
+    reader_: RewardReader
+    policy_: tuple[int, float, float]
+
+    def __init__(
+        self,
+        policy: Any = None,
+        interactions: str | None = "context*action",
+        per_action: bool = False,
+        covariance: str = "auto",
+        rewards: tuple[float, float] = (0.0, 1.0),
+        costs: bool = False,
+        outcomes: Mapping[str, float] | None = None,
+        noise: Any = None,
+        noise_by: str = "person",
+        memory: float | None = None,
+        missing: str = "drop",
+        ridge: float = 1.0,
+        hash_bits: int | None = None,
+        random_state: RandomState = None,
+    ) -> None:
+        self.policy = policy
+        self.interactions = interactions
+        self.per_action = per_action
+        self.covariance = covariance
+        self.rewards = rewards
+        self.costs = costs
+        self.outcomes = outcomes
+        self.noise = noise
+        self.noise_by = noise_by
+        self.memory = memory
+        self.missing = missing
+        self.ridge = ridge
+        self.hash_bits = hash_bits
+        self.random_state = random_state
+        self._lock = Lock()
+
+    def decide(self, context: Any, actions: Any, names: Sequence[Any] | None = None, slots: int | None = None) -> Any:
+        """Play one of the actions on offer in a context; nothing is learnt yet.
+
+        Actions are called by `names`, or by the keys of a dict, or by their entry "id" if all have one, else by their
+        position. With `slots`, a list of that many decisions is returned, for a ranked list: each is played among the
+        actions that are left, and may be learnt from by itself; from the second on, the slot is a feature of the
+        context.
+        """
+        with self._lock, self._all_or_nothing():
+            self._begin()
+            offer, given = as_offer(actions, names), as_context(context)
+            if slots is None:
+                return self._decide(given, offer)
+            check_number("slots", slots, lambda n: n == int(n) and 1 <= n <= len(offer), f"of {len(offer)} actions")
+            decisions: list[ActionDecision] = []
+            for slot in range(int(slots)):
+                decided = self._decide(given, offer, None if slot == 0 else f"slot={slot + 1}")
+                decisions.append(decided)
+                offer = offer.without(decided.position)
+            return decisions
+
+    def learn(self, decision: ActionDecision, reward: Any, person: Hashable | None = None) -> ContextualBandit:
+        """Learn what a decision was worth; late or out of order does not matter, twice is refused.
+
+        `reward` lies in the interval of the rewards (or costs), or is a dict of counts of the outcomes; None, NaN and
+        NA are missing: where they are dropped, the decision stays open. `person` is who gave it, where the noise
+        depends on that.
+        """
+        with self._lock:
+            context, row, mark = self._check_decision(decision)
+            read = self.reader_.read(reward, person if self.reader_.noise_by == "person" else decision.group)
+            if read is None:
+                return self
+            if not self.model_.learn(context, row, *read):
+                raise ValueError("the features are too large; their squares overflow")
+            self._mark_learnt(*mark)
+            return self
+
+    def learn_logged(
+        self,
+        contexts: Any,
+        actions: Any,
+        rewards: Any,
+        names: Sequence[Any] | None = None,
+        people: Sequence[Any] | None = None,
+    ) -> ContextualBandit:
+        """Learn from the log of another policy: a row of `contexts` and of `actions` (those played) for each reward.
+
+        All rounds in one exact solution, the same as round by round up to rounding and the scale of the columns; with
+        a diagonal covariance, in order. Missing rewards are left out, or the lowest. No propensities are needed: the
+        regression is right for any policy that looked at no more than these features. `names` are those of the actions,
+        where they have weights of their own, `people` those who gave the rewards, where the noise depends on them.
+        """
+        with self._lock, self._all_or_nothing():
+            self._begin()
+            shared, played = as_features(contexts, "context"), as_features(actions, "action")
+            for what, more in (("contexts", shared), ("rewards", rewards), ("names", names), ("people", people)):
+                if more is not None and n_rows(more) != n_rows(played):
+                    raise ValueError(f"{n_rows(played)} actions have {n_rows(more)} {what}; each needs one")
+            named = [None] * n_rows(played) if names is None else list(names)
+            groups = self._groups(Offer(named, played)) if people is None else people
+            scales, targets = self.reader_.read_all(rewards, groups)
+            kept, self.model_ = np.flatnonzero(scales), deepcopy(self.model_)
+            for start in range(0, len(kept), BLOCK):
+                block = kept[start : start + BLOCK]
+                offer = Offer([named[index] for index in block], take_rows(played, block))
+                rows = self.encoder_.encode(take_rows(shared, block), offer)
+                self.model_ = self._widened(self.model_, *rows)
+                self.model_.add(*rows, scales[block], targets[block])
+            self.model_.solve()
+            return self
+
+    def predict(self, context: Any, actions: Any, names: Sequence[Any] | None = None) -> Floats:
+        """Expected reward of each action, in the units of the rewards (or costs)."""
+        with self._lock:
+            means, _ = self._scores(context, as_offer(actions, names))
+            return np.asarray(self.reader_.scale.given(means))
+
+    def probabilities(self, context: Any, actions: Any, names: Sequence[Any] | None = None) -> Floats:
+        """The probability with which the policy would now play each action; nothing is drawn."""
+        with self._lock:
+            means, variances = self._scores(context, as_offer(actions, names))
+            made = np.empty(len(means))
+            policy_loops().fill_probabilities(*self.policy_, self.model_.n_rounds, means, variances, made)
+            return made
+
+    @property
+    def n_rounds_(self) -> int:
+        """Rounds learnt from."""
+        return self.model_.n_rounds if hasattr(self, "model_") else 0
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in state.items() if name not in self._not_saved_}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._lock = Lock()  # a copy has its own
+
+    def _begin(self) -> None:
+        """A model without rounds, before the first call; nothing is stored if a parameter is wrong."""
+        if "model_" in self.__dict__:
+            return
+        if self.interactions not in INTERACTIONS:
+            raise ValueError(f"interactions is {self.interactions!r:.40}; it is 'context*action' or None")
+        if self.covariance not in COVARIANCES:
+            raise ValueError(f"covariance is {self.covariance!r:.40}; it is 'auto', 'full' or 'diagonal'")
+        check_number("ridge", self.ridge, lambda ridge: 0 < ridge < inf, "it is a number above 0")
+        if self.memory is not None:
+            check_number("memory", self.memory, lambda rounds: 1 < rounds < inf, "it is a number of rounds above 1")
+        if self.hash_bits is not None:
+            fits = "it is a whole number from 8 to 28"
+            check_number("hash_bits", self.hash_bits, lambda bits: bits == int(bits) and 8 <= bits <= 28, fits)
+            if self.covariance == "full":
+                raise ValueError("hashed features have a diagonal covariance; covariance='full' needs hash_bits=None")
+        scale = RewardScale.read(self.rewards, self.costs, self.outcomes)
+        reader = RewardReader.of(scale, self.noise, self.noise_by, self.missing)
+        policy = policy_parameters(ThompsonSampling() if self.policy is None else self.policy)
+        sides = FeatureIndex("context", self.hash_bits), FeatureIndex("action", self.hash_bits)
+        rng_state = seeded_rng(self.random_state)
+        diagonal = self.covariance == "diagonal" or self.hash_bits is not None
+        self.model_ = (
+            HashedModel(float(self.ridge), self.hash_bits or TABLE_BITS, self.memory)
+            if diagonal
+            else JointModel(float(self.ridge), self.memory)
+        )
+        self.encoder_ = PairEncoder(*sides, self.interactions is not None, bool(self.per_action))
+        self.reader_, self.policy_, self.rng_state_ = reader, policy, rng_state
+        self.n_decisions_, self.learnt_ = 0, np.zeros(0, dtype=np.uint8)
+
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """Restore the learner if input is refused."""
+        before, encoder = dict(vars(self)), self.__dict__.get("encoder_")
+        checkpoint = None if encoder is None else encoder.checkpoint()
+        try:
+            yield
+        except Exception:
+            self.__dict__ = before
+            if encoder is not None:
+                encoder.restore(checkpoint)
+            raise
+
+    def _widened(self, model: JointModel | HashedModel, shared: Rows, rows: Rows) -> JointModel | HashedModel:
+        """The model with weights for all columns; one with a diagonal covariance if they have become too many."""
+        contexts, actions = self.encoder_.contexts, self.encoder_.actions
+        n_weights = contexts.n_columns * actions.n_columns
+        if isinstance(model, JointModel) and n_weights > FULL_UP_TO:
+            if self.covariance == "auto":
+                warnings.warn(
+                    f"there are {n_weights} products of features, so the covariance is diagonal from here on, which "
+                    f"learns more slowly; covariance='full' goes up to {MOST_FULL}",
+                    UserWarning,
+                    stacklevel=5,
+                )
+                model = HashedModel.from_joint(model, TABLE_BITS)
+            elif n_weights > MOST_FULL:
+                raise ValueError(
+                    f"there are {n_weights} products of features; a full covariance has at most {MOST_FULL}, and "
+                    "covariance='auto' or 'diagonal' any number"
+                )
+        model.widen(contexts.numeric, actions.numeric, shared, rows)
+        return model
+
+    def _decide(self, context: Any, offer: Offer, slot: str | None = None) -> ActionDecision:
+        groups = self._groups(offer)
+        one, rows = self.encoder_.encode(context, offer, slot)
+        self.model_ = model = self._widened(self.model_, one, rows)
+        context_row = one.row(0)
+        means, variances = model.score(context_row, rows)
+        probabilities = np.empty(len(means))
+        position = policy_loops().choose(
+            *self.policy_, model.n_rounds, means, variances, probabilities, self.rng_state_
+        )
+        number, maker = self.n_decisions_, self._maker or self._sign()
+        self.n_decisions_ = number + 1
+        group = None if groups is None else groups[position]
+        played = offer.names[position], probabilities.item(position), number, position
+        features = context_row, rows.row(position), probabilities
+        return new_decision((*played, *features, group, model.n_rounds, maker))
+
+    def _scores(self, context: Any, offer: Offer) -> tuple[Floats, Floats]:
+        """Mean and variance of the score of each action; features that are new leave no trace."""
+        self._begin()
+        before = self.encoder_.checkpoint()
+        one, rows = self.encoder_.encode(as_context(context), offer)
+        model = self.model_
+        if self.encoder_.checkpoint() != before:
+            model = self._widened(deepcopy(model), one, rows)
+            self.encoder_.restore(before)
+        return model.score(one.row(0), rows)
+
+    def _groups(self, offer: Offer) -> list[Any] | None:
+        """What the noise of each action's reward depends on; None if it does not depend on actions."""
+        by = self.reader_.noise_by
+        return None if isinstance(self.reader_.channels, Channel) or by == "person" else offer.groups(by)
+
+    def _check_decision(self, decision: ActionDecision) -> tuple[Row, Row, tuple[int, int]]:
+        """Refuse a decision that is not this learner's, was damaged in storage, or has been learnt."""
+        if not isinstance(decision, ActionDecision):
+            raise ValueError(f"learn takes the ActionDecision that decide returned, not {decision!r:.60}")
+        if not isinstance(decision.id, int | np.integer):
+            raise ValueError(f"the decision's id is {decision.id!r}, not a whole number; keep decisions as they are")
+        self._check_own(decision.id, decision.maker, "model_" in self.__dict__)
+        context = stored_row(decision.context, self.model_.contexts.shape[1], "context")
+        row = stored_row(decision.features, self.model_.actions.shape[1], "features")
+        return context, row, self._check_unlearnt(decision.id)

@@ -1,0 +1,242 @@
+"""Features of contexts and actions, in whatever form they come, as sparse rows of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import isfinite
+from typing import Any, NamedTuple
+from zlib import crc32
+
+import narwhals as nw
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from noisewise._typing import Floats
+from noisewise.online.learners.decision import BOOLEAN_TYPES, NUMBER_TYPES
+from noisewise.online.learners.rows import check_csr
+
+NUMBER, CATEGORY = "number", "category"
+Checkpoint = tuple[int, int, int, int | None]
+KINDS = "numbers, words, True or False, and lists or dicts of these are features"
+
+
+class Rows(NamedTuple):
+    """Rows of features: where each starts, and its columns and values; the first of each is the constant."""
+
+    starts: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    values: Floats
+
+    def row(self, index: int) -> tuple[NDArray[np.int64], Floats]:
+        """Columns and values of one row."""
+        part = slice(self.starts.item(index), self.starts.item(index + 1))
+        return self.columns[part], self.values[part]
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+
+@dataclass(eq=False)
+class FeatureIndex:
+    """The column of each feature of contexts, or of actions: a new one has the next, or that of its hash.
+
+    A number is a feature by its name, a word makes the feature ``name=word``. What comes in arrays is named by the
+    number of its column.
+
+    >>> index = FeatureIndex("context")
+    >>> index.rows([{"age": 30, "city": "Rome"}, {"city": "Oslo"}]).columns.tolist(), list(index.columns)
+    ([0, 1, 2, 0, 3], ['age', 'city=Rome', 'city=Oslo'])
+    """
+
+    whose: str
+    hash_bits: int | None = None
+    columns: dict[str, int] = field(default_factory=dict)
+    kinds: dict[str, str] = field(default_factory=dict)  # of each name as it was given: number or category
+    numeric: list[bool] = field(default_factory=lambda: [False])  # of each column; the constant is the first
+    width: int | None = None  # of arrays
+
+    def __post_init__(self) -> None:
+        if self.hash_bits is not None:
+            self.numeric = [False] + [True] * (2**self.hash_bits - 1)
+
+    @property
+    def n_columns(self) -> int:
+        """How many columns there are, with the constant."""
+        return len(self.numeric)
+
+    def checkpoint(self) -> Checkpoint:
+        """What `restore` takes back to the present state."""
+        return len(self.columns), len(self.kinds), len(self.numeric), self.width
+
+    def restore(self, checkpoint: Checkpoint) -> None:
+        """Forget what came after a checkpoint."""
+        n_columns, n_kinds, n_numeric, self.width = checkpoint
+        while len(self.columns) > n_columns:
+            self.columns.popitem()
+        while len(self.kinds) > n_kinds:
+            self.kinds.popitem()
+        del self.numeric[n_numeric:]
+
+    def rows(self, given: Any, categories: Sequence[str] | None = None) -> Rows:
+        """Any form of features as rows, with a further category each if given; what is refused leaves no trace."""
+        if isinstance(given, np.ndarray) or sp.issparse(given):
+            rows = self._array_rows(given)
+            if categories is None:
+                return rows
+            return _joined(rows, self._named_rows([{}] * len(rows), categories))
+        return self._named_rows(given, categories)
+
+    def _array_rows(self, array: Any) -> Rows:
+        width = array.shape[1]
+        if self.width is None and (self.columns or self.hash_bits is not None):
+            why = "are hashed by name" if self.hash_bits is not None else "had names before"
+            raise ValueError(f"the features of the {self.whose} {why}; an array has no names, a frame or dicts have")
+        if self.width not in (None, width):
+            raise ValueError(f"the {self.whose} has {width} features; it had {self.width} before")
+        rows = _sparse_rows(array) if sp.issparse(array) else _dense_rows(array)
+        if not np.isfinite(np.vdot(rows.values, rows.values)):
+            raise ValueError(f"a feature of the {self.whose} is NaN, infinite or too large; drop it or fill it in")
+        if self.width is None:
+            self.width = width
+            names = [str(column) for column in range(width)]
+            self.columns.update(zip(names, range(1, width + 1)))
+            self.kinds.update(dict.fromkeys(names, NUMBER))
+            self.numeric.extend([True] * width)
+        return rows
+
+    def _named_rows(self, records: Iterable[Mapping[Any, Any]], categories: Sequence[str] | None) -> Rows:
+        gathered, starts = _Gathered(self), [0]
+        for number, record in enumerate(records):
+            gathered.add(0, 1.0)
+            gathered.take(record, "")
+            if categories is not None:
+                gathered.add(gathered.column(categories[number], CATEGORY), 1.0)
+            starts.append(len(gathered.columns))
+        rows = Rows(np.array(starts), np.array(gathered.columns, dtype=np.int64), np.array(gathered.values))
+        if not np.isfinite(np.vdot(rows.values, rows.values)):
+            raise ValueError(f"the features of the {self.whose} are too large; their squares overflow")
+        self.kinds.update(gathered.kinds)
+        self.columns.update(gathered.new)
+        self.numeric.extend(gathered.numeric)
+        return rows
+
+
+class _Gathered:
+    """Rows of named features in the making, and what the index does not know yet."""
+
+    def __init__(self, index: FeatureIndex) -> None:
+        self.index = index
+        self.new: dict[str, int] = {}
+        self.kinds: dict[str, str] = {}
+        self.numeric: list[bool] = []
+        self.columns: list[int] = []
+        self.values: list[float] = []
+
+    def add(self, column: int, value: float) -> None:
+        """One feature of the present row."""
+        self.columns.append(column)
+        self.values.append(value)
+
+    def column(self, name: str, kind: str) -> int:
+        """The column of a feature."""
+        index = self.index
+        known = index.columns.get(name)
+        if known is None:
+            known = self.new.get(name)
+        if known is None and index.hash_bits is not None:
+            return 1 + crc32(name.encode()) % ((1 << index.hash_bits) - 1)
+        if known is None:
+            known = self.new[name] = index.n_columns + len(self.new)
+            self.numeric.append(kind == NUMBER)
+        return known
+
+    def take(self, record: Mapping[Any, Any], prefix: str) -> None:
+        """All features of a record; objects and lists in it are namespaces."""
+        for key, value in record.items():
+            name = f"{prefix}{key}"
+            if isinstance(value, NUMBER_TYPES + BOOLEAN_TYPES):
+                if not isfinite(value):
+                    raise ValueError(
+                        f"feature {name!r} of the {self.index.whose} is {float(value)}; drop it or fill it in"
+                    )
+                self.check_kind(name, NUMBER, value)
+                self.add(self.column(name, NUMBER), float(value))
+            elif isinstance(value, str):
+                self.check_kind(name, CATEGORY, value)
+                self.add(self.column(f"{name}={value}", CATEGORY), 1.0)
+            elif isinstance(value, Mapping):
+                self.take(value, f"{name}^")
+            elif isinstance(value, list | tuple | np.ndarray):
+                for number, part in enumerate(value):
+                    if isinstance(part, Mapping):
+                        self.take(part, f"{name}^")
+                    else:
+                        self.take({key if isinstance(part, str) else f"{key}^{number}": part}, prefix)
+            elif value is not None:
+                raise ValueError(f"feature {name!r} of the {self.index.whose} is a {type(value).__name__}; {KINDS}")
+
+    def check_kind(self, name: str, kind: str, value: Any) -> None:
+        """Refuse a feature that was of another kind before."""
+        known = self.index.kinds.get(name) or self.kinds.setdefault(name, kind)
+        if known != kind:
+            raise ValueError(f"feature {name!r} of the {self.index.whose} is {value!r:.40}; it was a {known} before")
+
+
+def as_features(given: Any, whose: str) -> Any:
+    """Rows in a form that an index takes: an array or a sparse matrix of two dimensions, or a list of dicts."""
+    if isinstance(given, np.ndarray) or sp.issparse(given):
+        return _checked_array(given, whose)
+    if hasattr(given, "columns"):
+        return nw.from_native(given, eager_only=True).rows(named=True)
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise ValueError(f"the features of the {whose} are {given!r:.40}; a frame, an array, dicts or lists are needed")
+    listed = list(given)
+    if all(isinstance(one, Mapping) for one in listed):
+        return listed
+    try:
+        made = np.array(listed, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"the features of the {whose} hold {_odd_one(listed)}; {KINDS}") from None
+    return _checked_array(made, whose)
+
+
+def _odd_one(listed: list[Any]) -> str:
+    odd = next((one for one in listed if not isinstance(one, Mapping)), listed)
+    return f"{odd!r:.40}"
+
+
+def _checked_array(array: Any, whose: str) -> Any:
+    if array.ndim != 2 or not array.shape[1]:
+        raise ValueError(f"the features of the {whose} have shape {array.shape}; a row for each is needed")
+    if array.dtype.kind not in "fiub":
+        raise ValueError(f"the features of the {whose} are an array of {array.dtype}; numbers are needed, or dicts")
+    return array
+
+
+def _dense_rows(array: NDArray[Any]) -> Rows:
+    n_rows, width = array.shape
+    values = np.empty((n_rows, width + 1))
+    values[:, 0], values[:, 1:] = 1.0, array
+    columns = np.empty((n_rows, width + 1), dtype=np.int64)
+    columns[:] = np.arange(width + 1)
+    return Rows(np.arange(0, values.size + 1, width + 1), columns.ravel(), values.ravel())
+
+
+def _sparse_rows(matrix: Any) -> Rows:
+    rows = check_csr(sp.csr_array(matrix))
+    constant = sp.csr_array(np.ones((rows.shape[0], 1)))
+    joined = sp.csr_array(sp.hstack([constant, rows], format="csr"))
+    joined.sort_indices()
+    return Rows(joined.indptr.astype(np.int64), joined.indices.astype(np.int64), joined.data.astype(np.float64))
+
+
+def _joined(rows: Rows, more: Rows) -> Rows:
+    """Rows with those of another, constant aside, at their ends."""
+    parts = [
+        (np.append(columns, further[1:]), np.append(values, also[1:]))
+        for (columns, values), (further, also) in ((rows.row(n), more.row(n)) for n in range(len(rows)))
+    ]
+    starts = np.cumsum([0, *(len(columns) for columns, _ in parts)])
+    return Rows(starts, np.concatenate([part for part, _ in parts]), np.concatenate([part for _, part in parts]))
