@@ -4,10 +4,10 @@
 
 As in Personalizer's quickstart, a context has the time of day, the weather, a diet and an age; a meal its cuisine,
 taste, price, spice and nutrition. Whether a user likes a meal depends on products of both, drawn anew for each seed,
-and a little on the meal itself. Of 20 meals on offer one leaves every 40 rounds, and another arrives. The reward is 1 or 0;
-flipped feedback is what the learners get, the average of the true probability of a reward is what is reported. Vowpal
-Wabbit has all interactions (-q ::) and its usual settings otherwise; ours has its defaults, and the rates of the flips.
-Its runs are stored in a folder if one is given, and not run again.
+and slightly on the meal itself. Of 20 meals on offer one leaves every 40 rounds, and another arrives. The reward is 1
+or 0; flipped feedback is what the learners get, the average of the true probability of a reward is what is reported.
+Vowpal Wabbit has all interactions (-q ::) and its usual settings otherwise; ours has its defaults, and the rates of
+the flips. Its runs are stored in a folder if one is given, and not run again.
 """
 
 from __future__ import annotations
