@@ -210,7 +210,7 @@ def test_personalizer_clients_work_unchanged(client):
     assert client.get("/models/personalizer").json()["counts"]["answers"] == 0
     assert client.post("/personalizer/v1.0/events/event-1/activate").status_code == 204
     assert client.get("/models/personalizer").json()["counts"]["right"] == 1
-    is_problem(client.post("/personalizer/v1.0/events/nothing/reward", json={"value": 1.0}), 404, "nothing")
+    is_problem(client.post("/personalizer/v1.0/events/nothing/activate"), 404, "nothing")
     other = asked | {"actions": [{"id": "cake"}, {"id": "ice"}], "eventId": "event-2"}
     is_problem(client.post("/personalizer/v1.0/rank", json=other), 422, "no action 'cake'")
 

@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from noisewise.online.recipes import linucb
 from noisewise.serve import Settings, Store, replay
-from noisewise.serve.models.model import next_uniform
+from noisewise.serve.models.ranking import next_uniform
 from noisewise.serve.models.service import NotFound, Service
 from serve_app import make, situation
 

@@ -60,4 +60,34 @@ def test_rates_of_wide_rows_are_not_tracked(rng):
 def test_uninformative_feedback_gives_no_accuracy(rng):
     assert Progress(2, 3).accuracy() is None
     assert filled(50, [(0.5, 0.5)], 0.8, rng).accuracy() is None
-    assert filled(50, [(0.0, 0.0)], 1.0, rng).accuracy()["value"] == pytest.approx(1)
+    assert filled(4, [(0.0, 0.0)], 1.0, rng).accuracy()["value"] == pytest.approx(1)
+
+
+def one_sided(n, right, answered_every, then=(), first=()):
+    found = Progress(3, 2)
+    for value in first:
+        found.add_feedback(np.ones(2), 0, 1.0, value, (0.0, 0.0), 0.0)
+    for index in range(n):
+        found.add_decision(index % 3, float(index))
+        if index % answered_every == 0:
+            found.add_feedback(np.ones(2), index % 3, 1.0, right, (0.0, 0.0), float(index))
+    for value in then:
+        found.add_feedback(np.ones(2), 0, 1.0, value, (0.0, 0.0), 0.0)
+    return found
+
+
+def test_feedback_of_one_kind_gives_no_accuracy_and_is_said():
+    for right in (True, False):
+        found = one_sided(60, right, 3)
+        assert found.accuracy() is None
+        assert ("positive" if right else "negative") in found.one_kind()
+        assert one_sided(60, right, 3, then=[not right]).one_kind() is None
+
+
+def test_positive_feedback_alone_misleads_only_where_decisions_have_none():
+    assert one_sided(60, True, 3).is_misleading
+    assert "for 67 % of the decisions none" in one_sided(60, True, 3).one_kind()
+    assert not one_sided(60, True, 1).is_misleading
+    assert not one_sided(60, False, 3).is_misleading
+    assert not one_sided(12, True, 3).is_misleading  # four rounds
+    assert one_sided(600, True, 3, first=[False] * 5).is_misleading  # negative feedback came first, and no more

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from noisewise.serve import ModelSpec
-from noisewise.serve.models.model import MAX_SKIPPED, move_past, next_uniform, rank
+from noisewise.serve.models.ranking import MAX_SKIPPED, move_past, next_uniform, rank
 from noisewise.serve.models.recipes import new_learner
 
 BY_ACTION = [{"false_positive": 0.1 * action, "false_negative": 0.2} for action in range(3)]

@@ -11,7 +11,7 @@ from noisewise.serve.api.monitoring import log_as_json
 from noisewise.serve.api.security import new_key_in, read_keys
 from noisewise.serve.app import create_app
 from noisewise.serve.log.store import Store, check_store
-from noisewise.serve.models.log_applier import replay
+from noisewise.serve.models.replaying import replay
 from noisewise.serve.models.spec import ModelSpec
 from noisewise.serve.settings import Settings
 

@@ -14,7 +14,15 @@ from fastapi.staticfiles import StaticFiles
 from prometheus_client import CollectorRegistry
 
 import noisewise
-from noisewise.serve.api import decisions, export, models, monitoring, personalizer
+from noisewise.serve.api import (
+    decisions,
+    export,
+    lifecycle,
+    models,
+    monitoring,
+    personalizer,
+    personalizer_settings,
+)
 from noisewise.serve.api.fast_path import FastPath
 from noisewise.serve.api.problems import install_handlers, openapi_document
 from noisewise.serve.api.security import AccessControl
@@ -24,7 +32,7 @@ from noisewise.serve.page.demo import run_demo
 from noisewise.serve.settings import Settings
 
 STATIC = Path(__file__).parent / "page" / "static"
-ROUTERS = (models, decisions, export, personalizer, teach, monitoring)
+ROUTERS = (models, lifecycle, decisions, export, teach, monitoring)
 
 
 def create_app(settings: Settings | None = None) -> FastAPI:
@@ -63,6 +71,9 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     )
     for part in ROUTERS:
         app.include_router(part.router)
+    for prefix in personalizer.PREFIXES:
+        app.include_router(personalizer.router, prefix=prefix)
+        app.include_router(personalizer_settings.router, prefix=prefix)
     if (STATIC / "index.html").exists():
         app.mount("/static", StaticFiles(directory=STATIC), name="static")
 

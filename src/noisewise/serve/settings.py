@@ -20,6 +20,9 @@ class Settings:
     requests_per_second : limit for one key or address, 0 for none
     largest_body : limit of a request's size in bytes
     state_seconds : between two snapshots that the learner process stores
+    max_models : most models of the store
+    max_bytes : most memory of all models together
+    largest_import : limit of the size of an imported state in bytes
     personalizer : name of the model behind Personalizer's calls
     demo : whether simulated annotators teach a model
     """
@@ -30,5 +33,8 @@ class Settings:
     requests_per_second: float = 0.0
     largest_body: int = 1_000_000
     state_seconds: float = 10.0
+    max_models: int = 100
+    max_bytes: int = 2_000_000_000
+    largest_import: int = 512_000_000
     personalizer: str = "personalizer"
     demo: bool = False

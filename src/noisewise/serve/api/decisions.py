@@ -36,7 +36,7 @@ async def feedback(name: ModelName, body: FeedbackRequest, request: Request) -> 
     return await feedback_response(deciding_service(request), name, body)
 
 
-@router.get("/models/{name}/decisions/{decision_id}", response_model=Explanation)
+@router.get("/models/{name}/decisions/{decision_id:path}", response_model=Explanation)
 async def explain_decision(name: ModelName, decision_id: str, request: Request) -> Any:
     """Why an action was played, and its feedback."""
     service = service_of(request)

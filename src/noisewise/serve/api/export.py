@@ -17,7 +17,7 @@ from fastapi.responses import StreamingResponse
 from noisewise.online import Choice, FeedbackLog, LoggedRound, off_policy_value, rates_as_noise, write_dsjson
 from noisewise.serve.api.models import ModelName, service_of
 from noisewise.serve.api.schemas import OffPolicyReport
-from noisewise.serve.log.events import DECISION, MISSING, Event, effective_feedback
+from noisewise.serve.log.events import MISSING, Event, effective_feedback
 from noisewise.serve.log.store import Store
 from noisewise.serve.models.model import ServedModel
 
@@ -56,7 +56,7 @@ def logged_rounds(store: Store, model: ServedModel) -> Iterator[tuple[Event, Eve
     """Decisions with their feedback, in the order they were learnt from; only activated ones."""
     position = 0
     while rows := store.read(position, PAGE, model.id):
-        pairs = store.with_decisions([row for row in rows if row.kind != DECISION])
+        pairs = store.with_decisions([row for row in rows if row.is_about_decision])
         deferred: dict[str, list[Event]] = {made.decision_id: [] for _, made in pairs if made.active == 0}
         for one in store.about(deferred):
             if one.model == model.id:

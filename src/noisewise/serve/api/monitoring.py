@@ -83,14 +83,35 @@ class ServiceMetrics:
         feedback = CounterMetricFamily("noisewise_model_answers", "Feedback learnt from", labels=["model"])
         position = GaugeMetricFamily("noisewise_model_position", "Log position of the state", labels=["model"])
         accuracy = GaugeMetricFamily("noisewise_model_accuracy", "Recent accuracy", labels=["model"])
+        one_kind = GaugeMetricFamily(
+            "noisewise_model_one_kind", "Whether all feedback is of one kind", labels=["model"]
+        )
+        lag = GaugeMetricFamily("noisewise_model_lag", "Rows of the log that are yet to be learnt", labels=["model"])
+        age = GaugeMetricFamily(
+            "noisewise_snapshot_age_seconds", "Since the last snapshot was stored", labels=["model"]
+        )
+        rates = GaugeMetricFamily("noisewise_model_noise_rate", "Estimated flip rate", labels=["model", "rate"])
         for name, model in list(service.models.items()):
+            one_kind.add_metric([name], model.progress.one_kind() is not None)
+            lag.add_metric([name], len(model.pending))
+            if model.id in service.applier.saved_at:
+                age.add_metric([name], time.time() - service.applier.saved_at[model.id])
+            estimate = model.progress.estimate
+            if estimate is not None and estimate["identified"]:
+                for rate in ("false_positive", "false_negative"):
+                    rates.add_metric([name, rate], estimate[rate]["value"])
             made.add_metric([name], model.progress.n_decisions)
             feedback.add_metric([name], model.progress.n_feedback)
             position.add_metric([name], model.position)
             found = model.progress.accuracy()
             if found is not None:
                 accuracy.add_metric([name], found["value"])
-        yield from (made, feedback, position, accuracy)
+        yield from (made, feedback, position, accuracy, one_kind, lag, age, rates)
+        errors = CounterMetricFamily("noisewise_store_errors", "Failures of the store", labels=["while"])
+        errors.add_metric(["writing"], service.committer.failures)
+        errors.add_metric(["following"], service.store_errors)
+        yield errors
+        yield GaugeMetricFamily("noisewise_log_lost_rows", "Acknowledged rows missing at the start", service.lost_rows)
         statuses = CounterMetricFamily("noisewise_feedback", "Feedback by status", labels=["model", "status"])
         for (name, status), count in list(service.counts.items()):
             statuses.add_metric([name, status], count)
@@ -113,7 +134,7 @@ async def readyz(request: Request) -> Response:
         raise Unavailable(f"the store can't be reached: {type(error).__name__}") from None
     if not service.committer.alive:
         raise Unavailable("the log is not being written; restart this process")
-    activity = "learning" if service.learning else "waiting to learn" if service.applier else "deciding"
+    activity = "learning" if service.learning else "deciding" if service.following else "waiting to learn"
     return Response(f"ready, {activity}\n", media_type="text/plain")
 
 

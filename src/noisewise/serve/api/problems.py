@@ -14,7 +14,7 @@ from starlette.exceptions import HTTPException
 
 from noisewise.serve.api.schemas import Problem
 from noisewise.serve.log.group_commit import Busy, Unwritten
-from noisewise.serve.models.service import Conflict, NotFound
+from noisewise.serve.models.service import Conflict, Full, NotFound
 from noisewise.serve.models.spec import NAME
 
 MEDIA_TYPE = "application/problem+json"
@@ -33,6 +33,7 @@ STATUSES: dict[type[Exception], int] = {
     Unavailable: 503,
     Busy: 503,
     Unwritten: 503,
+    Full: 507,
 }
 
 
@@ -112,7 +113,7 @@ def openapi_document(app: FastAPI) -> dict[str, Any]:
         shape = {"content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}}
         for path, calls in document["paths"].items():
             for call in calls.values():
-                own = ("404", "409") if "{" in path else ("404",) if "personalizer" in path else ()
+                own = ("404", "409", "507") if "{" in path or "personalizer" in path else ()
                 for status in (*map(str, ANY_CALL), *own):
                     call["responses"][status] = {"description": HTTPStatus(int(status)).phrase, **shape}
         app.openapi_schema = document

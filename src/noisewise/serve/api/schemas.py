@@ -99,6 +99,9 @@ class ModelSummary(BaseModel):
     accuracy: Interval | None = Field(
         description="Fraction of right decisions among the last 1,000 with feedback, corrected for the noise."
     )
+    warning: str | None = Field(description="What is wrong with the feedback, if it is all of one kind.")
+    covariance: str = Field(description="Covariance of the weights: full, diagonal or none; by size unless specified.")
+    lag: int = Field(description="Rows of the log that are yet to be learnt from.")
     noise: Noise
 
 
@@ -229,3 +232,31 @@ class OffPolicyReport(BaseModel):
     rounds: int
     method: str
     policies: list[PolicyValue]
+
+
+class RollBackRequest(Strict):
+    """The position of the log to go back to."""
+
+    position: int = Field(ge=0)
+
+
+class VersionEntry(BaseModel):
+    """A stored version; replays begin at the one that is a base."""
+
+    position: int
+    time: float
+    note: str
+    base: bool
+
+
+class VersionList(BaseModel):
+    """Stored versions, and the position of the present state."""
+
+    position: int
+    versions: list[VersionEntry]
+
+
+class Removed(BaseModel):
+    """How many rows of the log were removed."""
+
+    removed: int

@@ -1,4 +1,4 @@
-"""Rows of the event log: decisions, feedback and activations."""
+"""Rows of the event log: decisions, feedback, activations, rewards to be aggregated, and changes of a model."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import random
 import time
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from noisewise._typing import Floats
 
 # kinds of events; of each a decision has one: feedback that follows missing feedback is a kind of its own
 DECISION, FEEDBACK, ACTIVATION, SECOND_FEEDBACK = range(4)
+CHANGE = 4  # of the model itself: its id is of no decision, `allowed` holds the change as JSON
+REWARD, MAX_REWARDS = 16, 256  # the n-th reward of a decision is of kind REWARD + n; feedback is made of them later
 WRONG, RIGHT, MISSING = range(3)  # values of feedback
 BY_ANNOTATOR, BY_DEFAULT = range(2)  # sources of feedback
 _ids = random.Random(os.urandom(32))  # a system call for each id would cost more than the decision
@@ -26,7 +28,8 @@ class Event(NamedTuple):
 
     `position` orders the whole log, `number` the decisions of a model. `version` is the log position of the state that
     decided and `probability` the propensity of the played action; `features` are the row's bytes, `scores` those of
-    all scores and then all confidence widths. `answer` is the feedback, `person` the annotator who gave it.
+    all scores and then all confidence widths (of many actions only some, see `compact_scores`). `answer` is the
+    feedback, `person` the annotator who gave it. A reward's value is in `probability`, a change in `allowed`.
     """
 
     position: int
@@ -58,9 +61,24 @@ class Event(NamedTuple):
         """The feedback as a truth value; None if it is missing."""
         return None if self.answer in (MISSING, None) else self.answer == RIGHT
 
+    @property
+    def change(self) -> dict[str, Any]:
+        """What a row of kind CHANGE changes."""
+        return dict(json.loads(self.allowed or "{}"))
+
+    @property
+    def is_about_decision(self) -> bool:
+        """Whether the row makes its decision feedback that may be learnt from."""
+        return self.kind in (FEEDBACK, ACTIVATION, SECOND_FEEDBACK)
+
     def allowed_codes(self, n_actions: int) -> list[int]:
         """Codes of the actions that a decision could play."""
         return list(range(n_actions)) if self.allowed is None else list(json.loads(self.allowed))
+
+
+def change_event(model: int, change: dict[str, Any]) -> Event:
+    """A row of the log that changes a model itself."""
+    return Event(0, model, CHANGE, new_id(), time.time(), allowed=json.dumps(change))
 
 
 def feedback_code(right: bool | None) -> int:
@@ -74,7 +92,7 @@ def effective_feedback(event: Event, decision: Event, about: Iterable[Event]) ->
     A decision with deferred activation is learnt from when it has been activated and has feedback, in either order;
     `about` are the rows about it.
     """
-    if event.kind == DECISION:
+    if not event.is_about_decision:
         return None
     if decision.active != 0:
         return event if event.kind in (FEEDBACK, SECOND_FEEDBACK) else None

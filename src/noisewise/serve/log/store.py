@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -54,21 +57,40 @@ snapshots = sa.Table(
     sa.Column("position", sa.BigInteger, primary_key=True),
     sa.Column("data", sa.LargeBinary, nullable=False),
 )
+versions = sa.Table(  # states to go back to; the one that is a base replaces the log before it
+    "versions",
+    metadata,
+    sa.Column("model", sa.Integer, primary_key=True),
+    sa.Column("position", sa.BigInteger, primary_key=True),
+    sa.Column("time", sa.Double, nullable=False),
+    sa.Column("note", sa.Text, nullable=False),
+    sa.Column("base", sa.SmallInteger, nullable=False),
+    sa.Column("data", sa.LargeBinary, nullable=False),
+)
+notes = sa.Table("notes", metadata, sa.Column("name", sa.Text, primary_key=True), sa.Column("value", sa.Text))
+DELETED = (
+    "(deleted)"  # begins the name of a deleted model: no name has parentheses, and its number is never given again
+)
 
 
 class Store:
     """The tables of a service, at an address such as sqlite:///noisewise.db or postgresql://host/name."""
 
     def __init__(self, url: str) -> None:
-        address = sa.make_url(url.replace("postgresql://", "postgresql+psycopg://", 1))
+        try:
+            address = sa.make_url(url.replace("postgresql://", "postgresql+psycopg://", 1))
+        except (sa.exc.ArgumentError, ValueError):
+            raise ValueError(f"the store {UNKNOWN_STORE}") from None  # it may hold a password
         self.sqlite = address.get_backend_name() == "sqlite"
         self.path = address.database
         if not self.sqlite and address.get_backend_name() != "postgresql":
-            raise ValueError(f"the store {url!r} is not known; sqlite:///file and postgresql://host/name are")
+            raise ValueError(f"the store {without_password(url)!r} {UNKNOWN_STORE}")
         if self.sqlite and not self.path:
             raise ValueError("the store needs a file, e.g. sqlite:///noisewise.db: decisions must outlive the process")
         options: dict[str, Any] = {} if self.sqlite else {"pool_size": 8, "pool_pre_ping": True}
-        self.engine = sa.create_engine(address, **options)
+        self.engine = sa.create_engine(address, hide_parameters=True, **options)  # errors are logged, features are not
+        self.lock = threading.Lock()  # of this process's writers: none waits for another within the database
+        self._mark: int | None = None
         if self.sqlite:
             sa.event.listen(self.engine, "connect", _prepare_sqlite)
             sa.event.listen(self.engine, "begin", _begin_sqlite)
@@ -84,17 +106,39 @@ class Store:
 
     def close(self) -> None:
         """Close all connections."""
+        if self._mark is not None:
+            os.close(self._mark)
+            self._mark = None
         self.engine.dispose()
+
+    def acknowledge(self, position: int) -> None:
+        """Note beside an SQLite file up to where the log has been acknowledged, so that a log cut short is noticed."""
+        if self.sqlite:
+            with contextlib.suppress(OSError):  # a full disk: the log itself has been written
+                if self._mark is None:
+                    self._mark = os.open(f"{self.path}.mark", os.O_CREAT | os.O_WRONLY, 0o600)
+                os.pwrite(self._mark, b"%020d\n" % position, 0)
+
+    def lost_rows(self) -> int:
+        """Acknowledged rows that are no longer in the log: its write-ahead log was cut, or a copy lacks it."""
+        try:
+            with open(f"{self.path}.mark", "rb") as mark:
+                acknowledged = int(mark.read(20) or 0)
+        except (OSError, ValueError):
+            return 0
+        with self.engine.begin() as connection:
+            return max(0, acknowledged - self.last_position(connection)) if self.sqlite else 0
 
     @contextmanager
     def writing(self) -> Iterator[sa.Connection]:
         """A transaction that no other writer overlaps, so that positions are in the order of commits."""
-        connection, transaction = self.begin()
-        with connection, transaction:
-            yield connection
+        with self.lock:
+            connection, transaction = self.begin()
+            with connection, transaction:
+                yield connection
 
     def begin(self) -> tuple[sa.Connection, sa.RootTransaction]:
-        """The same as `writing`, to be committed and closed by the caller."""
+        """The same as `writing`, to be committed and closed by the caller, who holds the lock."""
         connection = self.engine.connect().execution_options(noisewise_writes=True)
         try:
             transaction = connection.begin()
@@ -146,28 +190,29 @@ class Store:
             return [Event._make(row) for row in connection.execute(query)]
 
     def with_decisions(self, rows: list[Event]) -> list[tuple[Event, Event]]:
-        """Rows of the log, each with the decision it is about."""
+        """Rows of the log, each with the decision it is about; itself if it is about none that is in the log."""
         known = {(one.model, one.decision_id): one for one in rows if one.kind == DECISION}
-        elsewhere = {one.decision_id for one in rows if (one.model, one.decision_id) not in known}
-        for one in self.about(elsewhere):
+        missing = {
+            one.decision_id for one in rows if one.is_about_decision and (one.model, one.decision_id) not in known
+        }
+        for one in self.about(missing):
             if one.kind == DECISION:
                 known[one.model, one.decision_id] = one
-        return [(one, known[one.model, one.decision_id]) for one in rows]
+        return [(one, known.get((one.model, one.decision_id), one)) for one in rows]
 
-    def decisions_before(self, model: int, after: int, before: float, limit: int = 500) -> list[tuple[Event, bool]]:
-        """Decisions made after a position and before a time, in order, and whether they have feedback."""
+    def open_decisions(self, model: int) -> Iterator[tuple[str, float]]:
+        """Ids and times of the decisions of a model that have no feedback, in order."""
         feedback = events.alias()
         same = (feedback.c.model == events.c.model) & (feedback.c.decision_id == events.c.decision_id)
         query = (
-            sa.select(events, feedback.c.position)
+            sa.select(events.c.decision_id, events.c.time)
             .outerjoin(feedback, same & (feedback.c.kind == FEEDBACK))
-            .where(events.c.position > after, events.c.model == model, events.c.kind == DECISION)
-            .where(events.c.time < before)
+            .where(events.c.model == model, events.c.kind == DECISION, feedback.c.position.is_(None))
             .order_by(events.c.position)
-            .limit(limit)
         )
         with self.engine.begin() as connection:
-            return [(Event._make(row[:-1]), row[-1] is not None) for row in connection.execute(query)]
+            for row in connection.execute(query):
+                yield row.decision_id, row.time
 
     def add_model(self, name: str, spec: str) -> tuple[int, str]:
         """Number and specification of the model with this name, which is created if there is none."""
@@ -183,7 +228,8 @@ class Store:
         """Number, name and specification of all models."""
         with self.engine.begin() as connection:
             query = sa.select(models.c.id, models.c.name, models.c.spec).order_by(models.c.id)
-            return [(row.id, row.name, row.spec) for row in connection.execute(query)]
+            found = connection.execute(query.where(~models.c.name.startswith(DELETED)))
+            return [(row.id, row.name, row.spec) for row in found]
 
     def add_snapshot(self, model: int, position: int, data: bytes) -> None:
         """Store the state of a model after a position; the one before it is kept, older ones are deleted."""
@@ -207,10 +253,58 @@ class Store:
             query = sa.select(snapshots.c.data).where(snapshots.c.model == model)
             yield from connection.execute(query.order_by(snapshots.c.position.desc())).scalars()
 
+    def base(self, model: int) -> Any:
+        """The version that replaces the log before its position, if part of the log has been removed."""
+        query = sa.select(versions).where(versions.c.model == model, versions.c.base == 1)
+        with self.engine.begin() as connection:
+            return connection.execute(query).first()
+
+    def decisions_beginning(self, model: int, text: str) -> list[str]:
+        """Ids of the decisions of a model that begin with a text."""
+        query = sa.select(events.c.decision_id).where(events.c.decision_id.startswith(text, autoescape=True))
+        with self.engine.begin() as connection:
+            found = connection.execute(query.where(events.c.model == model, events.c.kind == DECISION))
+            return list(found.scalars())
+
+    def note(self, name: str) -> str | None:
+        """A text that was kept under a name."""
+        with self.engine.begin() as connection:
+            found: str | None = connection.execute(sa.select(notes.c.value).where(notes.c.name == name)).scalar()
+            return found
+
+    def notes(self, beginning: str) -> dict[str, str]:
+        """All texts whose names begin so."""
+        query = sa.select(notes).where(notes.c.name.startswith(beginning, autoescape=True)).order_by(notes.c.name)
+        with self.engine.begin() as connection:
+            return {row.name: row.value for row in connection.execute(query)}
+
+    def keep_note(self, name: str, value: str | None) -> None:
+        """Keep a text under a name, in place of the one before; None deletes it."""
+        with self.writing() as connection:
+            connection.execute(notes.delete().where(notes.c.name == name))
+            if value is not None:
+                connection.execute(notes.insert().values(name=name, value=value))
+
+    def time_range(self, model: int) -> tuple[float, float] | None:
+        """Times of the first and last row of a model's log."""
+        query = sa.select(sa.func.min(events.c.time), sa.func.max(events.c.time)).where(events.c.model == model)
+        with self.engine.begin() as connection:
+            low, high = connection.execute(query).one()
+            return None if low is None else (low, high)
+
+    def created(self, model: int) -> float:
+        """When a model was created."""
+        with self.engine.begin() as connection:
+            return float(connection.execute(sa.select(models.c.time).where(models.c.id == model)).scalar_one())
+
     def check(self) -> None:
         """Raise if the store can't be reached."""
         with self.engine.begin() as connection:
             connection.execute(sa.select(sa.literal(1)))
+
+    def check_writing(self) -> None:
+        """Raise if the store can't be written."""
+        self.keep_note("written", str(time.time()))
 
 
 def _prepare_sqlite(connection: Any, _record: Any) -> None:
@@ -224,6 +318,20 @@ def _begin_sqlite(connection: sa.Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
+UNKNOWN_STORE = "is not known; sqlite:///file and postgresql://host/name are"
+
+
+def without_password(url: str) -> str:
+    """The address of a store, fit to be shown.
+
+    >>> without_password("postgresql://ann:secret@db/noisewise")
+    'postgresql://ann:***@db/noisewise'
+    """
+    address = sa.make_url(url)
+    secret = [name for name in address.query if "pass" in name.lower()]
+    return address.update_query_dict(dict.fromkeys(secret, "***")).render_as_string(hide_password=True)
+
+
 def check_store(url: str) -> None:
     """Raise a ValueError for an address at which no log can be stored."""
     store = Store(url)
@@ -231,6 +339,6 @@ def check_store(url: str) -> None:
         store.create()
     except sa.exc.SQLAlchemyError as error:
         reason = str(getattr(error, "orig", None) or error).splitlines()[0]
-        raise ValueError(f"the store {sa.make_url(url).render_as_string()} can't be used: {reason}") from None
+        raise ValueError(f"the store {without_password(url)} can't be used: {reason}") from None
     finally:
         store.close()

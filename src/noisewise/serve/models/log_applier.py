@@ -1,136 +1,221 @@
-"""The log applier of the learner process: applies the log in order, stores snapshots, closes decisions by default."""
+"""The log applier: applies the log in order to all models, stores snapshots, closes decisions by default."""
 
 from __future__ import annotations
 
 import logging
+import random
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
-from noisewise.serve.log.events import BY_DEFAULT, FEEDBACK, Event, feedback_code
+from noisewise.serve.log.events import (
+    BY_ANNOTATOR,
+    BY_DEFAULT,
+    CHANGE,
+    FEEDBACK,
+    REWARD,
+    Event,
+    feedback_code,
+)
 from noisewise.serve.log.group_commit import ACCEPTED, Entry, Outcome
 from noisewise.serve.log.store import Store
 from noisewise.serve.models.model import ServedModel
+from noisewise.serve.models.open_decisions import OpenDecisions
+from noisewise.serve.models.replaying import restored
 from noisewise.serve.models.spec import ModelSpec
 
 MAX_REPLAYED = 100_000  # rows of the log that a start may have to read again because of an idle model
+THREADS = 4  # models whose slow rows are applied at the same time
+AT_ONCE = 0.02  # seconds that the rows of one batch may take on the event loop; what is left is done by a thread
+PATIENCE = 0.02  # seconds for which a row waits for a snapshot to be written before it is left to a thread
+RETRY_SECONDS = 0.2  # after a failure of the store
 log = logging.getLogger("noisewise.serve")
 
 
 class LogApplier:
-    """All models of a store, each a deterministic function of its specification and the log."""
+    """All models of a store, each a deterministic function of its specification and the log.
 
-    def __init__(self, store: Store) -> None:
+    Rows are dispatched in the order of the log, by whoever writes or reads them. Most are applied at once; those that
+    take long, and what comes after them for the same model, by a thread.
+    """
+
+    def __init__(self, store: Store, new_rng: Callable[[], Any] | None = None) -> None:
         self.store = store
         self.models: dict[int, ServedModel] = {}
         self.position = 0
-        self._lock = threading.RLock()
-        self._closed_up_to: dict[int, int] = {}  # log position before which all decisions of a model have feedback
+        self.waiting: dict[int, OpenDecisions] = {}  # decisions by model that get a default when the wait is over
+        self.saved_at: dict[int, float] = {}
+        self.replayed = 1.0  # fraction of the log that has been read at the start
+        self._new_rng = new_rng
+        self._lock = threading.RLock()  # of the dispatch, which is quick
         self._saved: dict[int, int] = {}
+        self._threads = ThreadPoolExecutor(THREADS, "noisewise-learner")
+        self._stopped = threading.Event()
 
     def start(self) -> None:
         """Begin at the newest snapshots in the store and read the rest of the log."""
         for number, name, spec in self.store.models():
             self.add(number, name, spec)
-        positions = [model.position for model in self.models.values()]
-        self.position = min(positions, default=0)
-        self.catch_up()
+        self.position = min((model.position for model in self.models.values()), default=0)
+        with self.store.engine.begin() as connection:
+            first, last = self.position, self.store.last_position(connection)
+        while self.catch_up(pages=1):
+            self.replayed = (self.position - first) / max(last - first, 1)
+        self.replayed = 1.0
+
+    def close(self) -> None:
+        """Finish what is pending."""
+        self._stopped.set()
+        self._threads.shutdown(wait=True)
 
     def add(self, number: int, name: str, spec: str) -> ServedModel:
         """A model that is in the store."""
         with self._lock:
             if number not in self.models:
-                model = ServedModel(number, name, ModelSpec.stored(spec))
+                rng_state = self._new_rng() if self._new_rng is not None else None
+                model = ServedModel(number, name, ModelSpec.stored(spec), rng_state)
                 self.models[number] = restored(model, self.store)
             return self.models[number]
 
     def committed(self, outcomes: list[Outcome]) -> None:
-        """Learn from a batch that has just been written, or from the log itself if others have written too."""
+        """Learn from a batch that has just been written; not if others have written too: the log has it in order."""
         written = [outcome for outcome in outcomes if outcome.status == ACCEPTED]
-        if not written:
-            return
+        written.sort(key=lambda outcome: outcome.event.position)
+        until = time.perf_counter() + AT_ONCE
         with self._lock:
-            if written[0].event.position != self.position + 1:
-                self.catch_up()
-                return
             for outcome in written:
-                self._apply(outcome.event, outcome.decision or outcome.event)
+                if outcome.event.position != self.position + 1:
+                    return
+                self._dispatch(outcome.event, outcome.decision or outcome.event, True, time.perf_counter() < until)
 
-    def catch_up(self) -> int:
-        """Apply the log up to its end; the number of rows applied."""
+    def catch_up(self, pages: int | None = None) -> int:
+        """Apply the log up to its end, or some pages of it; the number of rows applied."""
         read = 0
-        with self._lock:
-            while rows := self.store.read(self.position):
-                for event, decision in self.store.with_decisions(rows):
-                    self._apply(event, decision)
-                read += len(rows)
+        while pages is None or pages > 0:
+            with self.store.lock:  # no batch of this process is between its commit and `committed`
+                rows = self.store.read(self.position)
+                pairs = self.store.with_decisions(rows)
+                with self._lock:
+                    for event, decision in pairs:
+                        self._dispatch(event, decision, False, False)
+            if not rows:
+                break
+            for model in list(self.models.values()):
+                if model.pending or model.unwatched:
+                    model.drain(self.store)
+            read += len(rows)
+            pages = None if pages is None else pages - 1
         return read
+
+    @property
+    def lag(self) -> int:
+        """Rows of the log that are written and not yet learnt from."""
+        return sum(len(model.pending) for model in list(self.models.values()))
 
     def save_snapshots(self) -> None:
         """Store the state of every model that has changed."""
         with self._lock:
             changed = [one for one in self.models.values() if self._has_changed(one)]
             for model in changed:
-                model.position = self.position  # all rows up to here are applied, though none were its own
+                if not model.pending:
+                    model.position = self.position  # all rows up to here are applied, though none were its own
         for model in changed:
             data, position = model.to_bytes()
             self.store.add_snapshot(model.id, position, data)
-            self._saved[model.id] = position
+            self._saved[model.id], self.saved_at[model.id] = position, time.time()
 
     def close_expired(self, write: Callable[[list[Entry]], None]) -> None:
         """Give decisions whose wait is over their default feedback; through the log, like any other feedback."""
+        for model in list(self.models.values()):
+            wait_seconds = model.spec.wait_seconds
+            if wait_seconds is None:
+                self.waiting.pop(model.id, None)
+                continue
+            if model.id not in self.waiting:
+                with self.store.lock, self._lock:
+                    self.waiting[model.id] = OpenDecisions.stored(self.store, model.id)
+            with self._lock:
+                ids = self.waiting[model.id].expired(wait_seconds)
+            if ids:
+                write([Entry(event) for event in self._closing(model, ids)])
+
+    def forget(self, number: int) -> None:
+        """Drop a model that has been deleted."""
         with self._lock:
-            waiting = [model for model in self.models.values() if model.spec.wait_seconds is not None]
-        for model in waiting:
-            before = time.time() - (model.spec.wait_seconds or 0.0)
-            found = self.store.decisions_before(model.id, self._closed_up_to.get(model.id, 0), before)
-            write([Entry(_default_feedback(model, one)) for one, has_feedback in found if not has_feedback])
-            for one, has_feedback in found:
-                if not has_feedback:  # it is looked at again until its feedback is in the log
-                    break
-                self._closed_up_to[model.id] = one.position
+            self.models.pop(number, None)
+            self.waiting.pop(number, None)
+
+    def _closing(self, model: ServedModel, ids: list[str]) -> list[Event]:
+        """The feedback that closes decisions: the sum of their rewards if there are any, else the default."""
+        rewards: dict[str, float] = {}
+        if model.spec.rewards == "sum":
+            for row in self.store.about(ids):
+                if row.model == model.id and row.kind >= REWARD:
+                    rewards[row.decision_id] = rewards.get(row.decision_id, 0.0) + (row.probability or 0.0)
+        return [_closing_feedback(model, one, rewards.get(one)) for one in ids]
 
     def _has_changed(self, model: ServedModel) -> bool:
         saved = self._saved.get(model.id, 0)
         return model.position > saved or self.position - saved > MAX_REPLAYED
 
-    def _apply(self, event: Event, decision: Event) -> None:
-        model = self.models.get(event.model)
-        if model is None:
+    def _dispatch(self, event: Event, decision: Event, live: bool, at_once: bool) -> None:
+        """Hand a row to its model; the lock is held. A live one is applied at once or by a thread."""
+        if event.model not in self.models and not self._is_deleted(event):
             for number, name, spec in self.store.models():
                 self.add(number, name, spec)
-            model = self.models[event.model]
-        model.apply(event, decision, self.store)
         self.position = event.position
-
-
-def restored(model: ServedModel, store: Store) -> ServedModel:
-    """A model at its newest readable snapshot in the store; at the beginning if there is none."""
-    for data in store.snapshots(model.id):
-        try:
-            model.restore(data)
-        except ValueError as error:
-            log.warning("a snapshot of model %s can't be read and is skipped: %s", model.name, error)
+        model = self.models.get(event.model)
+        if model is None:
+            return
+        if model.id in self.waiting:
+            self.waiting[model.id].note(event)
+        if event.kind == CHANGE and "deleted" in event.change:
+            self.forget(model.id)
+        elif at_once and not model.pending and not model.is_slow(event) and model.applying.acquire(timeout=PATIENCE):
+            try:
+                model.learn(event, decision, self.store)
+            finally:
+                model.applying.release()
+            if len(model.unwatched) > 2 or model.progress.estimates_next or not model.watching.acquire(blocking=False):
+                self._schedule(model)
+            else:
+                try:
+                    model.watch()
+                finally:
+                    model.watching.release()
         else:
-            break
-    return model
+            model.pending.append((event, decision))
+            if live:
+                self._schedule(model)
+
+    def _is_deleted(self, event: Event) -> bool:
+        return event.kind == CHANGE and "deleted" in event.change
+
+    def _schedule(self, model: ServedModel) -> None:
+        if not model.scheduled:
+            model.scheduled = True
+            self._threads.submit(self._work, model)
+
+    def _work(self, model: ServedModel) -> None:
+        """Do what is pending for a model until there is no more; through failures of the store."""
+        while True:
+            try:
+                model.drain(self.store)
+            except Exception as error:
+                log.warning("model %s can't learn now: %s", model.name, error)
+                if self._stopped.wait(RETRY_SECONDS):
+                    return
+            with self._lock:
+                if not model.pending and not model.unwatched:
+                    model.scheduled = False
+                    return
 
 
-def replay(store: Store, name: str) -> ServedModel:
-    """A model rebuilt from the log alone, without snapshots.
-
-    It equals the model that has been learning all the while, bit for bit.
-    """
-    number, spec = next((number, spec) for number, known, spec in store.models() if known == name)
-    model = ServedModel(number, name, ModelSpec.stored(spec))
-    position = 0
-    while rows := store.read(position, model=number):
-        for event, decision in store.with_decisions(rows):
-            model.apply(event, decision, store)
-        position = rows[-1].position
-    return model
-
-
-def _default_feedback(model: ServedModel, decision: Event) -> Event:
-    value = feedback_code(model.spec.default_right)
-    return Event(0, model.id, FEEDBACK, decision.decision_id, time.time(), answer=value, source=BY_DEFAULT)
+def _closing_feedback(model: ServedModel, decision_id: str, reward: float | None) -> Event:
+    default = model.spec.default_right
+    source = BY_DEFAULT if reward is None else BY_ANNOTATOR
+    probability = default if reward is None else min(max(reward, 0.0), 1.0)
+    right = None if probability is None else random.random() < probability  # the draw is in the log
+    return Event(0, model.id, FEEDBACK, decision_id, time.time(), answer=feedback_code(right), source=source)

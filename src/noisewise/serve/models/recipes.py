@@ -59,7 +59,7 @@ def new_learner(spec: ModelSpec) -> BanditClassifier:
     if recipe != "linucb":
         learner.missing = spec.missing
     if spec.exploration is not None:
-        learner.policy = _exploring(learner.policy, spec.exploration)
+        learner.policy = exploring(learner.policy, spec.exploration)
     learner._start(spec.features.width, np.float64)
     return learner
 
@@ -71,6 +71,11 @@ def stored_learner(spec: ModelSpec) -> BanditClassifier:
     """
     earlier = {"missing": "drop"} if spec.people and spec.missing == "auto" else {}
     return new_learner(spec.model_copy(update=earlier))
+
+
+def n_bytes(learner: BanditClassifier) -> int:
+    """Memory of what a learner decides with."""
+    return int(learner.table_.nbytes + learner.sigma_.nbytes)
 
 
 def _defaults(spec: ModelSpec) -> dict[str, Any]:
@@ -86,7 +91,8 @@ def _flips(noise: Rates | list[Rates]) -> Any:
     return FlipMatrix.binary(noise.false_positive, noise.false_negative)
 
 
-def _exploring(policy: Any, exploration: float) -> Any:
+def exploring(policy: Any, exploration: float) -> Any:
+    """A policy with another exploration rate."""
     if isinstance(policy, UniformExploration):
         return UniformExploration(exploration)
     return replace(policy, exploration=exploration, first_exploration=None)

@@ -11,8 +11,10 @@ from noisewise._loops import state as codes
 from noisewise._typing import Floats
 from noisewise.serve.log.events import ACTIVATION, BY_DEFAULT, DECISION, Event, last_feedback
 from noisewise.serve.models.model import ServedModel
+from noisewise.serve.models.ranking import stored_scores
 from noisewise.serve.models.spec import ModelSpec
 
+COVARIANCES = {codes.IDENTITY: "none", codes.DIAGONAL: "diagonal", codes.FULL: "full", codes.JOINT: "full"}
 MAX_ANNOTATORS, MAX_WEIGHTS = 200, 200  # rows of a report
 
 
@@ -38,6 +40,9 @@ def summary(model: ServedModel, statuses: Counter[tuple[str, str]]) -> dict[str,
         "decisions_per_second": model.decision_rate.per_second(),
         "counts": counts,
         "accuracy": progress.accuracy(),
+        "warning": progress.one_kind(),
+        "covariance": COVARIANCES[int(model.learner.counters_[codes.COVARIANCE])],
+        "lag": len(model.pending),
         "noise": noise_report(model),
     }
 
@@ -114,8 +119,8 @@ def annotator_rates(model: ServedModel) -> list[dict[str, Any]]:
 def explain(spec: ModelSpec, rows: dict[int, Event]) -> dict[str, Any]:
     """The explanation of a decision from the rows of the log about it, by kind."""
     made, feedback = rows[DECISION], last_feedback(rows)
-    values = np.frombuffer(made.scores or b"", dtype="<f8").tolist()
     n = len(spec.actions)
+    stored = stored_scores(made, n)
     allowed = made.allowed_codes(n)
     return {
         "decision_id": made.decision_id,
@@ -130,8 +135,8 @@ def explain(spec: ModelSpec, rows: dict[int, Event]) -> dict[str, Any]:
         "active": made.active != 0 or ACTIVATION in rows,
         "features": made.row.tolist(),
         "scores": [
-            {"action": action, "score": score, "width": width, "allowed": code in allowed}
-            for code, (action, score, width) in enumerate(zip(spec.actions, values[:n], values[n:]))
+            {"action": spec.actions[code], "score": score, "width": width, "allowed": code in allowed}
+            for code, (score, width) in stored.items()
         ],
         "answer": None
         if feedback is None

@@ -5,25 +5,40 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import random
 import threading
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
 from noisewise._loops.state import new_rng
-from noisewise.serve.log.events import ACTIVATION, BY_ANNOTATOR, DECISION, FEEDBACK, Event, feedback_code, new_id
+from noisewise._typing import Floats
+from noisewise.serve.log.events import (
+    ACTIVATION,
+    BY_ANNOTATOR,
+    DECISION,
+    FEEDBACK,
+    REWARD,
+    Event,
+    feedback_code,
+    new_id,
+)
 from noisewise.serve.log.group_commit import UNKNOWN, Entry, GroupCommit, LogWriter, Outcome
 from noisewise.serve.log.locks import LearnerLock
 from noisewise.serve.log.store import Store
-from noisewise.serve.models.log_applier import LogApplier, restored
+from noisewise.serve.models.log_applier import LogApplier
 from noisewise.serve.models.model import ServedModel
-from noisewise.serve.models.recipes import new_learner
+from noisewise.serve.models.progress import tracked_bytes
+from noisewise.serve.models.ranking import Ranked, compact_scores
+from noisewise.serve.models.recipes import n_bytes, new_learner
 from noisewise.serve.models.rows import row_of
 from noisewise.serve.models.spec import DecideRequest, ModelSpec
 from noisewise.serve.settings import Settings
 
+EXPIRY_SECONDS = 0.5  # between two looks for decisions whose wait is over
 POLL_SECONDS = 0.2  # between two reads of what other processes have written
 LOCK_TIMEOUT = 15.0  # seconds to wait for the lock of a process that has just died
 log = logging.getLogger("noisewise.serve")
@@ -37,34 +52,61 @@ class Conflict(ValueError):
     """A model of this name exists and has another specification."""
 
 
+class Full(Exception):
+    """There is no room for another model."""
+
+
 class Service:
     """Decisions and feedback through the log; see `Settings` for the roles of a process."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.store = Store(settings.store)
-        self.applier = None if settings.role == "api" else LogApplier(self.store)
+        self.applier = LogApplier(self.store, new_rng if settings.role == "api" else None)
         self.lock = LearnerLock(self.store)
         self.counts: Counter[tuple[str, str]] = Counter()  # (model, status of the feedback)
-        self.learning = False
+        self.following = self.learning = False
+        self.lost_rows = self.store_errors = 0
         self.models: dict[str, ServedModel] = {}
-        self.committer = GroupCommit(LogWriter(self.store), self._committed, self._failed)
+        alone = settings.role == "all"
+        self.committer = GroupCommit(LogWriter(self.store), self._committed, self._failed, alone)
+        self._phase: str | None = "starting"
+        self._rankers = ThreadPoolExecutor(2, "noisewise-ranker")  # for models whose decisions take milliseconds
         self._stop = threading.Event()
         self._follower = threading.Thread(target=self._follow, name="noisewise-follower", daemon=True)
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Read the log and start the threads; blocks until decisions can be made."""
+        """Read the log and start the threads; blocks until decisions can be made. `activity` tells how far it is."""
+        self._phase = "opening the store"
         self.store.create()
+        self.lost_rows = self.store.lost_rows()
+        if self.lost_rows:
+            log.error(
+                "the last %d acknowledged rows are not in the log: its write-ahead log was cut short, or %s was copied "
+                "without the file that ends in -wal; decisions go on from what is there",
+                *(self.lost_rows, self.store.path),
+            )
+        self._phase = "compiling"
         warm_up()
+        self._phase = "waiting for the lock of another process"
         if self.settings.role == "all":
             deadline = time.monotonic() + LOCK_TIMEOUT
             while not self.lock.acquire():
                 if time.monotonic() > deadline:
                     raise ValueError("another process learns from this store; start this one with --role api")
                 time.sleep(POLL_SECONDS)
-            self._start_learning()
+        if self.settings.role != "learner":
+            self._start_following()
         self.committer.start(loop)
         self._follower.start()
+        self._phase = None
+
+    @property
+    def activity(self) -> str | None:
+        """What has to be done before decisions can be made; None when they can."""
+        if self._phase == "replaying":
+            return f"replaying {self.applier.replayed:.0%}".replace("%", " %")
+        return self._phase
 
     async def close(self) -> None:
         """Write what is queued, store snapshots, and let another process learn."""
@@ -75,7 +117,9 @@ class Service:
     def _close(self) -> None:
         if self._follower.is_alive():
             self._follower.join()
-        if self.learning and self.applier is not None:
+        self._rankers.shutdown()
+        self.applier.close()
+        if self.learning:
             self.applier.save_snapshots()
         self.lock.release()
         self.store.close()
@@ -98,23 +142,40 @@ class Service:
     async def create(self, name: str, spec: ModelSpec) -> tuple[ServedModel, bool]:
         """Create a model, or return the existing one with the same specification; whether it is new."""
         known = name in self.models
-        await asyncio.to_thread(new_learner, spec)  # refuse an impossible specification before it is stored
+        learner = await asyncio.to_thread(new_learner, spec)  # refuse an impossible one before it is stored
+        if not known:
+            self._check_room(n_bytes(learner) + tracked_bytes(len(spec.actions), spec.features.width))
         _, text = await asyncio.to_thread(self.store.add_model, name, spec.model_dump_json())
         stored = ModelSpec.stored(text)
         if stored != spec.model_copy(update={"revision": stored.revision}):  # an earlier model stays what it is
             raise Conflict(f"a different model {name!r} is there already; choose another name")
         return await self.model(name), not known
 
+    def _check_room(self, needed: int) -> None:
+        """Refuse a model beyond the limits of their number and of their memory in all."""
+        limits, used = self.settings, sum(model.n_bytes for model in self.models.values())
+        if len(self.models) >= limits.max_models:
+            raise Full(f"there are {len(self.models)} models, and --max-models is {limits.max_models}; delete one")
+        if used + needed > limits.max_bytes:
+            raise Full(
+                f"this model needs {needed / 1e6:,.0f} MB, and {used / 1e6:,.0f} of {limits.max_bytes / 1e6:,.0f} "
+                'are in use; options {"covariance": "diagonal"}, fewer features or deleting a model would do'
+            )
+
     async def decide(self, model: ServedModel, request: DecideRequest, active: bool = True) -> Event:
         """Decide, and return when the decision is in the log."""
         row = row_of(request.features, model.spec.features)
         allowed = model.allowed(request.actions, request.excluded)
-        while not model.lock.acquire(blocking=False):  # it is being saved; other requests go on meanwhile
-            await asyncio.sleep(0.001)  # never held across an await: the event loop takes it too
-        try:
-            ranked, version = model.rank(row, allowed)
-        finally:
-            model.lock.release()
+        if model.is_large:
+            ranking = asyncio.get_running_loop().run_in_executor(self._rankers, _rank, model, row, allowed)
+            ranked, version = await ranking
+        else:
+            while not model.lock.acquire(blocking=False):  # it learns; other requests go on meanwhile
+                await asyncio.sleep(0.001)  # never held across an await: the event loop takes it too
+            try:
+                ranked, version = model.rank(row, allowed)
+            finally:
+                model.lock.release()
         event = Event(
             position=0,  # given by the log writer, as is the number
             model=model.id,
@@ -127,7 +188,7 @@ class Service:
             draw=ranked.draw,
             version=version,
             features=row.tobytes(),
-            scores=np.concatenate([ranked.scores, ranked.widths]).tobytes(),
+            scores=compact_scores(ranked),
             allowed=None if allowed is None else json.dumps(np.flatnonzero(allowed).tolist()),
             active=int(active),
         )
@@ -142,6 +203,20 @@ class Service:
         value, now = feedback_code(right), time.time()
         event = Event(0, model.id, FEEDBACK, decision_id, now, answer=value, person=annotator, source=BY_ANNOTATOR)
         return await self._submit(model, Entry(event, reopens=model.spec.reopens))
+
+    async def reward(self, model: ServedModel, decision_id: str, value: float) -> Outcome:
+        """Record a reward between 0 and 1 (beyond: the nearer one) of a decision, which may follow later.
+
+        The earliest one counts: it is "right" with that probability, which leaves the mean unchanged. Or all are summed
+        when the wait is over.
+        """
+        value, now = min(max(value, 0.0), 1.0) if model.spec.rewards == "earliest" else value, time.time()
+        if model.spec.rewards == "sum":
+            event = Event(0, model.id, REWARD, decision_id, now, probability=value, source=BY_ANNOTATOR)
+            return await self._submit(model, Entry(event))
+        right = feedback_code(random.random() < value)  # the draw is in the log
+        event = Event(0, model.id, FEEDBACK, decision_id, now, probability=value, answer=right, source=BY_ANNOTATOR)
+        return await self._submit(model, Entry(event, reopens=model.spec.reopens, early=True))
 
     async def activate(self, model: ServedModel, decision_id: str) -> Outcome:
         """Activate a decision with deferred activation."""
@@ -162,14 +237,21 @@ class Service:
             raise NotFound(f"model {model.name!r} has made no decision {entry.event.decision_id!r}")
         return outcome
 
-    def _start_learning(self) -> None:
-        assert self.applier is not None
+    def follow_now(self) -> None:
+        """Apply what is new in the log, from any thread but the event loop's."""
+        if self.following:
+            self.applier.catch_up()
+            self._index_models()
+
+    def _start_following(self) -> None:
+        self._phase = "replaying"
         self.applier.start()
-        self.learning = True
         self._index_models()
+        self.following, self.learning = True, self.settings.role != "api"
+        self._phase = None
 
     def _committed(self, outcomes: list[Outcome]) -> None:
-        if self.learning and self.applier is not None:
+        if self.following:
             try:
                 self.applier.committed(outcomes)
             except Exception:
@@ -187,44 +269,34 @@ class Service:
         next_save, next_expiry = time.monotonic() + self.settings.state_seconds, 0.0
         while not self._stop.wait(POLL_SECONDS):
             try:
-                if self.applier is None:
-                    self._read_snapshots()
-                    continue
-                holds_lock = self.lock.acquire()
-                if holds_lock and not self.learning:
-                    self._start_learning()
-                if self.learning:
-                    self.applier.catch_up()
-                    self._index_models()
-                if holds_lock and time.monotonic() >= next_expiry:
+                leads = self.settings.role != "api" and self.lock.acquire()
+                if leads and not self.following:
+                    self._start_following()
+                self.follow_now()
+                if leads and time.monotonic() >= next_expiry:
                     self.applier.close_expired(self.committer.write_now)
-                    next_expiry = time.monotonic() + 1.0
-                if holds_lock and time.monotonic() >= next_save:
+                    next_expiry = time.monotonic() + EXPIRY_SECONDS
+                if leads and time.monotonic() >= next_save:
                     began = time.monotonic()
                     self.applier.save_snapshots()
                     spent = time.monotonic() - began
                     next_save = time.monotonic() + max(self.settings.state_seconds, 20 * spent)
             except Exception as error:
+                self.store_errors += 1
                 log.warning("the store can't be followed now: %s", error)
-
-    def _read_snapshots(self) -> None:
-        newest = self.store.snapshot_positions()
-        for model in list(self.models.values()):
-            if newest.get(model.id, 0) > model.position:
-                restored(model, self.store)
 
     def _load_models(self) -> None:
         for number, name, spec in self.store.models():
-            if self.applier is not None:
-                self.applier.add(number, name, spec)
-            elif name not in self.models:
-                model = ServedModel(number, name, ModelSpec.stored(spec), new_rng())
-                self.models[name] = restored(model, self.store)
+            self.applier.add(number, name, spec)
         self._index_models()
 
     def _index_models(self) -> None:
-        if self.applier is not None:
-            self.models.update({model.name: model for model in list(self.applier.models.values())})
+        self.models = {model.name: model for model in list(self.applier.models.values())}
+
+
+def _rank(model: ServedModel, row: Floats, allowed: Any) -> tuple[Ranked, int]:
+    with model.lock:
+        return model.rank(row, allowed)
 
 
 def warm_up() -> Any:

@@ -11,13 +11,15 @@ MAX_ACTIONS, MAX_FEATURES = 1000, 10_000  # every decision scores all actions on
 MAX_BYTES = 256_000_000  # memory of a model's covariances
 NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"
 
-Identifier = Annotated[str, StringConstraints(pattern=r"^[!-~]{1,64}$")]
+Identifier = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]{1,256}$")]
 AnnotatorName = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]{1,128}$")]
 ActionName = Annotated[str, StringConstraints(pattern=r"^[^\x00-\x1f\x7f]{1,128}$")]
 ActionNumber = Annotated[int, Field(ge=-(2**53), le=2**53)]
 Actions = list[ActionName] | list[ActionNumber]
 Number = Annotated[float, Field(ge=-1e100, le=1e100)]
 Probability = Annotated[float, Field(ge=0, le=1)]
+WaitSeconds = Annotated[float, Field(gt=0, le=1e9)]
+DefaultFeedback = bool | Probability  # a number is the probability that it is right
 Recipe = Literal["linucb", "ucwl", "confidit", "corrected_ucwl", "rcnbf", "rcine", "banditron", "bandit_pa", "soba"]
 
 
@@ -104,11 +106,18 @@ class ModelSpec(Strict):
         default=False, description="Estimate the flip rates of each annotator; linucb without noise only."
     )
     missing: Literal["drop", "no", "auto"] = Field(default="drop", description="Meaning of missing feedback.")
-    wait_seconds: Annotated[float, Field(gt=0, le=1e9)] | None = Field(
+    wait_seconds: WaitSeconds | None = Field(
         default=None, description="How long feedback is waited for; null is for ever."
     )
-    default_right: bool | None = Field(
-        default=None, description="Feedback recorded when the wait is over; null is missing feedback."
+    default_right: DefaultFeedback | None = Field(
+        default=None,
+        description="Feedback recorded when the wait is over: right or wrong, right with this probability, or missing.",
+    )
+    rewards: Literal["earliest", "sum"] = Field(
+        default="earliest", description="Of several rewards: the earliest counts, or their sum when the wait is over."
+    )
+    keep_days: Annotated[float, Field(gt=0, le=36_500)] | None = Field(
+        default=None, description="Days for which the log is kept; null is for ever."
     )
     seed: int = Field(default=0, ge=0, le=2**63 - 1, description="Seed of the exploration's random draws.")
     revision: Literal[1, 2] = Field(
@@ -138,6 +147,8 @@ class ModelSpec(Strict):
             raise ValueError("two actions have the same name")
         if isinstance(self.noise, list) and len(self.noise) != len(self.actions):
             raise ValueError(f"{len(self.noise)} noises for {len(self.actions)} actions; give one, or one for each")
+        if self.rewards == "sum" and self.wait_seconds is None:
+            raise ValueError('rewards are summed when the wait is over; rewards "sum" needs wait_seconds')
         return self
 
 

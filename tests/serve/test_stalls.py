@@ -1,0 +1,138 @@
+"""Refits, rate estimates and snapshots of large models leave the service to others."""
+
+import asyncio
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from noisewise.serve import replay
+from serve_app import make, service, situation
+
+WORST = 0.25  # seconds: several times what is measured on a busy machine, a tenth of the stall of a refit on the loop
+
+
+class Pulse:
+    """The longest time for which the event loop did nothing else."""
+
+    async def __aenter__(self):
+        self.worst, self.going = 0.0, True
+        self.task = asyncio.create_task(self.beat())
+        return self
+
+    async def beat(self):
+        while self.going:
+            before = time.perf_counter()
+            await asyncio.sleep(0.005)
+            self.worst = max(self.worst, time.perf_counter() - before)
+
+    async def __aexit__(self, *_):
+        self.going = False
+        await self.task
+
+
+async def rounds(one, model, n, width, rng, people=1):
+    for start in range(0, n, 50):
+        X = rng.normal(size=(min(50, n - start), width))
+        made = await asyncio.gather(*(one.decide(model, situation(x)) for x in X))
+        names = [f"p{number}" for number in rng.integers(people, size=len(X))]
+        given = [one.feedback(model, m.decision_id, bool(rng.random() < 0.5), name) for m, name in zip(made, names)]
+        await asyncio.gather(*given)
+
+
+async def settled(model):
+    while model.pending or model.unwatched:
+        await asyncio.sleep(0.02)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("width", "spec", "n"),
+    [(200, {"actions": list(range(100))}, 600), (400, {"people": True}, 1100)],
+)
+def test_a_refit_of_a_large_model_is_not_felt_by_others(tmp_path, rng, width, spec, n):
+    async def run():
+        async with service(f"sqlite:///{tmp_path}/log.db", state_seconds=0.5) as one:
+            model = await make(one, features={"count": width}, **spec)
+            await rounds(one, model, 200, width, rng, people=5)  # loops are compiled
+            await settled(model)
+            async with Pulse() as pulse:
+                await rounds(one, model, n - 200, width, rng, people=5)
+                await settled(model)
+            assert pulse.worst < WORST
+            assert replay(one.store, "m").model_file() == model.model_file()
+
+    asyncio.run(run())
+
+
+def test_decisions_go_on_while_the_learner_is_refitted(tmp_path, rng, monkeypatch):
+    monkeypatch.setattr("noisewise.serve.models.model.SLOW_REFIT", 0)
+    refitting, done = threading.Event(), threading.Event()
+
+    async def run():
+        async with service(f"sqlite:///{tmp_path}/log.db") as one:
+            model = await make(one, people=True)
+            await rounds(one, model, 999, 4, rng)
+            await settled(model)
+            tracker = model.learner.weigher_
+            refit, position = tracker.refit, model.position
+
+            def slow():
+                refitting.set()
+                assert done.wait(30)
+                return refit()
+
+            monkeypatch.setattr(tracker, "refit", slow)
+            made = await one.decide(model, situation([1, 0, 0, 0]))
+            await one.feedback(model, made.decision_id, True, "p0")  # acknowledged; the refit has begun
+            await asyncio.to_thread(refitting.wait, 30)
+            during = await one.decide(model, situation([1, 0, 0, 0]))
+            assert during.version == position + 1
+            late = await one.feedback(model, during.decision_id, True, "p0")
+            assert model.progress.n_feedback < 1001
+            done.set()
+            await settled(model)
+            assert model.position == late.event.position
+            assert model.progress.n_feedback == 1001
+            monkeypatch.undo()
+            assert replay(one.store, "m").model_file() == model.model_file()
+
+    asyncio.run(run())
+
+
+def test_feedback_is_acknowledged_while_a_snapshot_is_written(tmp_path, rng):
+    async def run():
+        async with service(f"sqlite:///{tmp_path}/log.db") as one:
+            model = await make(one)
+            await rounds(one, model, 20, 4, rng)
+            made = await one.decide(model, situation([1, 0, 0, 0]))
+            held, release = threading.Event(), threading.Event()
+
+            def save():
+                with model.applying:
+                    held.set()
+                    release.wait(30)
+
+            saving = asyncio.create_task(asyncio.to_thread(save))
+            await asyncio.to_thread(held.wait, 30)
+            await one.feedback(model, made.decision_id, True)
+            await one.decide(model, situation([1, 0, 0, 0]))
+            assert model.progress.n_feedback == 20
+            release.set()
+            await saving
+            await settled(model)
+            assert model.progress.n_feedback == 21
+            assert replay(one.store, "m").model_file() == model.model_file()
+
+    asyncio.run(run())
+
+
+def test_the_stored_scores_of_many_actions_are_few(tmp_path, rng):
+    async def run():
+        async with service(f"sqlite:///{tmp_path}/log.db") as one:
+            model = await make(one, actions=list(range(500)))
+            made = await one.decide(model, situation(np.ones(4)))
+            assert len(made.scores) < 500
+
+    asyncio.run(run())
