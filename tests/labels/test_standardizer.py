@@ -48,3 +48,14 @@ def test_counts_are_known_by_what_they_are(texts, kind):
     assert Standardizer.of(kind(signed), (np.arange(200) != 3) * 1.0, look_for_counts=True).by_length  # not counted
     assert not Standardizer.of(kind(X[:, :1000]), look_for_counts=True).by_length  # few columns
     assert not Standardizer.of(kind(X + (np.arange(1200) < 121)), look_for_counts=True).by_length  # filled
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_columns_far_from_zero_are_centred_and_constant_ones_dropped(kind):
+    rng = np.random.default_rng(0)
+    columns = np.round(rng.normal(size=(3000, 2)), 3)
+    X = np.column_stack([columns, columns + 1e10, np.full(3000, 1e10 / 3), np.full(3000, 0.1)])
+    found = Standardizer.of(kind(X))
+    rows = found(X, np.float64)
+    np.testing.assert_allclose(rows[:, 2:4], rows[:, :2], atol=1e-4)  # values near 1e10 are 2e-6 apart
+    np.testing.assert_array_equal(found.factor[4:], 0)

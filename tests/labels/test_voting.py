@@ -1,10 +1,11 @@
 import os
+import time
 from itertools import pairwise
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
-from sklearn.datasets import load_iris, make_moons
+from sklearn.datasets import load_digits, load_iris, make_classification, make_moons
 
 from benchmark_scripts import benchmark
 from noisewise import FlipMatrix
@@ -69,6 +70,32 @@ def test_several_classes_and_names_as_labels():
     assert model.noise_.n_classes == 3
 
 
+@pytest.mark.parametrize("kind", ["symmetric", "pairs"])
+def test_several_classes_share_one_flip_matrix_and_its_rates_are_not_too_low(kind):
+    X, y = load_digits(return_X_y=True)
+    matrix = 0.7 * np.eye(10) + 0.3 * np.roll(np.eye(10), 1, axis=1)
+    noise = FlipMatrix.symmetric(0.3, 10) if kind == "symmetric" else FlipMatrix(matrix)
+    model = RobustVotingClassifier().fit(X[:600], noise.corrupt(y[:600], 0))
+    assert all(voter.noise_ == model.noise_ for voter in model.estimators_)
+    assert abs(1 - np.diag(model.noise_.matrix).mean() - 0.3) < 0.05
+    assert model.score(X[600:], y[600:]) > 0.9
+
+
+def test_weights_are_copies():
+    X, y = load_iris(return_X_y=True)
+    observed = FlipMatrix.symmetric(0.2, 3).corrupt(y, 0)
+    weights = np.arange(150) % 3
+    by_weights = RobustVotingClassifier().fit(X, observed, sample_weight=weights)
+    by_copies = RobustVotingClassifier().fit(np.repeat(X, weights, axis=0), np.repeat(observed, weights))
+    np.testing.assert_allclose(by_weights.predict_proba(X), by_copies.predict_proba(X), atol=1e-4)
+
+
+def test_columns_far_from_zero_are_centred():
+    X, y = load_iris(return_X_y=True)
+    near, far = (RobustVotingClassifier().fit(X + offset, y).predict_proba(X + offset) for offset in (0, 1e10))
+    np.testing.assert_allclose(far, near, atol=0.01)
+
+
 def test_sparse_rows_are_taken_if_all_voters_take_them():
     X, _, observed = moons(60)
     dense, sparse = (RobustVotingClassifier().fit(kind(X), observed) for kind in (np.asarray, csr_array))
@@ -117,6 +144,15 @@ def test_a_fit_takes_a_twentieth_of_a_grid_search():
     ours, grid = benchmark("robust_kernels").grid_search_seconds(RobustVotingClassifier())
     assert ours < grid / 20
     assert ours < 2
+
+
+@pytest.mark.slow
+def test_ten_classes_take_seconds():
+    X, y = make_classification(2500, 20, n_informative=12, n_classes=10, random_state=0)
+    observed = FlipMatrix.symmetric(0.3, 10).corrupt(y, 0)
+    start = time.process_time()
+    RobustVotingClassifier().fit(X, observed)
+    assert time.process_time() - start < 8  # 4 or so on a quiet machine
 
 
 @pytest.mark.slow

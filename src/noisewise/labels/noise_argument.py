@@ -228,6 +228,12 @@ def _one_way(method: str, X: Any, codes: Codes, weights: Floats, n_classes: int)
     return FlipMatrix.estimated(with_least_rate(asymmetric_part(estimate)))
 
 
+def fisher_noise(X: Any, codes: Codes, weights: Floats, n_classes: int) -> FlipMatrix:
+    """The whole flip matrix that RobustKernelFisherClassifier estimates."""
+    replicates = replicate_rows(X, codes, weights)
+    return FlipMatrix.estimated(_by_fisher(X[replicates], codes[replicates], n_classes))
+
+
 def _by_fisher(X: Any, codes: Codes, n_classes: int) -> Floats:
     from noisewise.labels.fisher.classifier import RobustKernelFisherClassifier
 

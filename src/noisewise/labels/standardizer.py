@@ -20,6 +20,8 @@ from noisewise._typing import Floats
 
 CLIP = 4.0  # standard deviations; one outlying value must not determine a distance
 WIDE = 1000  # columns; more of them are compared with landmarks only, and may be counts
+FAR = 1e-9  # deviation of a column relative to its mean, below which the mean is refined: sums of large values round
+CONSTANT = 1e-13  # the same, below which the deviation is rounding and the column constant
 COUNTS_FILLED = 0.1  # wide rows without negative values, with at most this fraction of non-zeros, are counts
 
 
@@ -45,7 +47,13 @@ class Standardizer:
         center = sum(map_blocks(X, partial(column_sums, by_length=by_length), counted)) / n
         squares = sum(map_blocks(X, partial(_squares_around, center=center, by_length=by_length), counted))
         deviation = np.sqrt(squares / n)
-        varies = deviation > 1e-9 * np.abs(center) + 1e-150
+        far = (deviation > CONSTANT * np.abs(center)) & (deviation <= FAR * np.abs(center))
+        if far.any():
+            error = sum(map_blocks(X, partial(_sums_around, center=center, by_length=by_length), counted)) / n
+            center = np.where(far, center + error, center)
+            squares = sum(map_blocks(X, partial(_squares_around, center=center, by_length=by_length), counted))
+            deviation = np.where(far, np.sqrt(squares / n), deviation)
+        varies = deviation > CONSTANT * np.abs(center) + 1e-150
         return cls(center, np.where(varies, 1 / np.where(varies, deviation, 1), 0.0), by_length)
 
     def __call__(self, X: Any, dtype: DTypeLike) -> Any:
@@ -77,12 +85,17 @@ def _filled_and_negative(rows: Any, weights: Floats) -> Floats:
 
 def _squares_around(rows: Any, weights: Floats, center: Floats, by_length: bool) -> Floats:
     """Weighted sum of squared deviations of each column from its centre."""
+    return _sums_around(rows, weights, center, by_length, power=2)
+
+
+def _sums_around(rows: Any, weights: Floats, center: Floats, by_length: bool, power: int = 1) -> Floats:
+    """Weighted sum of a power of the deviations of each column from its centre."""
     if by_length:
         rows = normalize(rows)
     if not sp.issparse(rows):
-        return np.asarray(weights @ np.square(rows - center))
+        return np.asarray(weights @ (rows - center) ** power)
     part = rows.tocsr()
     counted = np.repeat(weights, np.diff(part.indptr))
     filled = np.bincount(part.indices, counted, minlength=len(center))
-    squares = np.bincount(part.indices, counted * (part.data - center[part.indices]) ** 2, minlength=len(center))
-    return np.asarray(squares + (weights.sum() - filled) * center**2)
+    sums = np.bincount(part.indices, counted * (part.data - center[part.indices]) ** power, minlength=len(center))
+    return np.asarray(sums + (weights.sum() - filled) * (-center) ** power)

@@ -12,6 +12,7 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from noisewise._typing import Floats
+from noisewise._validation import check_weights
 from noisewise.labels.base import NoisyLabelClassifier
 from noisewise.labels.fisher.classifier import RobustKernelFisherClassifier
 from noisewise.labels.gaussian_process.classifier import RobustGaussianProcessClassifier
@@ -26,8 +27,8 @@ class RobustVotingClassifier(NoisyLabelClassifier):
 
     By default these are RobustGaussianProcessClassifier, a discriminative model of the labels, and
     RobustKernelFisherClassifier, a generative model of the rows. They are wrong on different data, so that their mean
-    is wrong less often. The first is slow for many classes: with ten of them and thousands of rows it takes minutes,
-    where RobustRidgeClassifier takes seconds.
+    is wrong less often. Of three classes or more both have one flip matrix, as the second estimates it. Ten classes of
+    2,500 rows take some four seconds, 26 classes of 15,000 half a minute.
 
     Parameters
     ----------
@@ -41,8 +42,8 @@ class RobustVotingClassifier(NoisyLabelClassifier):
     ----------
     classes_ : array of shape (n_classes,)
     noise_ : FlipMatrix
-        The noise, given or the geometric mean of the classifiers' estimates: a flip that one of them estimates to be
-        nearly impossible stays unlikely.
+        The noise, given, or of two classes the geometric mean of the classifiers' estimates: a flip that one of them
+        estimates to be nearly impossible stays unlikely.
     estimators_ : list of fitted classifiers
 
     Examples
@@ -59,16 +60,19 @@ class RobustVotingClassifier(NoisyLabelClassifier):
         self.estimators = estimators
         self.noise = noise
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Fit every classifier."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit every classifier. A row of weight 2 counts as two rows."""
         voters = self._voters()
         X, codes = self._check_training(X, y, accept_sparse="csr", dtype=np.float64)
-        known = resolve_noise(self.noise, X, codes, len(self.classes_))
+        weights = check_weights(sample_weight, X)
+        known = resolve_noise(self.noise, X, codes, len(self.classes_), weights)
         self.estimators_ = [clone(voter) for voter in voters]
-        for voter in self.estimators_:
+        for voter in reversed(self.estimators_):
             if known is not None:
                 voter.set_params(noise=known)
-            voter.fit(X, y)
+            voter.fit(X, y, **({} if sample_weight is None else {"sample_weight": weights}))
+            if self.estimators is None and len(self.classes_) > 2:
+                known = voter.noise_  # that of the last by default, which is fitted first
         found = geometric_mean([voter.noise_.matrix for voter in self.estimators_])
         self.noise_ = FlipMatrix.estimated(found) if known is None else known
         return self

@@ -14,9 +14,16 @@ from noisewise import FlipMatrix
 from noisewise.datasets import load, make_ringnorm, make_twonorm, make_waveform
 from noisewise.kernels import Gaussian, Linear
 from noisewise.labels import RobustKernelFisherClassifier
+from noisewise.labels.fisher import classifier as fisher
 from noisewise.labels.fisher import em
 from noisewise.labels.fisher.em import EMPath, NormalClasses
-from noisewise.labels.fisher.kernel_smoother import Smoother, choose_penalty, decompose, decompose_low_rank
+from noisewise.labels.fisher.kernel_smoother import (
+    DualSmoother,
+    Smoother,
+    choose_penalty,
+    decompose,
+    decompose_low_rank,
+)
 
 TRAIN_ROWS = {"banana": 400, "raetsch_diabetis": 468, "raetsch_german": 700, "raetsch_heart": 170, "ringnorm": 400}
 TRAIN_ROWS |= {"thyroid": 140, "titanic": 150, "twonorm": 400, "waveform": 400}
@@ -59,6 +66,49 @@ def test_scores_without_a_row_are_those_of_a_fit_without_it(rng):
         refit = Ridge(penalty, solver="svd").fit(roots[rest], targets[rest])
         expected = refit.predict(roots[row : row + 1])[0] - targets[rest].mean(axis=0)
         np.testing.assert_allclose(scores[row], expected, atol=1e-6)
+
+
+def test_a_cholesky_factor_gives_the_scores_and_fits_of_the_eigendecomposition(rng):
+    X, targets, probes = rng.normal(size=(60, 3)), rng.normal(size=(60, 4)), rng.normal(size=(7, 3))
+    targets -= targets.mean(axis=0)
+    kernel, basis = Gaussian(1.5), decompose(Gaussian(1.5), X)
+    eigen, dual = Smoother.of(basis, 0.3), DualSmoother.of(kernel.gram(X), 0.3)
+    np.testing.assert_allclose(dual.leave_one_out(targets), eigen.leave_one_out(targets), atol=1e-8)
+    coefficients = dual.coefficients(targets)
+    np.testing.assert_allclose(
+        (kernel.gram(probes, X) - dual.means) @ coefficients,
+        basis.feature_map(probes) @ eigen.coefficients(targets),
+        atol=1e-7,
+    )
+
+
+def test_many_rows_of_several_classes_are_fitted_as_few(monkeypatch):
+    X, y = load_digits(n_class=4, return_X_y=True)
+    observed = FlipMatrix.symmetric(0.3, 4).corrupt(y[:400], 0)
+    by_eigenvectors = RobustKernelFisherClassifier().fit(X[:400], observed)
+    monkeypatch.setattr(fisher, "EIGEN_ROWS", 300)
+    by_factor = RobustKernelFisherClassifier().fit(X[:400], observed)
+    assert by_factor.penalty_ == by_eigenvectors.penalty_
+    np.testing.assert_allclose(by_factor.predict_proba(X), by_eigenvectors.predict_proba(X), atol=1e-4)
+    np.testing.assert_allclose(by_factor.label_quality_, by_eigenvectors.label_quality_, atol=1e-4)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_weights_are_copies(n_classes):
+    X, y = load_digits(n_class=n_classes, return_X_y=True)
+    X, y = X[:150], FlipMatrix.symmetric(0.2, n_classes).corrupt(y[:150], 0)
+    weights = np.arange(150) % 3
+    by_weights = RobustKernelFisherClassifier().fit(X, y, sample_weight=weights)
+    by_copies = RobustKernelFisherClassifier().fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+    np.testing.assert_allclose(by_weights.predict_proba(X), by_copies.predict_proba(X), atol=1e-5)
+    assert by_weights.label_quality_.shape == (150,)
+    np.testing.assert_allclose(
+        by_weights.label_quality_[weights > 0], by_copies.label_quality_[np.cumsum(weights)[weights > 0] - 1], atol=1e-5
+    )
+    left_out = weights == 0
+    np.testing.assert_allclose(
+        by_weights.label_quality_[left_out], by_weights.label_quality(X[left_out], y[left_out]), atol=1e-9
+    )
 
 
 def test_an_uninformative_kernel_leaks_no_label():

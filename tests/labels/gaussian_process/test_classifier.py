@@ -2,20 +2,23 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.special import expit
+from scipy.stats import multivariate_normal
 from sklearn.datasets import load_digits, load_iris, make_blobs, make_moons
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import roc_auc_score
 
 from noisewise import FlipMatrix
 from noisewise.kernels import Gaussian, squared_distances
-from noisewise.labels import RobustGaussianProcessClassifier
-from noisewise.labels.gaussian_process.laplace import LaplaceProblem, find_mode
+from noisewise.labels import RobustGaussianProcessClassifier, RobustKernelFisherClassifier
+from noisewise.labels.gaussian_process.laplace import find_mode
 from noisewise.labels.gaussian_process.rows import LabelledRows, process_features
 from noisewise.labels.gaussian_process.search import (
+    NOISE_RATIOS,
     Candidate,
     as_problem,
+    distances_and_widths,
     grid_search,
-    initial_flips,
+    likeliest_widths,
     maximise_evidence,
 )
 
@@ -93,13 +96,46 @@ def test_the_climb_never_descends_and_ends_above_the_scan():
     assert ended.history[-1] == ended.score > found[0].score
 
 
-def test_starts_are_flip_matrices_that_keep_labels():
-    for n_classes in (2, 3, 7):
-        X, y = make_blobs(12 * n_classes, centers=n_classes, cluster_std=5.0, random_state=0)
-        for flips in initial_flips(LaplaceProblem(X, y, np.ones(len(y)), n_classes)):
-            assert FlipMatrix(flips).n_classes == n_classes
-            assert (flips.argmax(axis=1) == np.arange(n_classes)).all()
-            assert flips.min() > 0
+def test_the_widths_are_those_of_highest_evidence_with_rows_and_weights_alike():
+    X, y = make_blobs(90, centers=3, cluster_std=3.0, random_state=0)
+    weights = 1.0 + np.arange(90) % 3
+    rows = LabelledRows.of(X, y, weights, 3).standardized()[1]
+    copies = np.repeat(rows.indices, rows.weights.astype(int))
+    targets = np.eye(3)[rows.codes[np.repeat(np.arange(90), rows.weights.astype(int))]]
+    targets = targets - targets.mean(axis=0)
+    squared, widths = distances_and_widths(rows)
+    scores = []
+    for width in widths:  # the density of all labels, copies as rows of their own
+        gram = (Gaussian(width).of_squared_distance(squared) + 1)[np.ix_(copies, copies)]
+        tried = []
+        for ratio in NOISE_RATIOS:
+            covariance = gram + ratio * np.eye(len(copies))
+            amplitude = np.sum(targets * np.linalg.solve(covariance, targets)) / targets.size
+            tried.append(multivariate_normal(cov=amplitude * covariance).logpdf(targets.T).sum())
+        scores.append(max(tried))
+    np.testing.assert_array_equal(np.sort(likeliest_widths(rows)), np.sort(widths[np.argsort(scores)[-2:]]))
+
+
+def test_several_classes_share_the_flip_matrix_of_the_fisher_classifier():
+    X, y = load_iris(return_X_y=True)
+    observed = FlipMatrix.symmetric(0.3, 3).corrupt(y, 0)
+    fisher = RobustKernelFisherClassifier().fit(X, observed)
+    np.testing.assert_allclose(
+        RobustGaussianProcessClassifier().fit(X, observed).noise_.matrix, fisher.noise_.matrix, atol=1e-6
+    )
+
+
+def test_the_amplitude_of_several_classes_is_near_that_of_highest_evidence():
+    X, y = make_blobs(150, centers=3, cluster_std=3.0, random_state=0)
+    model = RobustGaussianProcessClassifier(noise=FlipMatrix.symmetric(0.1, 3)).fit(X, y)
+    rows = LabelledRows.of(X, y, np.ones(150), 3).standardized()[1]
+    features = process_features(rows.rows, np.ones(150), squared_distances(rows.rows), model.width_, model.low_rank_)
+    others = [
+        find_mode(as_problem(features, rows), model.noise_.matrix, precision).evidence
+        for precision in 1 / model.amplitude_ * 2.0 ** np.arange(-6, 7)
+    ]
+    assert model.log_evidence_ > max(others) - 2
+    assert min(others) < model.log_evidence_ - 5
 
 
 def test_multi_class_pair_flips_on_iris_are_undone():

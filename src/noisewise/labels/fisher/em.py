@@ -15,7 +15,7 @@ from scipy.special import softmax
 
 from noisewise._numerics.em import normalised_rows, responsibilities
 from noisewise._typing import Codes, Floats
-from noisewise.labels.fisher.kernel_smoother import Smoother
+from noisewise.labels.fisher.kernel_smoother import DualSmoother, Smoother
 from noisewise.labels.flip_likelihood import TINY
 from noisewise.labels.flip_parameters import START_RATE, prior_counts
 from noisewise.noise import FlipMatrix
@@ -115,7 +115,9 @@ class Discriminants:
         return np.asarray(sum(weight * classes.posterior(own) for weight, classes, own in steps))
 
 
-def run_em(smoother: Smoother, codes: Codes, known: Floats | None, n_classes: int, max_iter: int) -> EMPath:
+def run_em(
+    smoother: Smoother | DualSmoother, codes: Codes, known: Floats | None, n_classes: int, max_iter: int
+) -> EMPath:
     """EM until soft labels stay, or none of the last steps made the observed labels likelier."""
     labels = np.eye(n_classes)[codes]
     soft = labels
@@ -135,7 +137,9 @@ def run_em(smoother: Smoother, codes: Codes, known: Floats | None, n_classes: in
     return EMPath(steps, history, False)
 
 
-def _em_step(smoother: Smoother, codes: Codes, labels: Floats, soft: Floats, flips: Floats, known: bool) -> EMStep:
+def _em_step(
+    smoother: Smoother | DualSmoother, codes: Codes, labels: Floats, soft: Floats, flips: Floats, known: bool
+) -> EMStep:
     """M-step of directions and classes, E-step of the responsibilities, M-step of the flip matrix."""
     centred = soft - soft.mean(axis=0)
     scores = smoother.leave_one_out(centred)

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.linalg.blas import dsymm
+from scipy.linalg.lapack import dpotrf, dpotri
 
 from noisewise._numerics import ridge
 from noisewise._numerics.nystroem import spectrum
@@ -87,6 +89,46 @@ class Smoother:
     def leave_one_out(self, targets: Floats) -> Floats:
         """Leave-one-out predictions; the mean of the targets counts as known."""
         return leave_one_out(self.features @ self.coefficients(targets), self.leverage, targets)
+
+
+@dataclass(frozen=True)
+class DualSmoother:
+    """The same for one penalty by a Cholesky factor, in a quarter of the time of an eigendecomposition.
+
+    Attributes
+    ----------
+    inverse : array of shape (n, n)
+        That of the centred Gram matrix plus the penalty; the upper triangle alone.
+    penalty : float
+    leverage, means : arrays of shape (n,)
+        Diagonal of the hat matrix, and means of the Gram matrix.
+    """
+
+    inverse: Floats
+    penalty: float
+    leverage: Floats
+    means: Floats
+
+    @classmethod
+    def of(cls, gram: Floats, penalty: float) -> DualSmoother:
+        """From the Gram matrix, which is overwritten."""
+        means = gram.mean(axis=0)
+        gram -= means
+        gram -= (means - means.mean())[:, None]
+        gram.flat[:: len(gram) + 1] += penalty
+        factor, failed = dpotrf(gram.T, overwrite_a=1)  # transposed: LAPACK's order of the same numbers
+        if failed:
+            raise np.linalg.LinAlgError("the kernel has no Cholesky factor; it must be positive semidefinite")
+        inverse = dpotri(factor, overwrite_c=1)[0]
+        return cls(inverse, penalty, 1 - penalty * np.diag(inverse) + 1 / len(gram), means)
+
+    def coefficients(self, targets: Floats) -> Floats:
+        """Dual coefficients of the fit to centred targets."""
+        return np.ascontiguousarray(dsymm(1.0, self.inverse, targets))
+
+    def leave_one_out(self, targets: Floats) -> Floats:
+        """Leave-one-out predictions; the mean of the targets counts as known."""
+        return leave_one_out(targets - self.penalty * self.coefficients(targets), self.leverage, targets)
 
 
 def leave_one_out(fitted: Floats, leverage: Floats, targets: Floats) -> Floats:

@@ -18,9 +18,17 @@ from noisewise.kernels import squared_distances
 from noisewise.labels.base import NoisyLabelClassifier, check_iterations
 from noisewise.labels.gaussian_process.laplace import find_mode, variances
 from noisewise.labels.gaussian_process.rows import LabelledRows, process_features
-from noisewise.labels.gaussian_process.search import Candidate, as_problem, maximise_evidence, tune
+from noisewise.labels.gaussian_process.search import (
+    GRID_TOL,
+    Candidate,
+    as_problem,
+    maximise_amplitude,
+    maximise_evidence,
+    tune,
+    tune_several,
+)
 from noisewise.labels.kernel_features import EXACT_ROWS
-from noisewise.labels.noise_argument import NoiseArgument, resolve_noise
+from noisewise.labels.noise_argument import NoiseArgument, fisher_noise, resolve_noise
 from noisewise.noise import FlipMatrix
 
 SEARCH_ROWS, SEARCH_RANK = 1000, 60  # width and amplitude are searched on so many rows, with so many features
@@ -37,21 +45,24 @@ class RobustGaussianProcessClassifier(NoisyLabelClassifier):
 
         log P(y | width, amplitude, T) = log integral prod_i (sum_j T[j, y_i] P(true = j | f_i)) P(f) df
 
-    in Laplace's approximation, with a weak Dirichlet prior on T. Two classes or more, one flip matrix for all.
+    in Laplace's approximation, with a weak Dirichlet prior on T. Of three classes or more T is as
+    RobustKernelFisherClassifier estimates it: the evidence hardly tells flips to many classes from classes that
+    overlap, and its rates were too low by up to a half.
 
     Parameters
     ----------
     noise : None, FlipMatrix, "confident", "fisher", "ridge", function of (X, y), or object with ``estimate(X, y)``
         The noise transition matrix T, or how it is estimated; one meaning for all, see `noisewise.labels`. None, the
-        default, estimates it with the model, by the evidence.
+        default, estimates it with the model: by the evidence, or of three classes or more by the robust kernel Fisher
+        discriminant.
     low_rank : int, optional
         Number of kernel features. By default 60, more with more than 700 rows, at most 256. Up to 3,000 distinct rows
-        they are the leading eigenvectors of the Gram matrix of all of them, beyond of landmarks (Nystroem), so that
-        time and memory grow linearly.
+        (1,000 of three classes or more) they are the leading eigenvectors of the Gram matrix of all of them, beyond of
+        landmarks (Nystroem), so that time and memory grow linearly.
     max_iter : int, default=200
-        Most iterations of L-BFGS on the evidence.
+        Most iterations of L-BFGS, or of the fixed point of the amplitude, on the evidence.
     tol : float, default=1e-7
-        Stop where an iteration changes the evidence by less, relatively.
+        Of two classes: stop where an iteration changes the evidence by less, relatively.
     random_state : int, RandomState, Generator or None
         Draws landmarks and, of many rows, those to search the width on. None gives the same draw every time.
 
@@ -67,7 +78,7 @@ class RobustGaussianProcessClassifier(NoisyLabelClassifier):
     low_rank_ : int
         Number of kernel features used.
     n_iter_ : int
-        Iterations of L-BFGS on the evidence.
+        Iterations of L-BFGS or of the fixed point on the evidence.
     objective_history_ : list of float
         The evidence after each of these iterations.
 
@@ -112,6 +123,8 @@ class RobustGaussianProcessClassifier(NoisyLabelClassifier):
             raise ValueError(f"low_rank is {self.low_rank}; one feature or more is needed")
         check_iterations(self.max_iter)
         noise = resolve_noise(self.noise, X, codes, len(self.classes_), weights)
+        if noise is None and len(self.classes_) > 2:
+            noise = fisher_noise(X, codes, weights, len(self.classes_))
         known = None if noise is None else noise.matrix
         rng = generator(0 if self.random_state is None else self.random_state)
         self.standardizer_, rows = LabelledRows.of(X, codes, weights, len(self.classes_)).standardized()
@@ -126,16 +139,30 @@ class RobustGaussianProcessClassifier(NoisyLabelClassifier):
         n = rows.rows.shape[0]
         rank = self.low_rank or int(np.clip(n // 12, SEARCH_RANK, MOST_FEATURES))
         if n <= SEARCH_ROWS:
-            return tune(rows, rank, known, self.max_iter, self.tol)
-        some = rows.some(SEARCH_ROWS, rng)
-        start = tune(some, min(rank, 2 * SEARCH_RANK), known, self.max_iter, self.tol)
-        landmarks = rows.some(EXACT_ROWS if n <= EXACT_ROWS else LANDMARKS_PER_FEATURE * rank, rng)
+            return self._tune(rows, rank, known, rng)
+        start = self._tune(rows.some(SEARCH_ROWS, rng), min(rank, 2 * SEARCH_RANK), known, rng)
+        n_landmarks = LANDMARKS_PER_FEATURE * rank
+        if rows.n_classes > 2:
+            n_landmarks = max(n_landmarks, SEARCH_ROWS)
+        elif n <= EXACT_ROWS:
+            n_landmarks = EXACT_ROWS
+        landmarks = rows.some(n_landmarks, rng)
         width = start.features.kernel.width
         features = process_features(
             landmarks.rows, landmarks.row_weights, squared_distances(landmarks.rows), width, rank
         )
-        mode = find_mode(as_problem(features, rows), start.flips, start.mode.precision)
+        problem = as_problem(features, rows)
+        if rows.n_classes > 2:
+            mode = find_mode(problem, start.flips, start.mode.precision, tol=GRID_TOL)
+            return maximise_amplitude(Candidate(features, mode, start.flips, mode.evidence), self.max_iter)
+        mode = find_mode(problem, start.flips, start.mode.precision)
         return maximise_evidence(Candidate(features, mode, start.flips, -np.inf), known, self.max_iter, self.tol)
+
+    def _tune(self, rows: LabelledRows, rank: int, known: Floats | None, rng: np.random.Generator) -> Candidate:
+        if rows.n_classes > 2:
+            assert known is not None  # estimated before
+            return tune_several(rows, rank, known, self.max_iter, rng)
+        return tune(rows, rank, known, self.max_iter, self.tol)
 
     def _keep(self, best: Candidate) -> None:
         self.features_ = best.features

@@ -31,7 +31,6 @@ from noisewise.labels.flip_likelihood import FlipLikelihood
 MOST_STEPS = 60  # of Newton ascent; ten are usual
 HALVINGS = 25  # of a step
 SUFFICIENT_INCREASE = 1e-4  # of the line search (Armijo's condition)
-LEAST_VARIANCE = 0.05  # fraction of its variance that a leave-one-out score keeps
 
 
 @dataclass(frozen=True)
@@ -72,28 +71,30 @@ class Mode:
         log_det = sum(2 * np.log(np.diag(factor)).sum() - rank * np.log(self.precision) for factor in self.factors)
         return _objective(self.likelihood, self.coefficients, self.precision) - float(log_det) / 2
 
+    @property
+    def determined(self) -> float:
+        """Number of coefficients that the labels determine rather than the prior (MacKay's gamma)."""
+        return self.coefficients.size - self.precision * self._trace
+
+    @property
+    def _trace(self) -> float:
+        return sum(float(np.square(_inverse(factor)).sum()) for factor in self.factors)
+
     def gradient(self, tol: float = 1e-5) -> tuple[float, Floats]:
         """Gradients of the evidence in the logarithms of the precision and of the flip matrix (true, observed).
 
         The mode depends on both; the implicit part of the gradient takes one adjoint linear system, solved to `tol`.
         """
         features, q = self.problem.features, self.precision
-        trace = sum(float(np.square(_inverse(factor)).sum()) for factor in self.factors)
         halves = np.where(
             self.likelihood.curvature > 0, -variances(self.factors, features) / 2, 0.0
         )  # clipped curvature has no derivative
         adjoint = features.T @ self.likelihood.curvature_gradient(halves)
         adjoint = conjugate_gradients(self._hessian_product, adjoint, self._precondition, tol, 200)
         penalty = q * float(np.square(self.coefficients).sum())
-        explicit = -(penalty + q * trace - self.coefficients.size) / 2
+        explicit = -(penalty + q * self._trace - self.coefficients.size) / 2
         by_precision = explicit - q * float((adjoint * self.coefficients).sum())
         return by_precision, self.likelihood.flip_gradient(halves, features @ adjoint)
-
-    def leave_one_out(self) -> Floats:
-        """Approximate leave-one-out scores of the rows."""
-        features = self.problem.features
-        leverage = variances(self.factors, features)
-        return self.likelihood.leave_one_out(features @ self.coefficients, leverage, LEAST_VARIANCE)
 
     def _hessian_product(self, V: Floats) -> Floats:
         features = self.problem.features
