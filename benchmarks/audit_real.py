@@ -25,13 +25,14 @@ from cleanlab.filter import find_label_issues
 from cleanlab.rank import get_label_quality_scores
 from sklearn.metrics import average_precision_score, roc_auc_score
 
-from noisewise import audit_probabilities
+from noisewise import audit_labels, audit_probabilities
 
 SCORES = ("self_confidence", "normalized_margin", "confidence_weighted_entropy")
 FILTERS = (
     "prune_by_noise_rate", "prune_by_class", "both", "confident_learning", "predicted_neq_given",
     "low_normalized_margin", "low_self_confidence",
 )  # fmt: skip
+LEAST_PROBABILITY = 1e-6  # before its logarithm is taken
 KEYS = ("AUROC", "AP", "lift", "F1", "count / errors", "interval", "holds", "CPU s")
 
 
@@ -56,10 +57,10 @@ def picks(wrong, picked, count=None):
     return {"F1": found, "count / errors": (len(picked) if count is None else count) / n_wrong}
 
 
-def ours(arrays, y, wrong):
+def ours(audit_of, arrays, y, wrong):
     """Both readings, with the time of the audit, which computes both."""
     start = time.process_time()
-    audits = {which: audit_probabilities(arrays, y, labels_are=which) for which in ("judgements", "outcomes")}
+    audits = {which: audit_of(arrays, y, labels_are=which) for which in ("judgements", "outcomes")}
     seconds = (time.process_time() - start) / 2
     for which, audit in audits.items():
         low, high = audit.expected_errors.interval
@@ -95,10 +96,12 @@ def rows(path: Path, most: int | None = None):
         y, truth = data["y"][:most].astype(int), data["truth"][:most]
     wrong = y != truth
     for model, p in models.items():
-        for row in (*ours([p], y, wrong), *cleanlab(p, y, wrong)):
+        for row in (*ours(audit_probabilities, [p], y, wrong), *cleanlab(p, y, wrong)):
             yield {"set": path.stem, "errors": int(wrong.sum()), "model": model} | row
+        for row in ours(audit_labels, np.log(np.maximum(p, LEAST_PROBABILITY)), y, wrong):
+            yield {"set": path.stem, "errors": int(wrong.sum()), "model": f"logits of {model} as rows"} | row
     if len(models) > 1:
-        for row in ours(list(models.values()), y, wrong):
+        for row in ours(audit_probabilities, list(models.values()), y, wrong):
             yield {"set": path.stem, "errors": int(wrong.sum()), "model": "all"} | row
 
 

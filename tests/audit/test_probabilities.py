@@ -461,7 +461,7 @@ def test_the_benchmark_prints_every_method(tmp_path, monkeypatch, capsys):
     script = benchmark("audit_real")
     script.main([])
     head, _, *lines = [line.strip("| ").split(" | ") for line in capsys.readouterr().out.splitlines()]
-    assert len(lines) == 2 * (2 + len(script.SCORES) + len(script.FILTERS)) + 2
+    assert len(lines) == 2 * (4 + len(script.SCORES) + len(script.FILTERS)) + 2
     for line in lines:
         cells = dict(zip(head, line, strict=True))
         assert cells["errors"] == str((y != truth).sum())
