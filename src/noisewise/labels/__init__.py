@@ -16,6 +16,7 @@ estimated, and has the matrix used as `noise_` after `fit`. The argument has one
 """
 
 from noisewise.labels import theory
+from noisewise.labels.base import NoisyLabelClassifier as NoisyLabelClassifier
 from noisewise.labels.corrections.reweighting import (
     ImportanceReweightedClassifier,
     LabelDependentClassifier,
@@ -84,6 +85,7 @@ __shared__ = [
     "Annotations",
     "Annotators",
     "ItemEstimates",
+    "NoisyLabelClassifier",
     "TargetRidge",
     "disagreement_of_halves",
     "estimate_items",

@@ -3,6 +3,7 @@
 from noisewise.noise import unbiased
 from noisewise.noise.anchors import anchor_matrix as anchor_matrix
 from noisewise.noise.anchors import anchor_scores, flip_from_anchors, rates_from_anchors
+from noisewise.noise.anchors import labels_at_anchors as labels_at_anchors
 from noisewise.noise.calibration.judgement import Judgements as Judgements
 from noisewise.noise.calibration.judgement import ModelError as ModelError
 from noisewise.noise.calibration.judgement import fitted_temperature as fitted_temperature
@@ -97,6 +98,7 @@ __shared__ = [
     "fitted_temperature",
     "flips_of",
     "informative_about_annotators",
+    "labels_at_anchors",
     "likely_wrong",
     "margins",
     "not_identified",

@@ -66,6 +66,30 @@ def anchor_matrix(scores: ArrayLike, quantile: float = 1.0, weights: ArrayLike |
     return np.asarray(anchors / anchors.sum(axis=1, keepdims=True))
 
 
+def labels_at_anchors(scores: ArrayLike, codes: ArrayLike, fraction: float = 0.5) -> Floats:
+    """Flip matrix from the observed labels of the rows that score highest for each class.
+
+    The scores only rank the rows, so they need not be calibrated; they must be out-of-fold. Of each class the rows
+    with the highest scores are taken, `fraction` as many as have its label.
+
+    >>> scores, codes = np.array([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7], [0.2, 0.8]]), np.array([0, 1, 1, 1])
+    >>> labels_at_anchors(scores, codes, fraction=1.0).round(2)
+    array([[1., 0.],
+           [0., 1.]])
+    >>> labels_at_anchors(scores, codes, fraction=2.0).round(2)
+    array([[0.5 , 0.5 ],
+           [0.25, 0.75]])
+    """
+    scores, codes = np.asarray(scores), np.asarray(codes)
+    n_classes = scores.shape[1]
+    sizes = np.bincount(codes, minlength=n_classes)
+    flips = np.eye(n_classes)
+    for true in np.flatnonzero(sizes):
+        typical = np.argsort(-scores[:, true], kind="stable")[: max(1, int(fraction * sizes[true]))]
+        flips[true] = np.bincount(codes[typical], minlength=n_classes) / len(typical)
+    return flips
+
+
 def rates_from_anchors(scores: ArrayLike, quantile: float = 1.0, weights: ArrayLike | None = None) -> FlipMatrix:
     """Feedback rates from scores P(feedback = 1 | x, action): anchors score 1 - rho1, all other actions rho0.
 

@@ -1,0 +1,94 @@
+"""Training with early stopping on held-out rows, and predicting, in batches."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from noisewise._typing import Codes
+
+FEWEST_HELD_OUT = 20  # rows: with fewer, early stopping would follow luck
+PREDICTED_ROWS = 4096  # in a batch
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A network with the weights of its best epoch, and the loss of the held-out rows after each."""
+
+    network: Any
+    history: list[float]
+
+
+@dataclass(frozen=True)
+class Training:
+    """How networks are trained: Adam, until the loss of held-out rows is not better for `patience` epochs."""
+
+    epochs: int
+    patience: int
+    batch_size: int
+    learning_rate: float
+    device: str
+    verbose: bool
+
+    def run(
+        self, network: Any, criterion: Any, rows: Any, labels: Any, held_out: Codes, rng: np.random.Generator
+    ) -> Trained:
+        """Train on the rows but the held-out ones; network and criterion get the weights of the best epoch."""
+        network, criterion = network.to(self.device), criterion.to(self.device)
+        with torch.no_grad():
+            network.eval()(rows[:2].to(self.device))  # layers that take their size from the rows have parameters now
+        optimizer = torch.optim.Adam([*network.parameters(), *criterion.parameters()], lr=self.learning_rate)
+        train = np.setdiff1d(np.arange(len(rows)), held_out)
+        judged = held_out if len(held_out) else train
+        history: list[float] = []
+        best: Any = None
+        for epoch in range(self.epochs):
+            network.train()
+            for part in self._batches(rng.permutation(train)):
+                optimizer.zero_grad()
+                criterion(network(rows[part].to(self.device)), labels[part].to(self.device)).backward()
+                optimizer.step()
+            history.append(self._loss(network, criterion, rows, labels, judged))
+            if self.verbose:
+                print(f"epoch {epoch + 1}: loss of held-out rows {history[-1]:.4f}")
+            if best is None or history[-1] == min(history):
+                best = copy.deepcopy((network.state_dict(), criterion.state_dict()))
+            elif len(history) - int(np.argmin(history)) > self.patience:
+                break
+        network.load_state_dict(best[0])
+        criterion.load_state_dict(best[1])
+        return Trained(network.eval(), history)
+
+    def predict(self, network: Any, rows: Any) -> NDArray[np.float32]:
+        """Probabilities of the classes."""
+        network.eval()
+        with torch.inference_mode():
+            parts = [torch.softmax(network(part.to(self.device)), dim=1).cpu() for part in rows.split(PREDICTED_ROWS)]
+        return np.asarray(torch.cat(parts).numpy())
+
+    def _batches(self, shuffled: Codes) -> list[Any]:
+        """Indices in batches; no batch but the only one has a single row, of which there is no variance."""
+        parts = [shuffled[start : start + self.batch_size] for start in range(0, len(shuffled), self.batch_size)]
+        if len(parts) > 1 and len(parts[-1]) == 1:
+            parts.pop()
+        return [torch.as_tensor(part) for part in parts]
+
+    def _loss(self, network: Any, criterion: Any, rows: Any, labels: Any, judged: Codes) -> float:
+        network.eval()
+        total = 0.0
+        with torch.inference_mode():
+            for some in torch.as_tensor(judged).split(PREDICTED_ROWS):
+                loss = criterion(network(rows[some].to(self.device)), labels[some].to(self.device))
+                total += float(loss) * len(some)
+        return total / len(judged)
+
+
+def some_rows(n_rows: int, fraction: float, rng: np.random.Generator) -> Codes:
+    """Rows to hold out; none where there are too few."""
+    wanted = int(fraction * n_rows)
+    return np.sort(rng.permutation(n_rows)[: wanted if wanted >= FEWEST_HELD_OUT else 0])
