@@ -2,6 +2,7 @@
 
 import warnings
 from importlib.metadata import version as installed_version
+from importlib.util import find_spec
 
 project = "noisewise"
 author = "the noisewise authors"
@@ -37,6 +38,7 @@ myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
 templates_path = ["_templates"]
 autosummary_generate = True
+autodoc_mock_imports = [] if find_spec("torch") else ["torch"]
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 
