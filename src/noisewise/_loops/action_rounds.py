@@ -164,8 +164,9 @@ def learn_joint(
 ) -> bool:
     """One step of recursive least squares: the row times `scale` has the value `target`, and counts `growth` times.
 
-    Changes weights, sigma (the inverse of gram plus prior, by Sherman and Morrison), gram and moment; the running means
-    of the columns too. If the squared length of the row is not finite, nothing is changed, and False returned.
+    Changes weights, sigma (the inverse of gram plus prior, by Sherman and Morrison), the lower triangle of gram,
+    moment, and the running means of the columns. If the squared length of the row is not finite, nothing is changed,
+    and False returned.
     """
     c, a = standardised(contexts, context, context_values), standardised(actions, columns, values)
     length = 0.0
@@ -194,11 +195,7 @@ def learn_joint(
             change, into = step * gain[j], sigma[j]
             for k in range(len(gain)):
                 into[k] -= change * gain[k]
-    for t in range(len(row)):
-        counted = growth * row[t]
-        moment[indices[t]] += counted * target
-        for k in range(len(row)):
-            gram[indices[t], indices[k]] += counted * row[k]
+    _add_outer(gram, moment, actions.shape[1], context, c, columns, a, scale, target, growth)
     observe(contexts, context, context_values)
     observe(actions, columns, values)
     return True
@@ -220,31 +217,44 @@ def accumulate(
     targets: Any,
     growths: Any,
 ) -> None:
-    """Sums of least squares over many rounds; only the lower triangle of `gram` is right."""
-    width = actions.shape[1]
+    """Add many rounds to the sums of least squares, `gram` (its lower triangle) and `moment`."""
     for n in range(len(targets)):
         context = context_columns[context_starts[n] : context_starts[n + 1]]
         c = standardised(contexts, context, context_values[context_starts[n] : context_starts[n + 1]])
         played = columns[starts[n] : starts[n + 1]]
         a = standardised(actions, played, values[starts[n] : starts[n + 1]])
-        contiguous = len(a) == width
-        for i in range(len(c)):
-            first, at = scales[n] * c[i], context[i] * width
-            for j in range(len(a)):
-                value, row = first * a[j], at + played[j]
-                counted = growths[n] * value
-                moment[row] += counted * targets[n]
-                counted *= scales[n]
-                for i2 in range(len(c)):
-                    if context[i2] > context[i]:
-                        continue
-                    weight, into = counted * c[i2], gram[row, context[i2] * width : (context[i2] + 1) * width]
-                    if contiguous:
-                        for k in range(width):
-                            into[k] += weight * a[k]
-                    else:
-                        for k in range(len(a)):
-                            into[played[k]] += weight * a[k]
+        _add_outer(gram, moment, actions.shape[1], context, c, played, a, scales[n], targets[n], growths[n])
+
+
+@compiled
+def _add_outer(
+    gram: Any,
+    moment: Any,
+    width: int,
+    context: Any,
+    c: Any,
+    columns: Any,
+    a: Any,
+    scale: float,
+    target: float,
+    growth: float,
+) -> None:
+    """Add a round to moment, and to gram on and below its diagonal (in its blocks on the diagonal, above it too)."""
+    for i in range(len(c)):
+        for j in range(len(a)):
+            row = context[i] * width + columns[j]
+            counted = growth * scale * c[i] * a[j]
+            moment[row] += counted * target
+            for i2 in range(len(c)):
+                if context[i2] > context[i]:
+                    continue
+                weight, into = counted * scale * c[i2], gram[row, context[i2] * width : (context[i2] + 1) * width]
+                if len(a) == width:  # all columns, in order
+                    for k in range(width):
+                        into[k] += weight * a[k]
+                else:
+                    for k in range(len(a)):
+                        into[columns[k]] += weight * a[k]
 
 
 @compiled

@@ -9,6 +9,7 @@ import typer
 
 from noisewise.cli.apply import apply
 from noisewise.cli.audit import audit
+from noisewise.cli.log import log
 from noisewise.cli.models import fit, predict
 from noisewise.cli.reproduce import reproduce
 from noisewise.cli.review import review
@@ -39,6 +40,7 @@ def noisewise(version: Annotated[bool, typer.Option("--version", help="Show the 
 
 for command in (audit, review, apply, fit, predict, reproduce, serve, stress):
     app.command()(command)
+app.add_typer(log, name="log")
 
 
 def main() -> None:

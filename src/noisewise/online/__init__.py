@@ -9,6 +9,7 @@ from noisewise.online.actions.hashed import HashedModel
 from noisewise.online.actions.joint import JointModel
 from noisewise.online.actions.policies import InverseGapWeighting, ThompsonSampling
 from noisewise.online.actions.rewards import Channel, RewardReader, RewardScale
+from noisewise.online.actions.rounds import logged_round
 from noisewise.online.learners.bandit import BanditClassifier
 from noisewise.online.learners.base import rank_actions as rank_actions
 from noisewise.online.learners.decision import Decision, History
@@ -30,11 +31,13 @@ from noisewise.online.learners.signals import (
     rival_signal,
     sign_signal,
 )
+from noisewise.online.logs.doctor import LogCheck, check_log
 from noisewise.online.logs.dsjson import iter_dsjson, read_dsjson, write_dsjson
 from noisewise.online.logs.feedback_log import FeedbackLog
 from noisewise.online.logs.logged_round import Choice, LoggedRound
 from noisewise.online.logs.open_bandit import from_open_bandit, to_open_bandit
 from noisewise.online.logs.vw import iter_vw, read_vw, write_vw
+from noisewise.online.off_policy.action_value import off_policy_action_value
 from noisewise.online.off_policy.value import off_policy_value
 from noisewise.online.rates.flip_rates import rates_as_noise as rates_as_noise
 from noisewise.online.rates.missing_feedback import FeedbackTable, MissingReport, MissingTracker
@@ -62,6 +65,7 @@ __all__ = [
     "History",
     "InverseGapWeighting",
     "LeastSquares",
+    "LogCheck",
     "LoggedRound",
     "MissingTracker",
     "NREst",
@@ -74,12 +78,15 @@ __all__ = [
     "ThompsonSampling",
     "UniformExploration",
     "UpperConfidence",
+    "check_log",
     "corrected_feedback",
     "from_open_bandit",
     "importance_signal",
     "iter_dsjson",
     "iter_vw",
     "label_signal",
+    "logged_round",
+    "off_policy_action_value",
     "off_policy_value",
     "read_dsjson",
     "read_vw",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from functools import cache
@@ -23,8 +23,10 @@ from noisewise.online.actions.joint import JointModel, Row
 from noisewise.online.actions.offers import Offer, as_context, as_offer, n_rows, take_rows
 from noisewise.online.actions.policies import ThompsonSampling, policy_parameters
 from noisewise.online.actions.rewards import Channel, RewardReader, RewardScale
+from noisewise.online.actions.rounds import played_features
 from noisewise.online.learners.base import seeded_rng
 from noisewise.online.learners.record import DecisionRecord, Lock
+from noisewise.online.logs.logged_round import LoggedRound
 
 FULL_UP_TO = 1024  # weights: at more, an update of the full covariance takes milliseconds
 MOST_FULL = 4096  # weights that a full covariance may have, 128 MiB for each of two matrices
@@ -102,7 +104,8 @@ class ContextualBandit(DecisionRecord, BaseEstimator):
     [0.9]
     """
 
-    _not_saved_ = ("_maker", "_signed_from", "_lock")
+    _not_saved_ = ("_maker", "_signed_from", "_lock", "_last")
+    _last: ActionDecision | None = None  # made in this process, so that nothing is to be checked
     model_: JointModel | HashedModel
     encoder_: PairEncoder
     reader_: RewardReader
@@ -213,6 +216,15 @@ class ContextualBandit(DecisionRecord, BaseEstimator):
             self.model_.solve()
             return self
 
+    def learn_rounds(self, rounds: Iterable[LoggedRound]) -> ContextualBandit:
+        """Learn from rounds of a log, as ``iter_vw(path, layout="adf", rewards=...)`` and `iter_dsjson` give them."""
+        kept = list(rounds)
+        contexts, actions = [one.features for one in kept], [played_features(one) for one in kept]
+        rewards = np.array([one.feedback for one in kept])
+        if self.costs:
+            rewards = -rewards  # a log has rewards, minus the costs
+        return self.learn_logged(contexts, actions, rewards, names=[one.action for one in kept])
+
     def predict(self, context: Any, actions: Any, names: Sequence[Any] | None = None) -> Floats:
         """Expected reward of each action, in the units of the rewards (or costs)."""
         with self._lock:
@@ -320,7 +332,8 @@ class ContextualBandit(DecisionRecord, BaseEstimator):
         group = None if groups is None else groups[position]
         played = offer.names[position], probabilities.item(position), number, position
         features = context_row, rows.row(position), probabilities
-        return new_decision((*played, *features, group, model.n_rounds, maker))
+        self._last = new_decision((*played, *features, group, model.n_rounds, maker))
+        return self._last
 
     def _scores(self, context: Any, offer: Offer) -> tuple[Floats, Floats]:
         """Mean and variance of the score of each action; features that are new leave no trace."""
@@ -340,6 +353,8 @@ class ContextualBandit(DecisionRecord, BaseEstimator):
 
     def _check_decision(self, decision: ActionDecision) -> tuple[Row, Row, tuple[int, int]]:
         """Refuse a decision that is not this learner's, was damaged in storage, or has been learnt."""
+        if decision is not None and decision is self._last:
+            return decision.context, decision.features, self._check_unlearnt(decision.id)
         if not isinstance(decision, ActionDecision):
             raise ValueError(f"learn takes the ActionDecision that decide returned, not {decision!r:.60}")
         if not isinstance(decision.id, int | np.integer):

@@ -97,10 +97,8 @@ class JointModel:
         decay = 1.0 if self.memory is None else 1 - 1 / self.memory
         self.gram *= decay**n_rounds
         self.moment *= decay**n_rounds
-        gram, growths = np.zeros_like(self.gram), decay ** np.arange(n_rounds - 1, -1, -1.0)
-        sides = self.contexts, self.actions
-        loops().accumulate(gram, self.moment, *sides, *contexts, *rows, scales, targets, growths)
-        self.gram += np.tril(gram) + np.tril(gram, -1).T
+        growths, sides = decay ** np.arange(n_rounds - 1, -1, -1.0), (self.contexts, self.actions)
+        loops().accumulate(self.gram, self.moment, *sides, *contexts, *rows, scales, targets, growths)
         self.n_rounds += n_rounds
 
     def solve(self) -> None:
@@ -120,7 +118,8 @@ class JointModel:
         if self.growth != 1:
             self.gram, self.moment, self.growth = self.gram / self.growth, self.moment / self.growth, 1.0
         shape = self.contexts.shape[1], self.actions.shape[1]
-        gram, moment = self.gram.reshape(*shape, *shape), self.moment.reshape(shape)
+        symmetric = np.tril(self.gram) + np.tril(self.gram, -1).T  # rounds are added below the diagonal
+        gram, moment = symmetric.reshape(*shape, *shape), self.moment.reshape(shape)
         for side, scaling in enumerate((self.contexts, self.actions)):
             ratio, offset = rescale(scaling)
             if (ratio != 1).any() or offset.any():

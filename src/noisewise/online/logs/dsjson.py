@@ -14,6 +14,7 @@ from noisewise.online.logs.feedback_log import FeedbackLog
 from noisewise.online.logs.logged_round import Choice, Features, LoggedRound, checked_round
 from noisewise.online.logs.text import (
     Actions,
+    Interval,
     Numbering,
     Source,
     Target,
@@ -40,7 +41,9 @@ def is_skipped(event: dict[str, Any]) -> bool:
     return bool(skip)
 
 
-def event_round(event: dict[str, Any], cost: str, actions: Actions) -> LoggedRound | None:
+def event_round(
+    event: dict[str, Any], cost: str, actions: Actions, rewards: Interval | None = None
+) -> LoggedRound | None:
     """The round of an event; None if it has no decision, or no feedback to it."""
     labels = {name.lower(): value for name, value in event.items() if name.startswith("_label")}
     context = event.get("c")
@@ -65,7 +68,7 @@ def event_round(event: dict[str, Any], cost: str, actions: Actions) -> LoggedRou
         for position, (name, one) in enumerate(zip(names, offered), start=1)
     )
     shared = _flat({name: value for name, value in context.items() if name != "_multi"})
-    feedback = feedback_of(_number(labels["_label_cost"], "_label_cost"), cost)
+    feedback = feedback_of(_number(labels["_label_cost"], "_label_cost"), cost, rewards)
     probability = _number(probability, "_label_probability")
     given, dropped = event.get("EventId"), event.get("pdrop")
     identifier = None if given is None else str(given)
@@ -153,7 +156,11 @@ def read_dsjson(
 
 
 def iter_dsjson(
-    source: Source, cost: str = "-reward", classes: Any = None, missing: str = "refuse"
+    source: Source,
+    cost: str = "-reward",
+    classes: Any = None,
+    missing: str = "refuse",
+    rewards: Interval | None = None,
 ) -> Iterator[LoggedRound]:
     """Rounds of a log of DSJSON lines, read line by line.
 
@@ -169,13 +176,15 @@ def iter_dsjson(
     classes : the labels in the order of their numbers; by default an action is its number, from 1. An action is called
         by its ``_tag``, if all have different ones.
     missing : "refuse" or "skip" lines without a decision or its feedback
+    rewards : interval of the rewards, where any cost may come: the feedback of a round is then its reward, minus the
+        cost or 1 minus the cost
 
     References
     ----------
     .. [1] Vowpal Wabbit, wiki: "DSJson format", https://github.com/VowpalWabbit/vowpal_wabbit/wiki.
     """
-    check_options(cost, missing)
-    found = _rounds(source, cost, Actions(classes))
+    check_options(cost, missing, rewards)
+    found = _rounds(source, cost, Actions(classes), rewards)
     return with_feedback(found, missing, "there is no decision (c) with a _label_cost")
 
 
@@ -200,7 +209,9 @@ def write_dsjson(
     write_rounds(log, target, classes, as_text)
 
 
-def _rounds(source: Source, cost: str, actions: Actions) -> Iterator[tuple[str, LoggedRound | None]]:
+def _rounds(
+    source: Source, cost: str, actions: Actions, rewards: Interval | None = None
+) -> Iterator[tuple[str, LoggedRound | None]]:
     for where, text in numbered_lines(source):
         if not text.strip():
             continue
@@ -214,7 +225,7 @@ def _rounds(source: Source, cost: str, actions: Actions) -> Iterator[tuple[str, 
             if not isinstance(event, dict):
                 raise ValueError("a line must hold an object, {...}")
             skipped = is_skipped(event)
-            one = None if skipped else event_round(event, cost, actions)
+            one = None if skipped else event_round(event, cost, actions, rewards)
         if not skipped:
             yield where, one
 

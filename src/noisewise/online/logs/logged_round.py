@@ -26,13 +26,14 @@ class Choice(NamedTuple):
 class LoggedRound(NamedTuple):
     """One round of a log as files have it, with features by name.
 
-    A name is ``feature`` or ``namespace^feature``. `offered` is empty where every action could be played. `dropped` is
+    A name is ``feature`` or ``namespace^feature``. `feedback` is 1 for right and 0 for wrong, or any reward where the
+    log was read with an interval of rewards. `offered` is empty where every action could be played. `dropped` is
     the probability with which such a round was left out of the log.
     """
 
     features: Features
     action: Any
-    feedback: int
+    feedback: float
     probability: float
     offered: tuple[Choice, ...] = ()
     id: str | None = None
@@ -42,7 +43,7 @@ class LoggedRound(NamedTuple):
 def checked_round(
     features: Features,
     action: Any,
-    feedback: int,
+    feedback: float,
     probability: float,
     offered: tuple[Choice, ...],
     name: str | None,

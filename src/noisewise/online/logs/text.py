@@ -19,6 +19,7 @@ from noisewise.online.logs.logged_round import Choice, LoggedRound
 
 Source = str | os.PathLike[str] | Iterable[str]
 Target = str | os.PathLike[str] | IO[str]
+Interval = tuple[float, float]
 Numbering = dict[Any, int] | None  # of each label in a file: its position, from 1, among the classes
 COSTS = {"-reward": (0.0, -1.0), "1-reward": (1.0, 0.0)}  # cost of wrong, and of right
 MOST_ACTIONS = 1_000_000  # without classes=, all numbers up to the largest are labels
@@ -95,27 +96,41 @@ def at(where: str) -> Iterator[None]:
         raise ValueError(f"{where}: {error}") from None
 
 
-def cost_of(feedback: int, cost: str) -> float:
-    """The cost of wrong (0) or right (1).
+def cost_of(feedback: float, cost: str) -> float:
+    """The cost of a reward; of wrong (0) or right (1) above all.
 
-    >>> cost_of(1, "-reward"), cost_of(1, "1-reward")
-    (-1.0, 0.0)
+    >>> cost_of(1, "-reward"), cost_of(1, "1-reward"), cost_of(0.25, "1-reward")
+    (-1.0, 0.0, 0.75)
     """
-    return COSTS[cost][feedback]
+    return COSTS[cost][0] - feedback
 
 
-def feedback_of(value: Any, cost: str) -> int:
-    """Wrong (0) or right (1) from a cost."""
+def feedback_of(value: Any, cost: str, rewards: Interval | None = None) -> float:
+    """Wrong (0) or right (1) from a cost; with an interval of rewards, the reward.
+
+    >>> feedback_of(-1, "-reward"), feedback_of(-0.5, "-reward", rewards=(0, 1))
+    (1, 0.5)
+    """
     wrong, right = COSTS[cost]
+    if rewards is not None:
+        low, high = rewards
+        reward = float(wrong - value)
+        if not low <= reward <= high:
+            raise ValueError(f"the cost is {value:g}, a reward of {reward:g}; it lies between {low:g} and {high:g}")
+        return reward
     if value not in (wrong, right):
         other = next(name for name in COSTS if name != cost)
         hint = f"; for costs of 0 and {COSTS[other][0] + COSTS[other][1]:g} pass cost={other!r}"
+        hint += ", and for any others the interval of the rewards, such as rewards=(0, 1)"
         raise ValueError(f"the cost is {value}; with cost={cost!r}, {right:g} is right and {wrong:g} is wrong{hint}")
     return int(value == right)
 
 
-def check_options(cost: str, missing: str = "refuse") -> None:
-    """Refuse unknown conventions for costs and for rounds without feedback."""
+def check_options(cost: str, missing: str = "refuse", rewards: Interval | None = None) -> None:
+    """Refuse unknown conventions for costs, rewards, and rounds without feedback."""
+    pair = isinstance(rewards, tuple | list) and len(rewards) == 2
+    if rewards is not None and not (pair and rewards[0] < rewards[1]):
+        raise ValueError(f"rewards is {rewards!r:.40}; it is an interval such as (0, 1), or None for right and wrong")
     if cost not in COSTS:
         raise ValueError(f"cost is {cost!r}; it is '-reward' (right -1, wrong 0) or '1-reward' (right 0, wrong 1)")
     if missing not in ("refuse", "skip"):

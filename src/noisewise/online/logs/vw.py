@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import isfinite
 from typing import Any, NamedTuple
 
@@ -14,6 +14,7 @@ from noisewise.online.logs.logged_round import Choice, Features, LoggedRound, ch
 from noisewise.online.logs.text import (
     NUMBER,
     Actions,
+    Interval,
     Numbering,
     Source,
     Target,
@@ -33,6 +34,7 @@ from noisewise.online.logs.text import (
 )
 
 BLANKS = " \t"
+ReadCost = Callable[[float], float]
 UNFIT = re.compile(r"[ \t\r\n|]")
 
 
@@ -154,7 +156,12 @@ def read_vw(
 
 
 def iter_vw(
-    source: Source, layout: str = "plain", cost: str = "-reward", classes: Any = None, missing: str = "refuse"
+    source: Source,
+    layout: str = "plain",
+    cost: str = "-reward",
+    classes: Any = None,
+    missing: str = "refuse",
+    rewards: Interval | None = None,
 ) -> Iterator[LoggedRound]:
     """Rounds of a log in Vowpal Wabbit's text, read line by line.
 
@@ -167,6 +174,8 @@ def iter_vw(
     classes : the labels in the order of their numbers; by default an action is its number, from 1. In the layout "adf"
         an action is called by its tag, if all have different ones.
     missing : "refuse" or "skip" rounds without feedback
+    rewards : interval of the rewards, where any cost may come: the feedback of a round is then its reward, minus the
+        cost or 1 minus the cost
 
     References
     ----------
@@ -178,12 +187,12 @@ def iter_vw(
     >>> next(iter_vw(["2:1:0.4 | a"], cost="1-reward", classes=["left", "right"]))
     LoggedRound(features={'a': 1.0}, action='right', feedback=0, probability=0.4, offered=(), id=None, dropped=0.0)
     """
-    check_options(cost, missing)
-    actions = Actions(classes)
+    check_options(cost, missing, rewards)
+    actions, read = Actions(classes), partial(feedback_of, cost=cost, rewards=rewards)
     if layout == "plain":
-        found = _plain_rounds(source, cost, actions)
+        found = _plain_rounds(source, read, actions)
     elif layout == "adf":
-        found = _adf_rounds(source, cost, actions)
+        found = _adf_rounds(source, read, actions)
     else:
         raise ValueError(f"layout is {layout!r}; it is 'plain' or 'adf'")
     return with_feedback(found, missing, NO_FEEDBACK)
@@ -218,7 +227,7 @@ def write_vw(
     write_rounds(log, target, classes, as_text)
 
 
-def _plain_rounds(source: Source, cost: str, actions: Actions) -> Iterator[tuple[str, LoggedRound | None]]:
+def _plain_rounds(source: Source, read: ReadCost, actions: Actions) -> Iterator[tuple[str, LoggedRound | None]]:
     for where, text in numbered_lines(source):
         if not text.strip():
             continue
@@ -234,14 +243,14 @@ def _plain_rounds(source: Source, cost: str, actions: Actions) -> Iterator[tuple
             with_cost = [index for index, part in enumerate(parts) if len(part) > 1]
             one = None
             if with_cost:
-                feedback, probability = _feedback_and_probability([parts[index] for index in with_cost], cost)
+                feedback, probability = _feedback_and_probability([parts[index] for index in with_cost], read)
                 offered = tuple(Choice(label) for label in labels) if len(parts) > 1 else ()
                 played = labels[with_cost[0]]
                 one = checked_round(line.features, played, feedback, probability, offered, line.tag or None)
         yield where, one
 
 
-def _adf_rounds(source: Source, cost: str, actions: Actions) -> Iterator[tuple[str, LoggedRound | None]]:
+def _adf_rounds(source: Source, read: ReadCost, actions: Actions) -> Iterator[tuple[str, LoggedRound | None]]:
     for where, block in _blocks(source):
         shared = block[0] if block[0].label[:1] == ["shared"] else Line([], "", {})
         lines = block[1:] if block[0] is shared else block
@@ -254,7 +263,7 @@ def _adf_rounds(source: Source, cost: str, actions: Actions) -> Iterator[tuple[s
             parts = [part.split(":") for line in lines for part in line.label]
             one = None
             if parts:
-                feedback, probability = _feedback_and_probability(parts, cost)
+                feedback, probability = _feedback_and_probability(parts, read)
                 played = next(label for label, line in zip(labels, lines) if line.label)
                 offered = tuple(Choice(label, line.features) for label, line in zip(labels, lines))
                 one = checked_round(shared.features, played, feedback, probability, offered, shared.tag or None)
@@ -277,12 +286,12 @@ def _blocks(source: Source) -> Iterator[tuple[str, list[Line]]]:
         yield first, block
 
 
-def _feedback_and_probability(parts: list[list[str]], cost: str) -> tuple[int, float]:
+def _feedback_and_probability(parts: list[list[str]], read: ReadCost) -> tuple[float, float]:
     if len(parts) > 1:
         raise ValueError("more than one action has a cost; one action is played in a round")
     if len(parts[0]) != 3:
         raise ValueError(f"the label is {':'.join(parts[0])!r}; action:cost:probability is needed")
-    return feedback_of(number_in(parts[0][1], "cost"), cost), number_in(parts[0][2], "probability")
+    return read(number_in(parts[0][1], "cost")), number_in(parts[0][2], "probability")
 
 
 def _plain_text(one: LoggedRound, label_tail: str, numbering: Numbering) -> str:

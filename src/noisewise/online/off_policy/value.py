@@ -84,19 +84,19 @@ def off_policy_value(
     target, multiplicity = target_probabilities(log, policy), log.weights / log.weights.mean()
     weights = target[np.arange(len(log)), codes] / log.probabilities
     rewards = (log.feedback - rates[codes, 0]) / (1 - rates[codes].sum(axis=1))  # h(f) = inv(T)[f, 1]
-    _warn_of_wrong_weights(weights, multiplicity)
+    warn_of_wrong_weights(weights, multiplicity)
     largest_signal = float((1 / (1 - rates.sum(axis=1))).max())
     unobserved = _unobserved_feedback(multiplicity * weights, log.feedback, largest_signal, confidence)
     if method == "snips":
-        value, errors = _weighted_mean(rewards, multiplicity * weights)
+        value, errors = weighted_mean(rewards, multiplicity * weights)
     else:
         terms = weights * rewards
         if method == "dr":
             expected = cross_fitted_rewards(project_rows(log.X), codes, rewards, len(log.classes), multiplicity)
             own = expected[np.arange(len(log)), codes]
             terms = (target * expected).sum(axis=1) + weights * (rewards - own)
-        value, errors = _weighted_mean(terms, multiplicity)
-    low, high = _interval(value, errors, confidence)
+        value, errors = weighted_mean(terms, multiplicity)
+    low, high = mean_interval(value, errors, confidence)
     return Estimate(value, low - unobserved[1], high + unobserved[0])
 
 
@@ -126,7 +126,7 @@ def cross_fitted_rewards(
     return np.asarray(np.clip(expected, 0, 1))
 
 
-def _weighted_mean(terms: Floats, weights: Floats) -> tuple[float, Floats]:
+def weighted_mean(terms: Floats, weights: Floats) -> tuple[float, Floats]:
     """The mean, and the influence of each term on it; by the delta method where the weights are random too."""
     total = float(weights.sum())
     if total == 0:
@@ -151,7 +151,7 @@ def _unobserved_feedback(
     return (0.0, float(width)) if observed[0] else (float(width), 0.0)
 
 
-def _interval(value: float, errors: Floats, confidence: float) -> tuple[float, float]:
+def mean_interval(value: float, errors: Floats, confidence: float) -> tuple[float, float]:
     """Confidence interval of a mean from the errors of its terms: Student's t, corrected for skewness (Hall, 1992).
 
     A few large weights make the terms skewed, and the plain interval then lies too low.
@@ -169,9 +169,9 @@ def _interval(value: float, errors: Floats, confidence: float) -> tuple[float, f
     return float(low), float(high)
 
 
-def _warn_of_wrong_weights(weights: Floats, multiplicity: Floats) -> None:
+def warn_of_wrong_weights(weights: Floats, multiplicity: Floats) -> None:
     """Importance weights have mean 1 if the log's propensities are right and positive wherever the policy's are."""
-    mean, errors = _weighted_mean(weights, multiplicity)
+    mean, errors = weighted_mean(weights, multiplicity)
     weighted = multiplicity * weights
     total, squares = weighted.sum(), np.square(weighted).sum()
     error = np.sqrt(np.square(errors).mean() / len(weights))
