@@ -264,3 +264,12 @@ def test_the_benchmark_prints_coverage_and_width(tmp_path, monkeypatch, capsys):
     assert {"toy, one", "tables, noise by class", "tables, clean", "all"} <= set(found)
     assert found["toy, one"]["runs"] == 3
     assert all(0 <= row["holds"] <= 1 and row["width / before"] > 0 for row in found.values())
+
+
+def test_a_reviewer_who_cannot_tell_leaves_the_other_rows_as_they_are(case):
+    audit = case[0]
+    later = audit.update({3: "?"})
+    assert later.undecided == (3,)
+    assert 3 not in set(later.next(50))
+    np.testing.assert_array_equal(later.probability, audit.probability)
+    assert later.update({5: audit.classes[audit.observed[5]]}).undecided == (3,)

@@ -115,3 +115,37 @@ def test_empty_cells_have_no_tags():
 def test_what_can_not_be_judged_is_refused(X, Y, options, sentence):
     with pytest.raises(ValueError, match=sentence):
         audit_multilabel(X, Y, **options)
+
+
+def test_missing_cells_have_no_tags():
+    X, Y, _ = tagged()
+    cells = [[name for name, there in zip("abc", row, strict=True) if there] or np.nan for row in Y]
+    lists = [[] if isinstance(cell, float) else cell for cell in cells]
+    found = audit_multilabel(X, pd.Series(cells))
+    np.testing.assert_array_equal(found.probability, audit_multilabel(X, lists).probability)
+    with pytest.raises(ValueError, match="Y holds 3; a list of tags"):
+        audit_multilabel(X, [3] * len(X))
+
+
+def test_joined_tags_are_noted_and_split_on_request():
+    X, Y, _ = tagged()
+    lists = [[name for name, there in zip("abc", row, strict=True) if there] for row in Y]
+    cells = ["; ".join(row) for row in lists]
+    assert "separator=';' splits them" in audit_multilabel(X, cells).notes[0]
+    split = audit_multilabel(X, cells, separator=";")
+    assert split.tags == list("abc")
+    np.testing.assert_array_equal(split.probability, audit_multilabel(X, lists).probability)
+    assert split.columns(split.order[:1])["observed"][0] == ";".join(split.tags_of(split.observed, split.order[0]))
+
+
+def test_texts_are_embedded_as_in_the_audit_of_labels(monkeypatch):
+    _, Y, _ = tagged()
+    seen = []
+
+    def encode(texts):
+        seen.append(len(texts))
+        return np.array([[len(text), text.count("a")] for text in texts], dtype=float)
+
+    texts = [f"ticket {i} about " + "a" * (i % 7) + " things that went wrong today" for i in range(len(Y))]
+    audit_multilabel(pd.DataFrame({"text": texts}), Y, encoder=encode)
+    assert sum(seen) >= len(Y)

@@ -10,11 +10,13 @@ from sklearn.compose import make_column_transformer
 from sklearn.datasets import make_friedman1
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import TimeSeriesSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from noisewise import TargetAudit, audit_targets
 from noisewise.labels.ridge.target_fit import TargetRidge
+from noisewise.noise.calibration.residuals import read_residuals
 
 
 def numbers(n=300, noise=0.7, seed=0):
@@ -132,3 +134,68 @@ def test_leave_one_out_equals_a_refit_without_the_row(rng):
     twice = TargetRidge(np.vstack([X, X[7:8]]), np.random.default_rng(0))
     copied = twice.leave_one_out(np.append(y, 100.0), np.append(np.ones(40), 0.0))  # weight 0: scored only
     assert copied[40] == pytest.approx(copied[7])
+
+
+class Apart(LinearRegression):
+    """Refuses to predict rows whose number in the first column it has seen in a fit."""
+
+    def fit(self, X, y):
+        self.seen_ = set(X[:, 0].tolist())
+        return super().fit(X, y)
+
+    def predict(self, X):
+        assert not self.seen_ & set(X[:, 0].tolist())
+        return super().predict(X)
+
+
+@pytest.mark.parametrize("model", [None, Apart()])
+def test_rows_of_one_group_never_judge_each_other(model, rng):
+    X = rng.normal(size=(60, 3)).repeat(3, axis=0)
+    X[:, 0] = np.arange(60).repeat(3)
+    y = X[:, 1] + 0.1 * rng.normal(size=180)
+    y[:3] += 5  # all rows of a patient, who would vouch for each other
+    audit = audit_targets(X, y, model, groups=[f"p{patient:g}" for patient in X[:, 0]])
+    assert set(audit.order[:3].tolist()) == {0, 1, 2}
+    assert audit.probability[:3].max() < 0.5
+
+
+def test_rows_before_the_first_fold_in_time_are_not_judged():
+    X, y = numbers()
+    y[250] += 60
+    audit = audit_targets(X, y, cv=TimeSeriesSplit(4))
+    first = len(y) - 4 * (len(y) // 5)
+    assert np.isnan(audit.low[:first]).all()
+    assert np.ptp(audit.probability[:first]) == 0
+    np.testing.assert_array_equal(audit.suggested[:first], y[:first])
+    assert audit.order[0] == 250
+    assert f"{first} rows are in no test fold" in audit.notes[0]
+
+
+def test_missing_numbers_are_predicted_and_rows_keep_their_place(tenfold):
+    X, y, observed, _ = tenfold
+    gaps = observed.copy()
+    gaps[100:110] = np.nan
+    audit = audit_targets(X, gaps, missing="predict")
+    assert set(audit.order[:15].tolist()) == set(range(15))
+    assert np.abs(audit.suggested - y)[100:110].max() < 5 * 0.7 + 3
+    assert (audit.probability[100:110] == 1).all()
+    assert audit.summary()["missing"] == 10
+    with pytest.raises(ValueError, match="NaN or infinity, first in row 100"):
+        audit_targets(X, gaps)
+
+
+def test_suggestions_have_no_more_digits_than_they_are_worth(tenfold):
+    *_, audit = tenfold
+    widths = audit.high - audit.low
+    digits = np.array([len(repr(float(one)).partition(".")[2]) for one in audit.suggested])
+    assert (10.0 ** -digits[15:] >= widths[15:] / 1000 * 0.999).all()
+
+
+def test_a_larger_residual_is_never_a_smaller_reason_for_doubt_among_equals(rng):
+    y = rng.normal(10.0, 1.0, 400)
+    predictions = y + rng.normal(0.0, 0.3, 400)
+    y[:40] += rng.uniform(1, 6, 40)
+    reading = read_residuals(y, predictions, np.ones(400), np.ones(400))
+    far = np.argsort(-np.abs(y - predictions))[:10]
+    assert reading.right[far].max() < 0.5
+    assert 0 <= reading.interval[0] <= 40 <= reading.interval[1]

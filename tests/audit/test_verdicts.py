@@ -112,7 +112,7 @@ def test_a_class_called_skip_is_a_decision():
         ({"x": "cat"}, "row 'x' is not among"),
         ([{"row": 1, "decision": "cat"}, {"row": 1, "decision": "ox"}], "row 1 has two decisions, 'cat' and 'ox'"),
         ([{"row": 1, "decision": "?"}, {"row": 1, "decision": "ox"}], r"row 1 has two decisions, '\?' and 'ox'"),
-        ({1: "", 2: "?"}, "no row has a decision"),
+        ({1: "", 2: None}, "no row has a decision"),
         ({}, "no row has a decision"),
         (pd.DataFrame({"row": [1]}), "the columns 'row' and 'decision' are needed; there are 'row'"),
         ([{"data": {}, "annotations": []}], "has no 'row' in its data"),

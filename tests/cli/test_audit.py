@@ -209,12 +209,15 @@ def test_several_models_are_audited_together(run, scored, arguments):
     assert {key: found[key] for key in wanted} == wanted
 
 
-@pytest.mark.parametrize("labels_are", ["judgements", "outcomes"])
-def test_the_screen_tells_both_numbers_and_what_they_assume(run, scored, labels_are):
-    done = run("audit", "--probabilities", "p.npy", "--labels", "y.npy", "--labels-are", labels_are, cwd=scored)
-    assert "if labels are judgements of what the row shows, about" in done.stderr
-    assert "if labels are outcomes that the row only hints at, about" in done.stderr
-    assert ("ranked as judgements" in done.stderr) == (labels_are == "judgements")
+@pytest.mark.parametrize("labels_are", [None, "judgements", "outcomes"])
+def test_the_screen_tells_both_numbers_unless_a_reading_is_chosen(run, scored, labels_are):
+    chosen = [] if labels_are is None else ["--labels-are", labels_are]
+    done = run("audit", "--probabilities", "p.npy", "--labels", "y.npy", *chosen, cwd=scored)
+    both = labels_are is None
+    assert ("if labels are judgements of what the row shows, about" in done.stderr) == both
+    assert ("if labels are outcomes that the row only hints at, about" in done.stderr) == both
+    assert ("ranked as judgements" in done.stderr) == both
+    assert ("Two readings" in (scored / "audit.html").read_text(encoding="utf-8")) == both
     assert len(done.stdout.splitlines()) == 11
 
 

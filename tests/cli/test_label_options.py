@@ -2,8 +2,11 @@
 
 import json
 
+import numpy as np
 import polars as pl
 import pytest
+
+from noisewise import audit_labels
 
 
 @pytest.fixture
@@ -64,3 +67,53 @@ def test_without_the_option_missing_labels_are_refused_with_a_hint(run, tickets)
     done = run("audit", "tickets.csv", "--label", "kind", cwd=tickets)
     assert done.returncode == 2
     assert "--missing skip" in done.stderr
+
+
+def test_tags_are_asked_for_before_empty_cells_are_refused(run, tmp_path, rng):
+    cells = [";".join(name for name in ("bug", "idea", "bill") if rng.random() < 0.4) or None for _ in range(90)]
+    pl.DataFrame({"x": rng.normal(size=90), "tags": cells}).write_csv(tmp_path / "t.csv")
+    done = run("audit", "t.csv", "--label", "tags", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "--separator ';' audits each tag" in done.stderr
+    assert "no label" not in done.stderr
+
+
+@pytest.fixture
+def visits(tmp_path, rng):
+    patient = np.arange(40).repeat(3)
+    X = rng.normal(size=(40, 2)).repeat(3, axis=0) + 0.01 * rng.normal(size=(120, 2))
+    grade = np.array(["none", "mild", "severe"])[np.searchsorted([-0.5, 0.5], X[:, 0])]
+    grade[0] = "severe" if X[0, 0] < 0 else "none"
+    columns = {"patient": [f"p{one}" for one in patient], "a": X[:, 0], "b": X[:, 1], "grade": grade}
+    pl.DataFrame(columns).write_csv(tmp_path / "visits.csv")
+    return tmp_path
+
+
+def test_groups_and_an_order_of_classes(run, visits):
+    options = ("--groups", "patient", "--ordered", "none,mild,severe")
+    done = run("audit", "visits.csv", "--label", "grade", *options, "--json", cwd=visits)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["classes"] == ["none", "mild", "severe"]
+    assert set(found["mistakes"]) == {"near", "far"}
+    frame = pl.read_csv(visits / "visits.csv")
+    X, patient = frame.select("a", "b"), frame["patient"]
+    audit = audit_labels(X, frame["grade"], groups=patient, ordered=["none", "mild", "severe"])
+    assert found["picked_rows"] == audit.picked.tolist()
+    shown = run("audit", "visits.csv", "--label", "grade", *options, cwd=visits)
+    assert "near mistakes, one step from the true class" in shown.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--ordered", "none,low"], "--ordered names 'low', which no row has"),
+        (["--ordered", "numbers"], "ordered=True is for numbers"),
+        (["--groups", "grade"], "can't hold both the labels and the groups of rows"),
+        (["--groups", "person"], "there is no column 'person'"),
+    ],
+)
+def test_wrong_groups_and_orders_get_a_sentence(run, visits, options, sentence):
+    done = run("audit", "visits.csv", "--label", "grade", *options, cwd=visits)
+    assert done.returncode == 2
+    assert sentence in done.stderr

@@ -17,6 +17,7 @@ from noisewise.audit.images import run_image_audit as run_image_audit
 from noisewise.audit.label_names import merge_labels
 from noisewise.audit.label_names import merge_sentence as merge_sentence
 from noisewise.audit.missing import predict_labels
+from noisewise.audit.ordered import order_sentences as order_sentences
 from noisewise.audit.probabilities import audit_probabilities
 from noisewise.audit.report import annotations_page as annotations_page
 from noisewise.audit.report import page as page
@@ -31,6 +32,7 @@ from noisewise.audit.result import LabelAudit
 from noisewise.audit.review import Batch, Review
 from noisewise.audit.streaming import with_progress as with_progress
 from noisewise.audit.summaries import count_with_interval as count_with_interval
+from noisewise.audit.summaries import is_open as is_open
 from noisewise.audit.summaries import readings_sentence as readings_sentence
 from noisewise.audit.table_issues import TableIssue, table_issues
 from noisewise.audit.tag_result import TagAudit
@@ -74,8 +76,10 @@ __shared__ = [
     "earlier_decisions",
     "features_of",
     "given_decisions",
+    "is_open",
     "label_names",
     "new_labels",
+    "order_sentences",
     "page",
     "patch_text",
     "pictures_of",

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
 
 import narwhals as nw
 import numpy as np
 
 from noisewise._typing import Codes, RandomState
-from noisewise._validation import check_binary_or_more, encode_labels
+from noisewise._validation import check_binary_or_more, encode_labels, is_missing, one_column
 from noisewise.audit.cluster import OnCluster
-from noisewise.audit.folds import Folds, in_columns, takes_own_columns
-from noisewise.audit.label_names import label_notes
+from noisewise.audit.folds import Folds, in_columns, rows_of, takes_own_columns
+from noisewise.audit.label_names import label_notes, merge_labels, merge_sentence
+from noisewise.audit.missing import predict_labels
+from noisewise.audit.ordered import in_order
 from noisewise.audit.posterior import LabelsAre, Reading, chosen_reading, judge_rows
 from noisewise.audit.result import LabelAudit
 from noisewise.audit.streaming import Runner, StreamedRows, n_rows_of
 from noisewise.audit.summaries import alike_classes, small_classes
 from noisewise.embeddings import default_text_encoder
-from noisewise.labels import RobustRidgeClassifier
+from noisewise.labels import OrderedRidgeClassifier, RobustRidgeClassifier
 from noisewise.noise import FlipMatrix
 from noisewise.tables import TableEncoder
+
+Missing = Literal["skip", "predict"]
 
 
 def audit_labels(
@@ -36,6 +40,9 @@ def audit_labels(
     sample_weight: Any = None,
     n_jobs: int | None = None,
     encoder: Any = None,
+    ordered: Any = None,
+    merge: bool = False,
+    missing: Missing | None = None,
     random_state: RandomState = None,
     client: Any = None,
 ) -> LabelAudit:
@@ -81,6 +88,14 @@ def audit_labels(
     encoder : optional
         Embeds columns of text, see `noisewise.embeddings.embed_texts`: by default WordLlama where it is installed, else
         words are hashed, as with "words".
+    ordered : list of classes from low to high, or True for numbers, optional
+        The classes have an order (grades, severities). Rows are then scored out of fold by one number and thresholds
+        on it, unless a model is given, and far mistakes are told from near ones.
+    merge : bool
+        Whether labels that differ in case, spaces or a misspelt letter are merged first, as by `merge_labels`.
+    missing : "skip", "predict" or None
+        What is done with rows whose label is missing (None, NaN): they are left out, and `kept` says which rows are
+        audited; with "predict" their labels are in `predicted`. With None they are refused.
     random_state : int, RandomState, Generator or None
         For the landmarks of the default model; None gives the same landmarks every time.
     client : dask.distributed.Client, optional
@@ -107,7 +122,11 @@ def audit_labels(
     True
     """
     run = map if client is None else OnCluster(client)
-    settings = Settings(model, noise, annotators, labels_are, groups, cv, sample_weight, n_jobs, encoder, random_state)
+    held_out = {"groups": groups, "cv": cv, "sample_weight": sample_weight, "n_jobs": n_jobs}
+    labels = {"ordered": ordered, "merge": merge, "missing": missing}
+    settings = Settings(
+        model, noise, annotators, labels_are, **held_out, encoder=encoder, random_state=random_state, **labels
+    )
     return run_audit(X, y, settings, run)
 
 
@@ -125,13 +144,31 @@ class Settings:
     n_jobs: int | None = None
     encoder: Any = None
     random_state: RandomState = None
+    ordered: Any = None
+    merge: bool = False
+    missing: Missing | None = None
+
+    def of_rows(self, kept: Codes) -> Settings:
+        """The settings for some of the rows."""
+        arrays = {"annotators": self.annotators, "groups": self.groups, "sample_weight": self.sample_weight}
+        given = {name: rows_of(one_column(values), kept) for name, values in arrays.items() if values is not None}
+        return replace(self, **given, missing=None)
 
 
 def run_audit(X: Any, y: Any, settings: Settings, run: Runner = map) -> LabelAudit:
     """The audit; where X is a lazy frame, `run` maps over its partitions."""
+    if settings.merge:
+        labels, merged = merge_labels(one_column(y).tolist())
+        found = run_audit(X, labels, replace(settings, merge=False), run)
+        return replace(found, notes=(*([f"merged {merge_sentence(merged)}"] if merged else []), *found.notes))
+    if settings.missing is not None:
+        return _of_labelled(X, y, settings, run)
     reading = chosen_reading(settings.labels_are, settings.noise)
     classes, observed = encode_labels(y)
     check_binary_or_more(classes)
+    if settings.ordered is not None:
+        low_to_high = in_order(settings.ordered, classes)
+        classes, observed = classes[low_to_high], np.argsort(low_to_high)[observed]
     if len(classes) > max(2, len(observed) / 3):
         raise ValueError(
             f"y has {len(classes)} distinct labels in {len(observed)} rows; classes with three rows or more on average "
@@ -153,7 +190,25 @@ def run_audit(X: Any, y: Any, settings: Settings, run: Runner = map) -> LabelAud
         *small_classes(classes, observed),
         *dict.fromkeys(note for judged in readings.values() for note in judged.notes),
     )
-    return LabelAudit.of(table, classes, observed, readings, reading, notes, names)
+    found = LabelAudit.of(table, classes, observed, readings, reading, notes, names)
+    return found if settings.ordered is None else replace(found, ordered=True)
+
+
+def _of_labelled(X: Any, y: Any, settings: Settings, run: Runner) -> LabelAudit:
+    """The audit of the rows that have a label, with predicted labels of the others, if wanted."""
+    if settings.missing not in get_args(Missing):
+        raise ValueError(f"missing is {settings.missing!r}; 'skip', 'predict' or None would do")
+    if hasattr(X, "collect"):
+        raise ValueError("rows of a lazy frame can't be left out; collect it first")
+    labels = one_column(y).tolist()
+    there = np.array([not is_missing(label) for label in labels], dtype=bool)
+    kept = np.flatnonzero(there)
+    found = run_audit(rows_of(X, kept), [labels[row] for row in kept], settings.of_rows(kept), run)
+    if there.all():
+        return found
+    predicted = predict_labels(X, labels) if settings.missing == "predict" else None
+    note = f"{np.sum(~there)} rows have no label and are left out: `kept` has the row in X of every audited one"
+    return replace(found, kept=kept, predicted=predicted, notes=(note, *found.notes))
 
 
 def _judged(
@@ -174,6 +229,8 @@ def _judged(
             return judge_rows(X, observed, n_classes, model, noise, reading, folds), ()
         except Exception as error:  # whatever a pipeline made for encoded rows raises
             failed = error
+    if model is None and settings.ordered is not None and n_classes > 2:
+        model = OrderedRidgeClassifier(settings.random_state)
     robust = (model is None or isinstance(model, RobustRidgeClassifier)) and not folds.asked
     if robust and folds.sample_weight is not None:
         raise ValueError("sample_weight is passed to model.fit; give a model= with it")
@@ -210,7 +267,7 @@ def _encoded(X: Any, robust: bool, run: Runner, text_encoder: Any) -> tuple[Tabl
         )
     if not robust:
         raise ValueError(
-            "folds need all rows in memory; collect the lazy frame, or leave model out to stream it through the default"
+            "folds need all rows in memory; collect the lazy frame, or leave model and ordered out to stream it"
         )
     encoder = TableEncoder(text_encoder).fit(X, run=run)
     return encoder, StreamedRows(X, encoder, n_rows_of(X), run)

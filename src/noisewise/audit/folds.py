@@ -11,7 +11,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
+from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold, check_cv
 from sklearn.pipeline import Pipeline
 
 from noisewise._frames import frame_like
@@ -75,6 +75,15 @@ class Folds:
                 (chosen[one], chosen[other])
                 for one, other in splitter.split(np.zeros((len(chosen), 1)), labels, groups)
             ]
+
+    def plain_splits(self, n: int, seed: int = 0) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+        """Training and test rows of every fold of n numbers, which have no classes to balance."""
+        splitter: Any = KFold(FOLDS, shuffle=True, random_state=seed)
+        if self.cv is not None:
+            splitter = check_cv(self.cv)
+        elif self.groups is not None:
+            splitter = GroupKFold(min(FOLDS, len(np.unique(self.groups))), shuffle=True, random_state=seed)
+        return list(splitter.split(np.zeros((n, 1)), groups=self.groups))
 
 
 def _group_codes(groups: Any, n: int) -> NDArray[np.intp]:

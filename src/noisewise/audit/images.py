@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from noisewise._frames import frame_like
 from noisewise.audit.audit import Settings, run_audit
+from noisewise.audit.folds import rows_of
 from noisewise.audit.result import LabelAudit
 from noisewise.embeddings import SUFFIXES, embed_images, embed_readable, unreadable_sentence
 
@@ -48,7 +49,8 @@ def audit_images(
     progress : callable, optional
         Called with the number of pictures read, and of all.
     **settings
-        As in `audit_labels`: model, noise, annotators, labels_are, groups, cv, sample_weight, n_jobs, random_state.
+        As in `audit_labels`: model, noise, annotators, labels_are, groups, cv, sample_weight, n_jobs, ordered,
+        merge, missing, random_state.
 
     Returns
     -------
@@ -88,6 +90,8 @@ def run_image_audit(
         rows = embed_images(paths, settings.encoder, progress=progress)
     found = run_audit(rows, labels, settings)
     pictures = _one_each(paths)
+    if found.kept is not None:
+        pictures, X = pictures[found.kept], None if X is None else rows_of(X, found.kept)
     return replace(found, X=_shown(X, pictures), images=pictures, notes=(*notes, *found.notes))
 
 

@@ -17,6 +17,7 @@ from noisewise._frames import frame_like
 from noisewise._typing import Codes, Floats, RandomState
 from noisewise._validation import find_labels
 from noisewise.audit.export import write_argilla, write_label_studio, write_patch
+from noisewise.audit.ordered import order_summary
 from noisewise.audit.review import Batch, Review, next_batch, progress_sentence, review_summary, updated
 from noisewise.audit.review import batches as plan_batches
 from noisewise.audit.summaries import NORMAL_95, columns_by_annotator, columns_by_class, columns_of_rows
@@ -58,6 +59,12 @@ class LabelAudit:
         The verdicts that `update` took in, and the audit before them.
     images : array of shape (n,), optional
         The picture of every row: a path, a Pillow picture or an array.
+    ordered : bool
+        Whether `classes` are in an order, from low to high.
+    kept : array of int, optional
+        Where rows without a label were left out: the row in X, as it was given, of every row of the audit.
+    predicted : frame, optional
+        Predicted labels of these rows: row in X, label, probability.
     """
 
     X: Any = field(repr=False)
@@ -73,6 +80,9 @@ class LabelAudit:
     readings: Mapping[str, Reading] = field(default_factory=dict, repr=False)
     review: Review | None = None
     images: NDArray[Any] | None = field(default=None, repr=False)
+    ordered: bool = False
+    kept: Codes | None = field(default=None, repr=False)
+    predicted: Any = field(default=None, repr=False)
 
     @classmethod
     def of(
@@ -230,7 +240,8 @@ class LabelAudit:
     def to_frame(self, backend: str | None = None) -> Any:
         """All rows, worst first: row, observed, suggested, probability (that the observed label is right).
 
-        Where the rows are pictures in files, `image` is the path.
+        Of ordered classes, `steps` is how far the suggested label is above the observed one, or below it. Where the rows
+        are pictures in files, `image` is the path.
         `backend` is "pandas" or "polars"; by default that of the data, or else what is installed.
         """
         columns = columns_of_rows(self, self.order)
@@ -317,4 +328,9 @@ class LabelAudit:
             "picked": len(self.picked),
             "flip_matrix": self.noise.matrix.round(4).tolist(),
             "notes": list(self.notes),
-        } | ({} if self.review is None else {"review": review_summary(self)})
+        } | self._more()
+
+    def _more(self) -> dict[str, Any]:
+        """Headline numbers of ordered classes, and of a review."""
+        found: dict[str, Any] = {"mistakes": order_summary(self)} if self.ordered else {}
+        return found if self.review is None else found | {"review": review_summary(self)}

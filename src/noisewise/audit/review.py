@@ -142,6 +142,9 @@ def updated(audit: LabelAudit, reviewed: Any) -> LabelAudit:
     decisions.update({} if audit.review is None else audit.review.verdicts)
     decisions = dict(sorted((decisions | read_verdicts(reviewed, audit)).items()))
     verdicts = {row: code for row, code in decisions.items() if code is not None}
+    undecided = tuple(row for row in decisions if row not in verdicts)
+    if not verdicts:  # a reviewer who can't tell says nothing of other rows
+        return replace(before, review=Review(before, {}, undecided, before.expected_errors))
     rows, truth = np.array(list(verdicts)), np.array(list(verdicts.values()))
     wrong = truth != before.observed[rows]
     found = recalibrate(_scores(before), rows, wrong)
@@ -156,7 +159,7 @@ def updated(audit: LabelAudit, reviewed: Any) -> LabelAudit:
         noise_spread=_with_count_error(noise.matrix, std, found, n_wrong),
         expected_errors=Estimate(n_wrong + found.n_wrong, n_wrong + low, n_wrong + high),
         readings={},
-        review=Review(before, verdicts, tuple(row for row in decisions if row not in verdicts), found.n_wrong),
+        review=Review(before, verdicts, undecided, found.n_wrong),
     )
     return replace(result, notes=(*before.notes, progress_sentence(result)))
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisewise._typing import Codes
+from noisewise.audit.ordered import steps_of
 from noisewise.noise import Estimate
 
 if TYPE_CHECKING:
@@ -41,6 +42,11 @@ def headline(audit: LabelAudit) -> str:
     return f"{found}; {len(audit.picked):,} rows are worth a look"
 
 
+def is_open(audit: LabelAudit) -> bool:
+    """Whether the number of wrong labels depends on a reading that nobody has chosen."""
+    return bool(audit.readings) and audit.labels_are is None
+
+
 def readings_sentence(audit: LabelAudit) -> str:
     """The number of wrong labels by each reading, and what it assumes, in a sentence."""
     counts = {name: count_with_interval(reading.expected_errors) for name, reading in audit.readings.items()}
@@ -60,12 +66,13 @@ def count_with_interval(count: Estimate) -> str:
 
 def columns_of_rows(audit: LabelAudit, rows: Codes) -> dict[str, NDArray[Any]]:
     """Row, observed, suggested and the probability that the observed label is right."""
-    return {
+    columns = {
         "row": rows,
         "observed": audit.classes[audit.observed[rows]],
         "suggested": audit.suggested[rows],
         "probability": audit.probability[rows],
     }
+    return columns | ({"steps": steps_of(audit)[rows]} if audit.ordered else {})
 
 
 def confusions(audit: LabelAudit, most: int = 8) -> list[tuple[str, str, float]]:

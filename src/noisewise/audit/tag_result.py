@@ -34,6 +34,8 @@ class TagAudit:
     audits : dict of tag to LabelAudit
         Class 1 has the tag; tags too rare to judge are missing.
     notes : tuple of str
+    separator : str
+        What joins the tags of a row in tables and files.
     """
 
     X: Any = field(repr=False)
@@ -41,6 +43,7 @@ class TagAudit:
     observed: NDArray[np.bool_] = field(repr=False)
     audits: dict[Any, LabelAudit] = field(repr=False)
     notes: tuple[str, ...] = ()
+    separator: str = ";"
 
     @cached_property
     def tag_probability(self) -> Floats:
@@ -98,11 +101,12 @@ class TagAudit:
         }
         return frame_like(columns, nw.from_native(self.X, pass_through=True), backend)
 
-    def columns(self, rows: Codes, separator: str = ";") -> dict[str, NDArray[Any]]:
+    def columns(self, rows: Codes, separator: str | None = None) -> dict[str, NDArray[Any]]:
         """Columns of the table for these rows; tags are joined."""
+        between = self.separator if separator is None else separator
 
         def joined(matrix: NDArray[np.bool_]) -> NDArray[Any]:
-            return np.array([separator.join(map(str, self.tags_of(matrix, row))) for row in rows], dtype=object)
+            return np.array([between.join(map(str, self.tags_of(matrix, row))) for row in rows], dtype=object)
 
         suspicious = self.tag_probability < SURE
         return {
@@ -117,9 +121,9 @@ class TagAudit:
         """All rows, worst first: row, observed, suggested and wrong tags, probability that all are right."""
         return frame_like(self.columns(self.order), nw.from_native(self.X, pass_through=True), backend)
 
-    def patch_text(self, rows: Codes, separator: str = ";") -> str:
+    def patch_text(self, rows: Codes) -> str:
         """The rows as CSV, with an empty column `decision`."""
-        columns = {name: values.tolist() for name, values in self.columns(rows, separator).items()}
+        columns = {name: values.tolist() for name, values in self.columns(rows).items()}
         entries = [dict(zip(columns, values, strict=True)) | {"decision": ""} for values in zip(*columns.values())]
         return entries_text(entries, [*columns, "decision"], as_json=False)
 

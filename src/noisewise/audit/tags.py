@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from noisewise._typing import Floats
+from noisewise._validation import is_missing
 from noisewise.audit.audit import audit_labels
 from noisewise.audit.folds import in_columns
 from noisewise.audit.probabilities import audit_probabilities
 from noisewise.audit.result import LabelAudit
 from noisewise.audit.tag_result import TagAudit
+from noisewise.embeddings import default_text_encoder
 from noisewise.tables import TableEncoder
 
 FEWEST = 5  # rows with a tag, and without it: fewer can't be judged
@@ -24,7 +26,16 @@ FEWEST_SHARED = 2  # cells in which each tag occurs, on average
 
 
 def audit_multilabel(
-    X: Any, Y: Any, *, tags: Sequence[Any] | None = None, model: Any = None, probabilities: Any = None
+    X: Any,
+    Y: Any,
+    *,
+    tags: Sequence[Any] | None = None,
+    separator: str | None = None,
+    model: Any = None,
+    probabilities: Any = None,
+    groups: Any = None,
+    cv: Any = None,
+    encoder: Any = None,
 ) -> TagAudit:
     """Find the wrong tags of rows that have several: a tag that should not be there, or one that is missing.
 
@@ -35,13 +46,19 @@ def audit_multilabel(
     X : array or frame of shape (n, d), or None where there are probabilities
         The rows.
     Y : array of zeros and ones of shape (n, n_tags), or n collections of tags
-        The observed tags.
+        The observed tags; a missing cell (None, NaN) is a row without tags.
     tags : sequence, optional
         Names of the columns of Y and of probabilities; by default those of a frame, 0, 1, ..., or the tags in order.
+    separator : str, optional
+        What joins the tags of a cell, where cells are strings such as "billing;feature".
     model : scikit-learn classifier, optional
         Gives out-of-fold probabilities of each tag.
     probabilities : array of shape (n, n_tags), optional
         Out-of-fold probabilities of each tag, of any model.
+    groups, cv : optional
+        How rows are held out, as in `audit_labels`.
+    encoder : optional
+        Embeds columns of text, as in `audit_labels`.
 
     Returns
     -------
@@ -63,17 +80,17 @@ def audit_multilabel(
     >>> int(audit.order[0]) == row
     True
     """
+    Y, notes = _cells(Y, separator)
     names, matrix = tag_matrix(Y, tags)
     p = None if probabilities is None else _checked(probabilities, matrix)
     table = np.empty((len(matrix), 0)) if X is None else in_columns(X)
-    notes: tuple[str, ...] = ()
     rows = table
     if p is None:
         if X is None:
             raise ValueError("rows X or probabilities are needed to judge tags")
-        encoder = TableEncoder()
-        rows = encoder.fit_transform(table)
-        notes = encoder.notes_
+        encoded = TableEncoder(default_text_encoder() if encoder is None else encoder)
+        rows = encoded.fit_transform(table)
+        notes += encoded.notes_
         if rows.shape[0] != len(matrix):
             raise ValueError(f"X has {rows.shape[0]} rows, Y has {len(matrix)}; they must be as many")
     audits: dict[Any, LabelAudit] = {}
@@ -84,13 +101,27 @@ def audit_multilabel(
             continue
         observed = matrix[:, k].astype(np.intp)
         if p is None:
-            audits[name] = audit_labels(rows, observed, model, labels_are="outcomes")
+            audits[name] = audit_labels(rows, observed, model, labels_are="outcomes", groups=groups, cv=cv)
         else:
             two = np.column_stack([1 - p[:, k], p[:, k]])
             audits[name] = audit_probabilities(two, observed, classes=[0, 1], labels_are="outcomes")
     if not audits:
         raise ValueError(f"no tag is in {FEWEST} rows or more, and missing in as many; none can be judged")
-    return TagAudit(table, names, matrix, audits, notes)
+    return TagAudit(table, names, matrix, audits, notes, separator or SEPARATORS[0])
+
+
+def _cells(Y: Any, separator: str | None) -> tuple[Any, tuple[str, ...]]:
+    """The tags of each row, strings split by the separator, and a note on strings that it seems to be missing for."""
+    if hasattr(Y, "shape") and len(Y.shape) == 2:
+        return Y, ()
+    cells = [] if Y is None else list(Y)
+    if separator:
+        cells = [split_tags([cell], separator)[0] if isinstance(cell, str) else cell for cell in cells]
+        return cells, ()
+    found = find_separator(cells)
+    if found is None:
+        return cells, ()
+    return cells, (f"cells look like several tags separated by {found!r}: separator={found!r} splits them",)
 
 
 def tag_matrix(Y: Any, tags: Sequence[Any] | None = None) -> tuple[list[Any], NDArray[np.bool_]]:
@@ -113,7 +144,7 @@ def tag_matrix(Y: Any, tags: Sequence[Any] | None = None) -> tuple[list[Any], ND
         if len(names) != cells.shape[1]:
             raise ValueError(f"there are {len(names)} tags and {cells.shape[1]} columns of Y")
         return names, cells.astype(bool)
-    given = [[row] if isinstance(row, str) else list(row) for row in Y]
+    given = [_tags_of_cell(row) for row in Y]
     found = {tag for row in given for tag in row}
     names = sorted(found, key=lambda tag: (str(type(tag)), tag)) if tags is None else list(tags)
     if unknown := found - set(names):
@@ -125,6 +156,16 @@ def tag_matrix(Y: Any, tags: Sequence[Any] | None = None) -> tuple[list[Any], ND
     return names, matrix
 
 
+def _tags_of_cell(cell: Any) -> list[Any]:
+    if isinstance(cell, str):
+        return [cell] if cell.strip() else []
+    if not isinstance(cell, Iterable):
+        if is_missing(cell):
+            return []
+        raise ValueError(f"Y holds {cell!r:.40}; a list of tags for each row is needed, or a column of 0 and 1 a tag")
+    return list(cell)
+
+
 def split_tags(labels: Sequence[Any], separator: str) -> list[list[str]]:
     """The tags of each label; an empty or missing label has none.
 
@@ -132,7 +173,8 @@ def split_tags(labels: Sequence[Any], separator: str) -> list[list[str]]:
     [['billing', 'feature'], [], [], ['billing']]
     """
     return [
-        [] if label is None else [tag.strip() for tag in str(label).split(separator) if tag.strip()] for label in labels
+        [] if is_missing(label) else [tag.strip() for tag in str(label).split(separator) if tag.strip()]
+        for label in labels
     ]
 
 

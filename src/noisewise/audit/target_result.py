@@ -26,6 +26,7 @@ class TargetAudit:
     Attributes
     ----------
     observed : array of shape (n,)
+        NaN where a number is missing.
     suggested : array of shape (n,)
         The number in its usual unit where it seems to be in another one, else the prediction.
     low, high : arrays of shape (n,)
@@ -54,7 +55,7 @@ class TargetAudit:
     def order(self) -> Codes:
         """Rows by ascending probability that their number is right; equal ones by their distance from the interval."""
         middle, width = (self.low + self.high) / 2, np.maximum(self.high - self.low, 1e-300)
-        return np.lexsort((-np.abs(self.observed - middle) / width, self.probability))
+        return np.lexsort((-np.nan_to_num(np.abs(self.observed - middle) / width), self.probability))
 
     @cached_property
     def picked(self) -> Codes:
@@ -120,6 +121,7 @@ class TargetAudit:
         """The headline numbers, as plain values for JSON."""
         return {
             "rows": len(self.observed),
+            "missing": int(np.isnan(self.observed).sum()),
             "expected_errors": round(float(self.expected_errors), 1),
             "expected_errors_interval": [round(end, 1) for end in self.expected_errors.interval],
             "picked": len(self.picked),

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.model_selection import KFold
 
 from noisewise._typing import Floats, RandomState
 from noisewise._validation import generator, one_column
-from noisewise.audit.folds import FOLDS, in_columns, rows_of, takes_own_columns
+from noisewise.audit.folds import Folds, in_columns, rows_of, takes_own_columns
 from noisewise.audit.target_result import TargetAudit
+from noisewise.embeddings import default_text_encoder
 from noisewise.labels import TargetRidge
 from noisewise.noise import Estimate, ResidualReading, read_residuals
 from noisewise.tables import TableEncoder
@@ -24,9 +27,25 @@ CLIP = 3.0  # interquartile ranges beyond the quartiles, for the first fit
 LEAST_RESIDUAL = 1e-3  # of the median one, in the logarithm whose mean is the local scale
 SHRUNK = 0.5  # the log of the local scale is halved: it is estimated with an error
 PROBABLY_RIGHT = 0.5  # a model is fitted to these targets
+REPEATS = 2  # of the folds, in the last fit of a model
+DIGITS = 2  # of a suggestion, finer than the interval of right numbers; more would be noise
+EXACT = 12  # significant digits of a number in its usual unit: those of a quotient beyond are rounding errors
+
+Predict = Callable[[Floats, Floats, int], Floats]
 
 
-def audit_targets(X: Any, y: Any, model: Any = None, *, random_state: RandomState = None) -> TargetAudit:
+def audit_targets(
+    X: Any,
+    y: Any,
+    model: Any = None,
+    *,
+    groups: Any = None,
+    cv: Any = None,
+    n_jobs: int | None = None,
+    encoder: Any = None,
+    missing: Literal["predict"] | None = None,
+    random_state: RandomState = None,
+) -> TargetAudit:
     """Find the rows whose number is probably wrong: the audit of a continuous target.
 
     Every number is compared with a prediction by a model that was fitted without it, in units of the noise that is
@@ -43,6 +62,17 @@ def audit_targets(X: Any, y: Any, model: Any = None, *, random_state: RandomStat
     model : scikit-learn regressor, optional
         Gives out-of-fold predictions; a pipeline gets the columns of a frame, or the texts, as they are. By default a
         pooled kernel ridge predicts rows leave-one-out.
+    groups : array of shape (n,), optional
+        Rows of one group (a patient, a user) never judge each other: they are held out together, in folds.
+    cv : int, splitter or iterable, optional
+        Folds, as scikit-learn takes them; rows of no test fold (the first ones in time) are not judged.
+    n_jobs : int, optional
+        Folds fitted at a time.
+    encoder : optional
+        Embeds columns of text, as in `audit_labels`.
+    missing : "predict" or None
+        What is done with rows whose number is missing (NaN): `suggested`, `low` and `high` predict it from the others.
+        With None they are refused.
     random_state : int, RandomState, Generator or None
         For the landmarks of the ridge; None gives the same landmarks every time.
 
@@ -68,91 +98,172 @@ def audit_targets(X: Any, y: Any, model: Any = None, *, random_state: RandomStat
     >>> audit.reasons[0]
     '10 times'
     """
-    targets = _numbers(y)
-    encoder, table = TableEncoder(), in_columns(X)
-    rows = encoder.fit_transform(table)
+    if missing not in (None, "predict"):
+        raise ValueError(f"missing is {missing!r}; 'predict' or None would do")
+    targets = _numbers(y, may_miss=missing is not None)
+    encoded, table = TableEncoder(default_text_encoder() if encoder is None else encoder), in_columns(X)
+    rows = encoded.fit_transform(table)
     if rows.shape[0] != len(targets):
         raise ValueError(f"X has {rows.shape[0]} rows, y has {len(targets)} numbers; they must be as many")
     ridge = TargetRidge(rows, generator(0 if random_state is None else random_state))
-    predict = (
-        ridge.leave_one_out
-        if model is None
-        else _out_of_fold(model, X if takes_own_columns(model, X) else rows, len(targets))
-    )
-    predictions, scale, reading = judge_targets(targets, predict, ridge)
-    low, middle, high = (predictions + scale * quantile for quantile in reading.range)
-    doubtful = reading.right < PROBABLY_RIGHT
-    factor = np.where(doubtful, reading.factors[reading.reason], np.nan)
-    suggested = np.where(np.isnan(factor), middle, targets / np.where(np.isnan(factor), 1, factor))
+    folds = Folds.of(np.arange(len(targets)), cv, groups, None, n_jobs)
+    smooth = _ridge_predictions(ridge, folds)
+    own = model is not None
+    predict = _out_of_fold(model, X if takes_own_columns(model, X) else rows, folds) if own else smooth
+    return _audited(table, targets, judge_targets(targets, predict, smooth), encoded.notes_)
+
+
+@dataclass(frozen=True)
+class JudgedTargets:
+    """Predictions of every row without its number, local scale of the noise there, and what the residuals say.
+
+    The reading is about the rows of the mask `known`; the others have no number, or no prediction (NaN).
+    """
+
+    known: NDArray[np.bool_]
+    predictions: Floats
+    scale: Floats
+    reading: ResidualReading
+
+
+def judge_targets(targets: Floats, predict: Predict, smooth: Predict) -> JudgedTargets:
+    """Judge every target that is predicted.
+
+    `predict` and `smooth` take targets, the probability that each is right, and how often to repeat folds; rows that
+    are in no test fold get NaN. The first fit is to clipped targets, which one in another unit can't distort.
+    """
+    there = np.isfinite(targets)
+    right = there.astype(np.float64)
+    low, middle, high = np.quantile(targets[there], [0.25, 0.5, 0.75])
+    whole = np.where(there, targets, middle)  # of weight zero where it is missing
+    fitted = np.clip(whole, low - CLIP * (high - low), high + CLIP * (high - low)) if high > low else whole
+    for step in range(ITERATIONS):
+        last = step == ITERATIONS - 1
+        predictions = predict(fitted, right, REPEATS if last else 1)
+        known = there & np.isfinite(predictions)
+        scale = _local_scale(whole - predictions, known, right, smooth)
+        reading = read_residuals(targets[known], predictions[known], scale[known], right[known], quick=not last)
+        right[known], fitted = reading.right, whole
+    return JudgedTargets(known, predictions, scale, reading)
+
+
+def _audited(table: Any, targets: Floats, judged: JudgedTargets, notes: tuple[str, ...]) -> TargetAudit:
+    """The result; numbers without a prediction are wrong at the error rate of the others, missing ones are not."""
+    known, reading, there = judged.known, judged.reading, np.isfinite(targets)
+    low, middle, high = (judged.predictions + judged.scale * quantile for quantile in reading.range)
+    right = np.where(there, 1 - reading.n_wrong / known.sum(), 1.0)
+    right[known] = reading.right
+    reasons, factors = np.full(len(targets), "", dtype=object), np.full(len(targets), np.nan)
+    doubtful = np.flatnonzero(known)[reading.right < PROBABLY_RIGHT]
+    reason = reading.reason[reading.right < PROBABLY_RIGHT]
+    reasons[doubtful], factors[doubtful] = np.array(reading.reasons, dtype=object)[reason], reading.factors[reason]
+    in_unit = _significant(targets / np.where(np.isnan(factors), 1, factors))
+    suggested = np.where(np.isnan(factors), _rounded(middle, high - low), in_unit)
+    unjudged = there & ~known
+    if not there.all():
+        notes += (f"{np.sum(~there)} numbers are missing: they are predicted",)
+    if unjudged.any():
+        notes += (f"{unjudged.sum()} rows are in no test fold: assumed to be wrong at the rate of the others",)
+    scale = there.sum() / known.sum()
     return TargetAudit(
         table,
         targets,
-        suggested,
+        np.where(unjudged, targets, suggested),
         low,
         high,
-        reading.right,
-        np.where(doubtful, np.array(reading.reasons, dtype=object)[reading.reason], ""),
-        Estimate(reading.n_wrong, *reading.interval),
-        (*encoder.notes_, *_unit_notes(reading)),
+        right,
+        reasons,
+        Estimate(*(scale * count for count in (reading.n_wrong, *reading.interval))),
+        (*notes, *_unit_notes(reading)),
     )
 
 
-def judge_targets(
-    targets: Floats, predict: Callable[[Floats, Floats], Floats], ridge: TargetRidge
-) -> tuple[Floats, Floats, ResidualReading]:
-    """Predictions without the row, the local scale of the noise, and what the residuals say.
+def _rounded(values: Floats, widths: Floats) -> Floats:
+    """Numbers rounded to a power of ten that is at most a hundredth of these widths.
 
-    `predict` takes targets and the probability that each is right. The first fit is to clipped targets, which one in
-    another unit can't distort.
+    >>> _rounded(np.array([151.28374, 0.0312345]), np.array([140.0, 0.002])).tolist()
+    [151.0, 0.03123]
     """
-    right = np.ones(len(targets))
-    low, high = np.quantile(targets, [0.25, 0.75])
-    fitted = np.clip(targets, low - CLIP * (high - low), high + CLIP * (high - low)) if high > low else targets
-    for step in range(ITERATIONS):
-        predictions = predict(fitted, right)
-        scale = _local_scale(targets - predictions, right, ridge)
-        reading = read_residuals(targets, predictions, scale, right, quick=step < ITERATIONS - 1)
-        right, fitted = reading.right, targets
-    return predictions, scale, reading
+    decimals = DIGITS - np.floor(np.log10(np.maximum(np.nan_to_num(widths), 1e-300)))
+    return np.array([round(value, int(place)) for value, place in zip(values.tolist(), decimals, strict=True)])
 
 
-def _local_scale(residuals: Floats, right: Floats, ridge: TargetRidge) -> Floats:
+def _significant(values: Floats) -> Floats:
+    """Numbers without the rounding error of a quotient.
+
+    >>> _significant(np.array([1163.34 / 10])).tolist()
+    [116.334]
+    """
+    return np.array([float(f"{value:.{EXACT}g}") for value in values.tolist()])
+
+
+def _local_scale(residuals: Floats, known: NDArray[np.bool_], right: Floats, smooth: Predict) -> Floats:
     """Scale of the noise around each row, relative to the median: the mean log of residuals there."""
-    sizes = np.abs(residuals)
+    sizes = np.abs(residuals[known])
     typical = float(np.median(sizes)) or float(sizes.mean()) or 1.0
-    logs = ridge.leave_one_out(np.log(sizes + LEAST_RESIDUAL * typical), right)
-    return np.asarray(np.exp(SHRUNK * (logs - np.median(logs))))
+    everywhere = np.full(len(known), typical)
+    everywhere[known] = sizes
+    logs = smooth(np.log(everywhere + LEAST_RESIDUAL * typical), right, 1)
+    return np.asarray(np.exp(SHRUNK * (logs - np.nanmedian(logs))))
 
 
-def _out_of_fold(model: Any, rows: Any, n_rows: int) -> Callable[[Floats, Floats], Floats]:
+def _ridge_predictions(ridge: TargetRidge, folds: Folds) -> Predict:
+    """Predictions by the ridge: leave-one-out, or by the folds that were asked for."""
+    if not folds.asked:
+        return lambda targets, right, repeats: ridge.leave_one_out(targets, right)
+
+    def fold(train: NDArray[np.intp], test: NDArray[np.intp], targets: Floats, right: Floats) -> Floats:
+        weights = np.zeros(len(targets))
+        weights[train] = right[train]
+        return ridge.leave_one_out(targets, weights)[test]
+
+    return _by_folds(folds, fold)
+
+
+def _out_of_fold(model: Any, rows: Any, folds: Folds) -> Predict:
     """Predictions by folds of a regressor, each fitted to targets that are probably right."""
     if not hasattr(model, "predict"):
         raise ValueError(f"{type(model).__name__} has no predict; a regressor is needed")
-    folds = list(KFold(FOLDS, shuffle=True, random_state=0).split(np.empty(n_rows)))
 
-    def predict(targets: Floats, right: Floats) -> Floats:
-        found = np.empty(len(targets))
-        for others, fold in folds:
-            kept = others[right[others] > PROBABLY_RIGHT]
-            found[fold] = clone(model).fit(rows_of(rows, kept), targets[kept]).predict(rows_of(rows, fold))
-        return found
+    def fold(train: NDArray[np.intp], test: NDArray[np.intp], targets: Floats, right: Floats) -> Floats:
+        kept = train[right[train] > PROBABLY_RIGHT]
+        fitted = clone(model).fit(rows_of(rows, kept), targets[kept])
+        return np.asarray(fitted.predict(rows_of(rows, test)), dtype=np.float64)
+
+    return _by_folds(folds, fold)
+
+
+def _by_folds(folds: Folds, fold: Callable[..., Floats]) -> Predict:
+    """Mean of the predictions of every row over the folds that hold it out; NaN where none does."""
+
+    def predict(targets: Floats, right: Floats, repeats: int) -> Floats:
+        seeds = range(1 if folds.cv is not None else repeats)
+        splits = [split for seed in seeds for split in folds.plain_splits(len(targets), seed)]
+        found = Parallel(n_jobs=folds.n_jobs)(delayed(fold)(*split, targets, right) for split in splits)
+        total, times = np.zeros(len(targets)), np.zeros(len(targets))
+        for (_, test), predictions in zip(splits, found, strict=True):
+            total[test] += predictions
+            times[test] += 1
+        return np.asarray(np.divide(total, times, out=np.full(len(targets), np.nan), where=times > 0))
 
     return predict
 
 
-def _numbers(y: Any) -> Floats:
+def _numbers(y: Any, may_miss: bool) -> Floats:
     """The targets as numbers, or a sentence on what they are instead."""
     values = one_column(y)
     try:
         targets = values.astype(np.float64)
     except (TypeError, ValueError):
         raise ValueError("y holds values that are not numbers; audit_labels audits classes") from None
-    if not np.isfinite(targets).all():
-        row = int(np.argmin(np.isfinite(targets)))
-        raise ValueError(f"y holds NaN or infinity, first in row {row}; drop or fill these rows")
-    if len(targets) < FEWEST_ROWS:
-        raise ValueError(f"y has {len(targets)} numbers; {FEWEST_ROWS} or more are needed to tell noise from errors")
-    distinct = len(np.unique(targets))
+    fine = np.isfinite(targets) | (may_miss & np.isnan(targets))
+    if not fine.all():
+        what = "infinity" if may_miss else "NaN or infinity"
+        raise ValueError(f"y holds {what}, first in row {int(np.argmin(fine))}; drop or fill these rows")
+    there = targets[np.isfinite(targets)]
+    if len(there) < FEWEST_ROWS:
+        raise ValueError(f"y has {len(there)} numbers; {FEWEST_ROWS} or more are needed to tell noise from errors")
+    distinct = len(np.unique(there))
     if distinct < FEWEST_VALUES:
         raise ValueError(f"y has {distinct} distinct values; these are classes, which audit_labels audits")
     return targets

@@ -69,7 +69,7 @@ def verdicts_of(decisions: Iterable[Given], classes: list[Any], observed: Codes)
         if verdicts.setdefault(row, code) != code:
             first, second = ("?" if c is None else str(classes[c]) for c in (verdicts[row], code))
             raise ValueError(f"row {row} has two decisions, {first!r} and {second!r}; one for each row is needed")
-    if all(code is None for code in verdicts.values()):
+    if not verdicts:
         raise ValueError("no row has a decision; fill in the column 'decision', or pass a mapping of rows to labels")
     return verdicts
 

@@ -59,6 +59,10 @@ def audit(
     merge_labels: Annotated[
         bool, typer.Option("--merge-labels", help="Merge labels that differ in case, spaces or a misspelt letter.")
     ] = False,
+    ordered: Annotated[
+        str | None,
+        typer.Option("--ordered", help="Classes from low to high, as none,mild,severe; or numbers, where they are."),
+    ] = None,
     missing: Annotated[
         Missing | None, typer.Option("--missing", help="Rows without a label: leave them out, or predict their labels.")
     ] = None,
@@ -133,6 +137,14 @@ def audit(
             autocompletion=completion.columns,
         ),
     ] = None,
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            "--groups",
+            help="Column of groups (patients, users): rows of one group never judge each other.",
+            autocompletion=completion.columns,
+        ),
+    ] = None,
     seed: Annotated[int | None, typer.Option("--seed", help="Random seed.")] = None,
     out: Annotated[Path, typer.Option("--out", "-o", help=f"Folder for {FILES}.")] = Path(),
     as_json: Annotated[bool, typer.Option("--json", help="Print numbers, picked rows and files as JSON.")] = False,
@@ -196,15 +208,19 @@ def audit(
         raise ValueError("--reviewed and --next are for labels of one class a row, not for --target and --separator")
     if demo and (encoder is not None or images is not None or missing is not None):
         raise ValueError("--encoder, --image-column and --missing are for a data file; the demonstration has its own")
+    if ordered is not None and (probabilities or separator or target is not None):
+        raise ValueError("--ordered is for the classes of a label column")
+    if groups is not None and (demo or probabilities or engine is Engine.dask):
+        raise ValueError("--groups names a column of a data file, whose rows are scored here by folds")
     if target is not None:
         if not data or label is not None or probabilities or annotator is not None or engine is Engine.dask:
             raise ValueError("--target goes with a data file, without --label, --probabilities, --annotator and dask")
-        audit_numbers(data[0], target, model, precision, seed, out, as_json)
+        audit_numbers(data[0], target, model, precision, seed, out, as_json, groups)
         return
     if separator:
         if not data or label is None or probabilities or annotator is not None or engine is Engine.dask:
             raise ValueError("--separator goes with a data file and --label, without --probabilities and --annotator")
-        audit_tags(data[0], label, separator, model, seed, out, as_json)
+        audit_tags(data[0], label, separator, model, seed, out, as_json, groups)
         return
     truth, reading = None, labels_are and labels_are.value
     if probabilities:
@@ -213,9 +229,9 @@ def audit(
             result = audit_files(files, reading)
     else:
         named = data[0] if data else None
-        options = LabelOptions(separator is None and not demo, merge_labels, missing, out, named, label)
+        options = LabelOptions(separator is None and not demo, merge_labels, missing, out, named, label, ordered)
         result, truth = audit_table(
-            named, label, annotator, model, reading, seed, engine, scheduler, encoder, images, options
+            named, label, annotator, model, reading, seed, engine, scheduler, encoder, images, options, groups
         )
     title = "Label audit: " + ("digits" if demo else Path((probabilities or data or [""])[0]).name)
     if issues:
@@ -258,6 +274,7 @@ def audit_table(
     encoder: str | None,
     images: str | None,
     options: LabelOptions = AS_THEY_ARE,
+    groups: str | None = None,
 ) -> tuple[LabelAudit, Any]:
     """The audit of a table or of pictures, and the true labels of the demonstration."""
     from noisewise.audit import Settings
@@ -266,15 +283,18 @@ def audit_table(
     chosen = None if model is None else estimator_named(model, seed)
     settings = Settings(chosen, labels_are=labels_are, encoder=encoder, random_state=seed)
     if data is not None and is_image_folder(data):
-        if label is not None or annotator is not None or images is not None or engine is Engine.dask:
+        others = label, annotator, images, groups, options.ordered
+        if any(option is not None for option in others) or engine is Engine.dask:
             raise ValueError(
-                f"{data} is a folder of pictures, whose labels are its sub-folders; --label, --annotator, "
-                "--image-column and --engine dask are for tables"
+                f"{data} is a folder of pictures, whose labels are its sub-folders; --label, --annotator, --groups, "
+                "--ordered, --image-column and --engine dask are for tables"
             )
         return audit_folder(data, settings), None
-    in_memory = chosen is not None or options.missing is not None
-    table, truth = _table(data, label, annotator, engine, in_memory, may_miss=options.missing is not None)
+    in_memory = any(option is not None for option in (chosen, options.missing, options.ordered, groups))
+    table, truth = _table(data, label, annotator, groups, engine, in_memory, options)
     table = options.cleaned(table)
+    if options.ordered is not None:
+        settings = replace(settings, ordered=options.in_kind(table.labels))
     column = None if data is None else image_column(table.features, data, images)
     if data is not None and column is not None:
         if engine is Engine.dask:
@@ -285,14 +305,21 @@ def audit_table(
 
 
 def _table(
-    data: str | None, label: str | None, annotator: str | None, engine: Engine, in_memory: bool, may_miss: bool
+    data: str | None,
+    label: str | None,
+    annotator: str | None,
+    groups: str | None,
+    engine: Engine,
+    in_memory: bool,
+    options: LabelOptions,
 ) -> tuple[LabelledTable, Any]:
     from noisewise.tables import LabelledTable, is_parquet, read_labelled
 
     if engine is Engine.dask and (data is None or in_memory or not is_parquet(data)):
         raise ValueError("--engine dask audits a Parquet file, or a folder of them, with the default model")
     if data is not None:
-        return read_labelled(data, label, annotator, lazy=not in_memory, say=say, may_miss=may_miss), None
+        may_miss = options.missing is not None
+        return read_labelled(data, label, annotator, not in_memory, say, may_miss, groups, options.ask), None
     if annotator is not None:
         raise ValueError("--annotator names a column of a data file; the demonstration has none")
     X, y, truth = _demonstration()
@@ -309,7 +336,7 @@ def _run(
         run: Any = map
         if engine is Engine.dask:
             run = OnCluster(stack.enter_context(dask_client(scheduler)))
-        settings = replace(settings, annotators=table.annotators)
+        settings = replace(settings, annotators=table.annotators, groups=table.groups)
         return run_audit(table.features, table.labels, settings, with_progress(run, table.features, progress))
 
 
@@ -363,21 +390,23 @@ def _print_json(result: LabelAudit, picked: Any, truth: Any, paths: list[Path]) 
 
 
 def _print_worst(result: LabelAudit, picked: Any, truth: Any, in_batches: bool) -> None:
-    from noisewise.audit import readings_sentence
+    from noisewise.audit import is_open, order_sentences, readings_sentence
 
     for note in result.notes:
         say(f"note: {note}")
     wrong = result.expected_errors
     proven = wrong.low > 0 or result.labels_are != "outcomes"
-    if result.readings:
+    if is_open(result):
         say(readings_sentence(result))
     elif proven:
         say(f"about {wrong:,.0f} labels look wrong ({wrong.low:,.0f} to {wrong.high:,.0f})")
+    for sentence in order_sentences(result) if result.ordered else []:
+        say(sentence)
     if in_batches:
         mended = (1 - result.probability[picked]).sum()
         say(f"{len(picked):,} rows to review next, about {mended:,.0f} of them wrong; the likeliest are")
     elif proven:
-        ranked = f", ranked as {result.labels_are or 'judgements'}" if result.readings else ""
+        ranked = ", ranked as judgements" if is_open(result) else ""
         say(f"{len(picked):,} rows are worth a look{ranked}; the worst are")
     else:
         say(f"label noise is not proven: between 0 and {wrong.high:,.0f} labels may be wrong; the most suspicious are")

@@ -63,8 +63,9 @@ def audit_column(table: LabelledTable, data: str, column: str, settings: Setting
     if frame.width > 1:
         say(f"the pictures of column {column!r} are audited; the other columns are shown, and not used")
     paths = _resolved(frame[column].to_list(), data)
+    settings = replace(settings, annotators=table.annotators, groups=table.groups)
     with working(f"auditing {len(paths):,} pictures") as progress:
-        return run_image_audit(paths, table.labels, replace(settings, annotators=table.annotators), frame, progress)
+        return run_image_audit(paths, table.labels, settings, frame, progress)
 
 
 def _resolved(paths: list[Any], data: str) -> list[Any]:

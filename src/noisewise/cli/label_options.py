@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 
 MOST_NAMED = 10  # rows in a note
+NUMBERS = "numbers"  # the order of classes that are numbers
 
 
 class Missing(StrEnum):
@@ -34,18 +35,38 @@ class LabelOptions:
     out: Path = Path()
     data: str | None = None
     label: str | None = None
+    ordered: str | None = None
 
     @property
     def labelled(self) -> Path | None:
         """The table that rows are counted in, where those without a label are left out."""
         return None if self.missing is None else self.out / "labelled.csv"
 
+    def ask(self, labels: list[Any]) -> None:
+        """Refuse labels that look like several tags, before anything else is said of them."""
+        from noisewise.audit import separator_sentence
+
+        if self.ask_for_tags and (sentence := separator_sentence(labels)):
+            raise ValueError(f"{sentence}; --separator '' takes them as they are")
+
+    def in_kind(self, labels: list[Any]) -> Any:
+        """The classes of `ordered` as the labels are: by their text, or True for numbers."""
+        from noisewise._validation import listed
+
+        if self.ordered == NUMBERS:
+            return True
+        names = [name.strip() for name in str(self.ordered).split(",")]
+        by_text = {str(label): label for label in labels if label is not None}
+        if missing := [name for name in names if name not in by_text]:
+            raise ValueError(
+                f"--ordered names {missing[0]!r}, which no row has; the classes are {listed(sorted(by_text))}"
+            )
+        return [by_text[name] for name in names]
+
     def cleaned(self, table: LabelledTable) -> LabelledTable:
         """The table with its labels merged and without rows that have none; what was done is said."""
-        from noisewise.audit import merge_labels, merge_sentence, separator_sentence
+        from noisewise.audit import merge_labels, merge_sentence
 
-        if self.ask_for_tags and (sentence := separator_sentence(table.labels)):
-            raise ValueError(f"{sentence}; --separator '' takes them as they are")
         if self.merge:
             labels, merged = merge_labels(table.labels)
             say(f"merged {merge_sentence(merged)}" if merged else "no label looks like another: nothing was merged")
@@ -74,9 +95,11 @@ class LabelOptions:
             f"{known.count(False)} rows have no label and are left out; rows are counted as in "
             f"{', '.join(map(str, texts))}"
         )
-        who = table.annotators
-        annotators = None if who is None else [one for one, there in zip(who, known, strict=True) if there]
-        return replace(table, features=kept, labels=labels, annotators=annotators)
+        who, groups = (
+            None if values is None else [one for one, there in zip(values, known, strict=True) if there]
+            for values in (table.annotators, table.groups)
+        )
+        return replace(table, features=kept, labels=labels, annotators=who, groups=groups)
 
 
 AS_THEY_ARE = LabelOptions()

@@ -11,22 +11,31 @@ from noisewise.cli.talk import say, working
 
 
 def audit_tags(
-    data: str, label: str, separator: str, model: str | None, seed: int | None, out: Path, as_json: bool
+    data: str,
+    label: str,
+    separator: str,
+    model: str | None,
+    seed: int | None,
+    out: Path,
+    as_json: bool,
+    groups: str | None = None,
 ) -> None:
     """Audit each tag, write the three files and print counts by tag and the worst rows, or all numbers as JSON."""
     from noisewise._files import write_all
-    from noisewise.audit import audit_multilabel, refuse_decided, split_tags, tag_page
+    from noisewise.audit import audit_multilabel, refuse_decided, tag_page
     from noisewise.cli.estimators import estimator_named
     from noisewise.tables import read_tagged
 
     refuse_decided(out / "patch.csv")
-    table = read_tagged(data, label, say=say)
+    table = read_tagged(data, label, groups, say=say)
     classifier = None if model is None else estimator_named(model, seed)
     with working(f"auditing the tags of {len(table.labels):,} rows"):
-        result = audit_multilabel(table.features, split_tags(table.labels, separator), model=classifier)
+        result = audit_multilabel(
+            table.features, table.labels, separator=separator, model=classifier, groups=table.groups
+        )
     texts = {
         out / "audit.csv": result.to_frame("polars").write_csv(),
-        out / "patch.csv": result.patch_text(result.picked, separator),
+        out / "patch.csv": result.patch_text(result.picked),
         out / "audit.html": tag_page(result, f"Audit of tags: {Path(data).name}"),
     }
     out.mkdir(parents=True, exist_ok=True)
@@ -41,6 +50,6 @@ def audit_tags(
             wrong = audit.expected_errors
             say(f"{tag}: about {wrong:,.0f} rows wrong ({wrong.low:,.0f} to {wrong.high:,.0f})")
         say(f"{len(result.picked):,} rows are worth a look; the worst are")
-        for row, observed, suggested, *_ in zip(*result.columns(result.order[:10], separator).values(), strict=True):
+        for row, observed, suggested, *_ in zip(*result.columns(result.order[:10]).values(), strict=True):
             typer.echo(f"{row:>8}  {observed or '(none)'}  ->  {suggested or '(none)'}")
     say(f"wrote {', '.join(map(str, texts))} (rows are counted from 0); open the last in a browser")

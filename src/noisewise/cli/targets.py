@@ -24,7 +24,14 @@ SHORT = {
 
 
 def audit_numbers(
-    data: str, target: str, model: str | None, precision: float | None, seed: int | None, out: Path, as_json: bool
+    data: str,
+    target: str,
+    model: str | None,
+    precision: float | None,
+    seed: int | None,
+    out: Path,
+    as_json: bool,
+    groups: str | None = None,
 ) -> None:
     """Audit a column of numbers, write the three files and print the worst rows, or all numbers as JSON."""
     from noisewise._files import write_all
@@ -32,10 +39,12 @@ def audit_numbers(
     from noisewise.tables import read_target
 
     refuse_decided(out / "patch.csv")
-    table = read_target(data, target, say=say)
+    table = read_target(data, target, groups, say=say)
     regressor = None if model is None else regressor_named(model, seed)
     with working(f"auditing {len(table.labels):,} numbers"):
-        result = audit_targets(table.features, table.labels, regressor, random_state=seed)
+        result = audit_targets(
+            table.features, table.labels, regressor, groups=table.groups, missing="predict", random_state=seed
+        )
     picked = result.picked if precision is None else result.rows(precision)
     texts = {
         out / "audit.csv": result.to_frame("polars").write_csv(),

@@ -51,6 +51,7 @@ from noisewise.labels.ridge.classifier import RobustRidgeClassifier
 from noisewise.labels.ridge.halves import disagreement_of_halves as disagreement_of_halves
 from noisewise.labels.ridge.landmarks import Landmarks
 from noisewise.labels.ridge.leave_one_out import DuplicateRows, PooledRidge, View
+from noisewise.labels.ridge.ordered_fit import OrderedRidgeClassifier as OrderedRidgeClassifier
 from noisewise.labels.ridge.target_fit import TargetRidge as TargetRidge
 from noisewise.labels.standardizer import Standardizer
 from noisewise.labels.voting import RobustVotingClassifier
@@ -86,6 +87,7 @@ __shared__ = [
     "Annotators",
     "ItemEstimates",
     "NoisyLabelClassifier",
+    "OrderedRidgeClassifier",
     "TargetRidge",
     "disagreement_of_halves",
     "estimate_items",

@@ -13,11 +13,12 @@ from noisewise.tables.read import is_parquet, read_table, scan_table
 
 @dataclass(frozen=True)
 class LabelledTable:
-    """Features (a polars frame, lazy where asked), labels, and who gave them."""
+    """Features (a polars frame, lazy where asked), labels, who gave them, and groups of rows."""
 
     features: Any
     labels: list[Any]
     annotators: list[Any] | None = None
+    groups: list[Any] | None = None
 
 
 def read_labelled(
@@ -27,48 +28,65 @@ def read_labelled(
     lazy: bool = False,
     say: Callable[[str], None] = lambda sentence: None,
     may_miss: bool = False,
+    groups: str | None = None,
+    look: Callable[[list[Any]], None] = lambda labels: None,
 ) -> LabelledTable:
-    """Features, labels and annotators from a file (- is stdin); lazily read features come from Parquet alone."""
-    named = [name for name in (label, annotator) if name is not None]
+    """Features, labels, annotators and groups from a file (- is stdin); lazily read features come from Parquet alone.
+
+    `look` sees the labels before they are checked, and may refuse them.
+    """
+    named = list(dict.fromkeys(name for name in (label, annotator, groups) if name is not None))
     frame = scan_table(data) if lazy and is_parquet(data) else read_table(data, say, as_they_are=named)
     names = frame.collect_schema().names()
     if label is None:
         raise ValueError(f"which column holds the labels? add --label NAME; the columns are {listed(names, most=12)}")
-    columns = [label] if annotator is None else [label, annotator]
-    _check_columns(columns, names, data)
-    if annotator == label:
-        raise ValueError(f"column {label!r} can't hold both the labels and who gave them")
-    if len(names) <= len(columns):
-        only = "one column only" if annotator is None else "no column besides labels and annotators"
+    _check_columns(named, names, data)
+    if label in (annotator, groups):
+        what = "who gave them" if label == annotator else "the groups of rows"
+        raise ValueError(f"column {label!r} can't hold both the labels and {what}")
+    if len(names) <= len(named):
+        only = "one column only" if len(named) == 1 else "no column besides labels, annotators and groups"
         raise ValueError(f"{data} has {only}; a label and at least one feature are needed")
-    labels = _checked(_column(frame, label), label, may_miss)
+    values = _column(frame, label)
+    look(values)
+    labels = _checked(values, label, may_miss)
     annotators = (
         None if annotator is None else ["(nobody)" if name is None else name for name in _column(frame, annotator)]
     )
-    return LabelledTable(frame.drop(columns), labels, annotators)
+    of_rows = None if groups is None else _column(frame, groups)
+    return LabelledTable(frame.drop(named), labels, annotators, of_rows)
 
 
-def read_tagged(data: str, label: str, say: Callable[[str], None] = lambda sentence: None) -> LabelledTable:
+def read_tagged(
+    data: str, label: str, groups: str | None = None, say: Callable[[str], None] = lambda sentence: None
+) -> LabelledTable:
     """Features, and cells of tags as they are; an empty cell is a row without tags."""
-    frame = read_table(data, say, as_they_are=[label])
-    _check_columns([label], frame.columns, data)
-    return LabelledTable(frame.drop(label), frame[label].to_list())
+    named = [label] if groups is None else [label, groups]
+    frame = read_table(data, say, as_they_are=named)
+    _check_columns(named, frame.columns, data)
+    of_rows = None if groups is None else frame[groups].to_list()
+    return LabelledTable(frame.drop(named), frame[label].to_list(), groups=of_rows)
 
 
-def read_target(data: str, target: str, say: Callable[[str], None] = lambda sentence: None) -> LabelledTable:
-    """Features and the numbers of a column; rows without a number are left out, and said so."""
+def read_target(
+    data: str, target: str, groups: str | None = None, say: Callable[[str], None] = lambda sentence: None
+) -> LabelledTable:
+    """Features and the numbers of a column, NaN where there is none."""
     import polars
 
-    frame = read_table(data, say)
-    _check_columns([target], frame.columns, data)
+    named = [target] if groups is None else [target, groups]
+    frame = read_table(data, say, as_they_are=named[1:])
+    _check_columns(named, frame.columns, data)
     column = frame[target]
     if not column.dtype.is_numeric():
         raise ValueError(f"column {target!r} holds {column.dtype}, not numbers; --label audits a column of classes")
-    known = column.is_not_null() & column.cast(polars.Float64).is_finite().fill_null(False)
+    numbers = column.cast(polars.Float64)
+    known = numbers.is_finite().fill_null(False)
     if not known.all():
-        say(f"{len(known) - known.sum()} rows without a number in column {target!r} are left out")
-        frame = frame.filter(known)
-    return LabelledTable(frame.drop(target), frame[target].to_list())
+        say(f"{len(known) - known.sum()} rows have no number in column {target!r}: it is predicted")
+    of_rows = None if groups is None else frame[groups].to_list()
+    filled = [number if there else float("nan") for number, there in zip(numbers, known, strict=True)]
+    return LabelledTable(frame.drop(named), filled, groups=of_rows)
 
 
 def _check_columns(columns: list[str], names: list[str], data: str) -> None:

@@ -8,7 +8,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from noisewise.audit.summaries import headline, readings_sentence
+from noisewise.audit.summaries import headline, is_open, readings_sentence
 
 if TYPE_CHECKING:
     from noisewise.audit.result import LabelAudit
@@ -24,7 +24,7 @@ def summary_html(audit: LabelAudit) -> str:
     cells = [
         (row, audit.classes[audit.observed[row]], audit.suggested[row], f"{audit.probability[row]:.3f}") for row in rows
     ]
-    lines = [headline(audit), *([readings_sentence(audit)] if audit.readings else []), *audit.notes]
+    lines = [headline(audit), *([readings_sentence(audit)] if is_open(audit) else []), *audit.notes]
     paragraphs = "".join(f"<p>{escape(line)}</p>" for line in lines)
     body = "".join(map(_line, cells))
     return f"<div>{paragraphs}<table><thead>{_line(names, 'th')}</thead><tbody>{body}</tbody></table></div>"

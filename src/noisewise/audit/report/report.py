@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from noisewise._typing import Codes
+from noisewise.audit.ordered import order_sentences
 from noisewise.audit.report.charts import TOO_SMALL, class_bars, histogram, matrix_map
 from noisewise.audit.report.features import features_of
 from noisewise.audit.report.media import folded, pictures_of, texts_of
@@ -19,6 +20,7 @@ from noisewise.audit.summaries import (
     columns_by_class,
     confusions,
     count_with_interval,
+    is_open,
     is_small,
 )
 
@@ -44,13 +46,12 @@ def report_content(audit: LabelAudit, title: str, truth: Any = None, precision: 
     chosen = audit.picked if precision is None else audit.rows(precision)
     columns, rows = _worst_rows(audit)
     small = is_small(audit.observed, len(names))
-    order = np.argsort(small, kind="stable").tolist()  # the small classes last
+    order = list(range(len(names))) if audit.ordered else np.argsort(small, kind="stable").tolist()  # small ones last
     return {
         "title": title,
         "proven": audit.expected_errors.low > 0 or audit.labels_are != "outcomes",
         "reading": audit.labels_are or "judgements",
-        "readings": _readings(audit),
-        "spans": bool(audit.readings) and audit.labels_are is None,
+        "readings": _readings(audit) if is_open(audit) else [],
         "n": f"{n:,}",
         "k": len(names),
         "count": f"{audit.expected_errors:,.0f}",
@@ -64,6 +65,7 @@ def report_content(audit: LabelAudit, title: str, truth: Any = None, precision: 
         "bands": _bands(audit),
         "names": [names[k] for k in order],
         "confusions": [f"{true} is labelled {label}: {rows:,.0f} rows" for true, label, rows in confusions(audit)],
+        "steps": order_sentences(audit) if audit.ordered else [],
         "map": Markup(matrix_map(audit.noise.matrix, names)) if MOST_CLASSES < len(names) <= MOST_MAPPED else None,
         "heat": _heat(audit, names, small, order) if len(names) <= MOST_CLASSES else None,
         "too_small": TOO_SMALL,

@@ -50,6 +50,29 @@ class DuplicateTargets:
         return weights, (sums * in_fit)[:, None]
 
 
+@dataclass(frozen=True)
+class FittedRidge:
+    """A fit to numbers: predictions of its rows without each, and of other rows."""
+
+    X: Any
+    ridge: PooledRidge | None
+    mean: float
+    std: float
+
+    def leave_one_out(self, targets: Floats) -> Floats:
+        """Predictions of every row by a fit without it and its duplicates."""
+        if self.ridge is None:
+            return np.full(len(targets), self.mean)
+        scores = self.ridge.leave_one_out_scores(self.X, (targets - self.mean) / self.std)
+        return np.asarray(self.mean + self.std * scores[:, 0])
+
+    def predict(self, X: Any) -> Floats:
+        """Predictions of other rows."""
+        if self.ridge is None:
+            return np.full(X.shape[0], self.mean)
+        return np.asarray(self.mean + self.std * self.ridge.scores(X)[:, 0])
+
+
 class TargetRidge:
     """Leave-one-out predictions of numbers; what does not depend on them is computed once.
 
@@ -71,12 +94,16 @@ class TargetRidge:
 
     def leave_one_out(self, targets: Floats, weights: Floats) -> Floats:
         """Predictions of every row by a fit without it and its duplicates; weights count rows."""
+        return self.fitted(targets, weights).leave_one_out(targets)
+
+    def fitted(self, targets: Floats, weights: Floats) -> FittedRidge:
+        """The fit to these targets; weights count rows."""
         taken = self.order[weights[self.order] > LEAST_WEIGHT][:FIT_ROWS]
         counted = weights[taken]
         mean = float(counted @ targets[taken] / counted.sum())
         std = float(np.sqrt(counted @ np.square(targets[taken] - mean) / counted.sum()))
         if std <= 0:
-            return np.full(len(targets), mean)
+            return FittedRidge(self.X, None, mean, std)
         centred = (targets - mean) / std
         rows = self._rows(taken).astype(self.landmarks.rows.dtype, copy=False)
         hashes = row_hashes(rows)
@@ -85,7 +112,7 @@ class TargetRidge:
         sample = Sample(rows, centred[taken, None], counted, left_out, sums)
         kept, views, mixture = pool_views(self.landmarks, self.bases, sample)
         ridge = PooledRidge(self.standardizer, self.landmarks.keep(kept), views, mixture, np.zeros(1), duplicates)
-        return np.asarray(mean + std * ridge.leave_one_out_scores(self.X, centred)[:, 0])
+        return FittedRidge(self.X, ridge, mean, std)
 
     def _rows(self, rows: Any) -> Any:
         return self.standardizer(self.X[rows], np.float32)  # rounded, as in the ridge, so that hashes agree

@@ -23,7 +23,8 @@ from itertools import product
 
 import numpy as np
 from scipy.ndimage import gaussian_filter1d
-from scipy.special import gammaln, logsumexp
+from scipy.optimize import isotonic_regression
+from scipy.special import gammaln, logsumexp, softmax
 from scipy.stats import t as student
 
 from noisewise._typing import Codes, Floats
@@ -50,6 +51,7 @@ BEYOND, BEYOND_WIDTH = 0.2, 2.0  # part of these that are unlike all others, and
 DEGREES = (3.0, 6.0, 30.0)  # of freedom of right targets: heavy tails to nearly normal ones
 WAYS = ((ANOTHER,), (SHIFTED,), (ANOTHER, SHIFTED))
 POWER = 0.2  # of the evidence of a candidate
+RATE_POWER = 0.1  # of the likelihood of a rate: densities that are a little off would make it far too certain
 EM_STEPS = 50
 SCREENING_STEPS = 15  # after these, units without rows are dropped
 FEWEST_OF_UNIT = 2.0  # rows in the same wrong unit, expected; one is chance
@@ -62,6 +64,7 @@ LEAST_TAIL = 0.4  # of its exponential side: sizes then fall off more slowly tha
 HALF_NORMAL = np.sqrt(np.pi / 2)  # area of a half-normal side of height one and width one
 RATES = np.geomspace(3e-4, 0.6, 120)  # of wrong targets
 RATE_PRIOR = 10.0  # rates have the prior Beta(1, 10)
+STEADY = 5.0  # of the log of a residual's size, in local scales, beside the log-odds of the mixture: see `_steadied`
 SURPRISING = 0.015  # of right targets, at most, would surprise a model all the same
 COVERAGE = 0.9
 
@@ -210,17 +213,20 @@ class ResidualModel:
         logs = self.log_densities(data)
         others = np.log(np.maximum(self.proportions[1:], 1e-300))
         wrong = logsumexp(logs[:, 1:] + others - logsumexp(others), axis=1)
-        log_weights, means, variances = np.empty((3, len(RATES)))
+        likelihoods, priors, means, variances = np.empty((4, len(RATES)))
         for i, rate in enumerate(RATES):
             joint = np.logaddexp(np.log1p(-rate) + logs[:, 0], np.log(rate) + wrong)
             posterior = np.exp(np.log(rate) + wrong - joint)
             # the grid is even in the log of the rate, so its prior density is that of the rate times the rate
-            log_weights[i] = joint.sum() + (RATE_PRIOR - 1) * np.log1p(-rate) + np.log(rate)
+            likelihoods[i], priors[i] = joint.sum(), (RATE_PRIOR - 1) * np.log1p(-rate) + np.log(rate)
             means[i], variances[i] = posterior.sum(), (posterior * (1 - posterior)).sum()
-        evidence = float(logsumexp(log_weights))
-        weights = np.exp(log_weights - evidence)
+        weights = softmax(RATE_POWER * likelihoods + priors)
         mean = float(weights @ means)
-        return evidence, mean, float(np.sqrt(weights @ (variances + np.square(means - mean))))
+        return (
+            float(logsumexp(likelihoods + priors)),
+            mean,
+            float(np.sqrt(weights @ (variances + np.square(means - mean)))),
+        )
 
     def quantile(self, probability: float) -> float:
         """Quantile of right targets, in local scales from the prediction."""
@@ -291,7 +297,7 @@ def read_residuals(
         by_reason[:, [reasons.index(name) for name in model.names]] += share * parts[:, 1:]
     best = candidates[int(np.argmax(evidence))]
     return ResidualReading(
-        np.clip(right, 0, 1),
+        np.clip(right, 0, 1) if quick else _steadied(np.clip(right, 0, 1), np.abs(data.standardised())),
         by_reason.argmax(axis=1),
         reasons,
         np.r_[np.nan, np.nan, units],
@@ -299,6 +305,21 @@ def read_residuals(
         _interval(shares, means, stds, len(targets)),
         (best.quantile((1 - COVERAGE) / 2), best.quantile(0.5), best.quantile((1 + COVERAGE) / 2)),
     )
+
+
+def _steadied(right: Floats, sizes: Floats) -> Floats:
+    """Probabilities that fall with a score of their log-odds and the sizes of residuals.
+
+    The ways to be wrong are rough: their densities make one residual suspicious and a larger one less so. Sizes alone
+    rank nearly as well as the mixture where it fits, and better where it does not. Rows are ranked by the sum of both,
+    and have the mean of the mixture's probabilities around their rank (isotonic regression), so that the sum stays.
+    """
+    wrong = np.clip(1 - right, 1e-9, 1 - 1e-9)
+    score = np.log(wrong / (1 - wrong)) + STEADY * np.log(np.maximum(sizes, 1e-12))
+    order = np.argsort(score, kind="stable")
+    found = np.empty(len(right))
+    found[order] = isotonic_regression(right[order], increasing=False).x
+    return found
 
 
 def _fit(
