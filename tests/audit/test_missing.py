@@ -41,9 +41,7 @@ def test_what_was_merged_is_noted(rng):
     x, labels = labelled(rng)
     audit = audit_labels(x, labels, missing="skip", merge=True)
     assert audit.classes.tolist() == ["account", "billing"]
-    assert any(
-        note.startswith(("merged 'acount' into", "merged 'biling' into")) for note in audit.notes
-    )
+    assert any(note.startswith(("merged 'acount' into", "merged 'biling' into")) for note in audit.notes)
 
 
 def test_pictures_without_a_label_are_left_out(rng):

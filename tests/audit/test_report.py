@@ -141,7 +141,7 @@ def test_classes_too_small_to_judge_are_marked_and_get_no_numbers(n_class, tmp_p
     if n_class == 4:
         assert '<th>a rare</th><td class="small" colspan="5">too few rows to judge</td>' in table
         assert re.findall(r"<th>(?!true)(.*?)</th>", table) == 2 * ["c00", "c01", "c02", "c03", "a rare"]  # last
-        bars = text[text.index("Error rate by class") : text.index("Calibration of the probabilities")]
+        bars = text[text.index("Error rate by class") : text.index("Rows by their probability of being wrong")]
         assert re.search(r">a rare</text><text [^>]*>too few rows to judge<", bars)
 
 

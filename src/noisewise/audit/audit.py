@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 import narwhals as nw
 import numpy as np
 
+from noisewise._progress import Report, reporting
 from noisewise._typing import Codes, RandomState
 from noisewise._validation import check_binary_or_more, encode_labels, is_missing, one_column
 from noisewise.audit.cluster import OnCluster
@@ -45,6 +46,7 @@ def audit_labels(
     missing: Missing | None = None,
     random_state: RandomState = None,
     client: Any = None,
+    progress: bool | Report | None = None,
 ) -> LabelAudit:
     """Find the rows whose labels are probably wrong.
 
@@ -100,6 +102,9 @@ def audit_labels(
         For the landmarks of the default model; None gives the same landmarks every time.
     client : dask.distributed.Client, optional
         Its workers read and score a lazy frame, partition by partition; they need access to its file.
+    progress : bool or callable, optional
+        Whether to show progress on the screen; by default where a person looks on (a terminal, a notebook) and it takes
+        more than two seconds. A function is called with the steps done, and of how many.
 
     Returns
     -------
@@ -127,7 +132,8 @@ def audit_labels(
     settings = Settings(
         model, noise, annotators, labels_are, **held_out, encoder=encoder, random_state=random_state, **labels
     )
-    return run_audit(X, y, settings, run)
+    with reporting(progress, "auditing labels"):
+        return run_audit(X, y, settings, run)
 
 
 @dataclass(frozen=True)

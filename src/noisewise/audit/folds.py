@@ -15,6 +15,7 @@ from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, Str
 from sklearn.pipeline import Pipeline
 
 from noisewise._frames import frame_like
+from noisewise._progress import step
 from noisewise._typing import Codes, Floats
 from noisewise._validation import check_weights, is_missing, one_column
 
@@ -116,8 +117,9 @@ def out_of_fold(
     splits = folds.splits(observed, chosen)
     rest = np.setdiff1d(np.arange(len(observed)), chosen)
     jobs = [*splits, *([(chosen, rest)] if len(rest) else [])]
-    found = Parallel(n_jobs=folds.n_jobs)(
-        delayed(_predicted)(model, rows, observed, n_classes, folds.sample_weight, *split) for split in jobs
+    found = in_parallel(
+        folds.n_jobs,
+        [delayed(_predicted)(model, rows, observed, n_classes, folds.sample_weight, *split) for split in jobs],
     )
     times = np.zeros(len(observed), dtype=np.intp)
     n_repeats = int(np.bincount(np.concatenate([test for _, test in splits])).max())
@@ -132,6 +134,15 @@ def out_of_fold(
         missing = np.isnan(array[:, 0])
         array[missing] = arrays[0][missing]
     return arrays
+
+
+def in_parallel(n_jobs: int | None, jobs: list[Any]) -> list[Any]:
+    """What joblib's delayed calls return, in their order; each is a step of the progress."""
+    found = []
+    for result in Parallel(n_jobs=n_jobs, return_as="generator")(jobs):
+        found.append(result)
+        step(len(found), len(jobs))
+    return found
 
 
 def _predicted(

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
+from noisewise._progress import Report, reporting, step
 from noisewise._typing import Codes
 from noisewise._validation import check_binary_or_more, encode_labels, find_actions, known_classes, one_column
 from noisewise.audit.posterior import LabelsAre, both_readings, chosen_reading
@@ -34,6 +35,7 @@ def audit_probabilities(
     X: Any = None,
     noise: FlipMatrix | None = None,
     annotators: Any = None,
+    progress: bool | Report | None = None,
 ) -> LabelAudit:
     """Find the rows whose labels are probably wrong, from the probabilities of any model.
 
@@ -61,6 +63,9 @@ def audit_probabilities(
         The flip matrix of the outcome reading, if known.
     annotators : array of shape (n,), optional
         Who gave each label.
+    progress : bool or callable, optional
+        Whether to show progress on the screen; by default where a person looks on (a terminal, a notebook) and it takes
+        more than two seconds. A function is called with the steps done, and of how many.
 
     Returns
     -------
@@ -98,8 +103,10 @@ def audit_probabilities(
         raise ValueError(f"noise has {noise.n_classes} classes, probabilities have {len(names)}")
     mean = arrays[0] if len(arrays) == 1 else np.mean(arrays, axis=0, dtype=arrays[0].dtype)
     _warn_if_in_sample(mean, codes)
-    outcome = read_noise(mean, codes, noise)
-    judged = read_judgements(arrays, codes, outcome, overwrite=True)  # they are copies
+    with reporting(progress, f"auditing {len(codes):,} rows"):
+        outcome = read_noise(mean, codes, noise)
+        step(1, 2)
+        judged = read_judgements(arrays, codes, outcome, overwrite=True)  # they are copies
     readings = both_readings(outcome, judged, codes, noise)
     notes += (*alike_classes(names), *small_classes(names, codes), *readings["outcomes"].notes)
     return LabelAudit.of(rows, names, codes, readings, reading, notes, who)

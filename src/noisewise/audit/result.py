@@ -240,13 +240,27 @@ class LabelAudit:
     def to_frame(self, backend: str | None = None) -> Any:
         """All rows, worst first: row, observed, suggested, probability (that the observed label is right).
 
-        Of ordered classes, `steps` is how far the suggested label is above the observed one, or below it. Where the rows
-        are pictures in files, `image` is the path.
+        Of ordered classes, `steps` is how far the suggested label is above the observed one, or below it.
+        Where the rows are pictures in files, `image` is the path.
         `backend` is "pandas" or "polars"; by default that of the data, or else what is installed.
         """
         columns = columns_of_rows(self, self.order)
         if self.images is not None and isinstance(self.images[0], str):
             columns["image"] = self.images[self.order]
+        return self._frame(columns, backend)
+
+    def reliability(self, backend: str | None = None) -> Any:
+        """Whether the probabilities hold, on labels of held-out rows (cross-fitted).
+
+        Calibration and noise are fitted to one half of the rows and predict the observed labels of the other half. By
+        band of the predicted probability of a label: cases (pairs of a row and a label), the mean prediction, how often
+        it was the label, and a 90 % interval of that.
+        """
+        from noisewise.audit.reliability import held_out_bands
+
+        columns = held_out_bands(self)
+        if columns is None:
+            raise ValueError("rows are too few, or classes too many, or labels were read as judgements alone")
         return self._frame(columns, backend)
 
     def by_class(self, backend: str | None = None) -> Any:

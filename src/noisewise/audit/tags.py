@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from noisewise._progress import Report, reporting, step
 from noisewise._typing import Floats
 from noisewise._validation import is_missing
 from noisewise.audit.audit import audit_labels
@@ -36,6 +37,7 @@ def audit_multilabel(
     groups: Any = None,
     cv: Any = None,
     encoder: Any = None,
+    progress: bool | Report | None = None,
 ) -> TagAudit:
     """Find the wrong tags of rows that have several: a tag that should not be there, or one that is missing.
 
@@ -59,6 +61,9 @@ def audit_multilabel(
         How rows are held out, as in `audit_labels`.
     encoder : optional
         Embeds columns of text, as in `audit_labels`.
+    progress : bool or callable, optional
+        Whether to show progress on the screen; by default where a person looks on (a terminal, a notebook) and it takes
+        more than two seconds. A function is called with the steps done, and of how many.
 
     Returns
     -------
@@ -94,17 +99,20 @@ def audit_multilabel(
         if rows.shape[0] != len(matrix):
             raise ValueError(f"X has {rows.shape[0]} rows, Y has {len(matrix)}; they must be as many")
     audits: dict[Any, LabelAudit] = {}
-    for k, name in enumerate(names):
-        carriers = int(matrix[:, k].sum())
-        if min(carriers, len(matrix) - carriers) < FEWEST:
-            notes += (f"tag {name!r} is too rare or too common to judge ({carriers} of {len(matrix)} rows)",)
-            continue
-        observed = matrix[:, k].astype(np.intp)
-        if p is None:
-            audits[name] = audit_labels(rows, observed, model, labels_are="outcomes", groups=groups, cv=cv)
-        else:
-            two = np.column_stack([1 - p[:, k], p[:, k]])
-            audits[name] = audit_probabilities(two, observed, classes=[0, 1], labels_are="outcomes")
+    with reporting(progress, f"auditing {len(names):,} tags"):
+        for k, name in enumerate(names):
+            step(k, len(names))
+            carriers = int(matrix[:, k].sum())
+            if min(carriers, len(matrix) - carriers) < FEWEST:
+                notes += (f"tag {name!r} is too rare or too common to judge ({carriers} of {len(matrix)} rows)",)
+                continue
+            observed = matrix[:, k].astype(np.intp)
+            if p is None:
+                options = {"groups": groups, "cv": cv, "progress": False}
+                audits[name] = audit_labels(rows, observed, model, labels_are="outcomes", **options)
+            else:
+                two = np.column_stack([1 - p[:, k], p[:, k]])
+                audits[name] = audit_probabilities(two, observed, classes=[0, 1], labels_are="outcomes", progress=False)
     if not audits:
         raise ValueError(f"no tag is in {FEWEST} rows or more, and missing in as many; none can be judged")
     return TagAudit(table, names, matrix, audits, notes, separator or SEPARATORS[0])

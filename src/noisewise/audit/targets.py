@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import delayed
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from noisewise._progress import Report, reporting
 from noisewise._typing import Floats, RandomState
 from noisewise._validation import generator, one_column
-from noisewise.audit.folds import Folds, in_columns, rows_of, takes_own_columns
+from noisewise.audit.folds import Folds, in_columns, in_parallel, rows_of, takes_own_columns
 from noisewise.audit.target_result import TargetAudit
 from noisewise.embeddings import default_text_encoder
 from noisewise.labels import TargetRidge
@@ -45,6 +46,7 @@ def audit_targets(
     encoder: Any = None,
     missing: Literal["predict"] | None = None,
     random_state: RandomState = None,
+    progress: bool | Report | None = None,
 ) -> TargetAudit:
     """Find the rows whose number is probably wrong: the audit of a continuous target.
 
@@ -75,6 +77,9 @@ def audit_targets(
         With None they are refused.
     random_state : int, RandomState, Generator or None
         For the landmarks of the ridge; None gives the same landmarks every time.
+    progress : bool or callable, optional
+        Whether to show progress on the screen; by default where a person looks on (a terminal, a notebook) and it takes
+        more than two seconds. A function is called with the steps done, and of how many.
 
     Returns
     -------
@@ -102,15 +107,16 @@ def audit_targets(
         raise ValueError(f"missing is {missing!r}; 'predict' or None would do")
     targets = _numbers(y, may_miss=missing is not None)
     encoded, table = TableEncoder(default_text_encoder() if encoder is None else encoder), in_columns(X)
-    rows = encoded.fit_transform(table)
-    if rows.shape[0] != len(targets):
-        raise ValueError(f"X has {rows.shape[0]} rows, y has {len(targets)} numbers; they must be as many")
-    ridge = TargetRidge(rows, generator(0 if random_state is None else random_state))
-    folds = Folds.of(np.arange(len(targets)), cv, groups, None, n_jobs)
-    smooth = _ridge_predictions(ridge, folds)
-    own = model is not None
-    predict = _out_of_fold(model, X if takes_own_columns(model, X) else rows, folds) if own else smooth
-    return _audited(table, targets, judge_targets(targets, predict, smooth), encoded.notes_)
+    with reporting(progress, f"auditing {len(targets):,} numbers"):
+        rows = encoded.fit_transform(table)
+        if rows.shape[0] != len(targets):
+            raise ValueError(f"X has {rows.shape[0]} rows, y has {len(targets)} numbers; they must be as many")
+        ridge = TargetRidge(rows, generator(0 if random_state is None else random_state))
+        folds = Folds.of(np.arange(len(targets)), cv, groups, None, n_jobs)
+        smooth = _ridge_predictions(ridge, folds)
+        own = model is not None
+        predict = _out_of_fold(model, X if takes_own_columns(model, X) else rows, folds) if own else smooth
+        return _audited(table, targets, judge_targets(targets, predict, smooth), encoded.notes_)
 
 
 @dataclass(frozen=True)
@@ -239,7 +245,7 @@ def _by_folds(folds: Folds, fold: Callable[..., Floats]) -> Predict:
     def predict(targets: Floats, right: Floats, repeats: int) -> Floats:
         seeds = range(1 if folds.cv is not None else repeats)
         splits = [split for seed in seeds for split in folds.plain_splits(len(targets), seed)]
-        found = Parallel(n_jobs=folds.n_jobs)(delayed(fold)(*split, targets, right) for split in splits)
+        found = in_parallel(folds.n_jobs, [delayed(fold)(*split, targets, right) for split in splits])
         total, times = np.zeros(len(targets)), np.zeros(len(targets))
         for (_, test), predictions in zip(splits, found, strict=True):
             total[test] += predictions

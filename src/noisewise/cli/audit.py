@@ -330,6 +330,7 @@ def _table(
 def _run(
     table: LabelledTable, settings: Settings, engine: Engine, scheduler: str | None, progress: Progress
 ) -> LabelAudit:
+    from noisewise._progress import reporting
     from noisewise.audit import OnCluster, dask_client, run_audit, with_progress
 
     with ExitStack() as stack:
@@ -337,7 +338,8 @@ def _run(
         if engine is Engine.dask:
             run = OnCluster(stack.enter_context(dask_client(scheduler)))
         settings = replace(settings, annotators=table.annotators, groups=table.groups)
-        return run_audit(table.features, table.labels, settings, with_progress(run, table.features, progress))
+        with reporting(progress, ""):
+            return run_audit(table.features, table.labels, settings, with_progress(run, table.features, progress))
 
 
 def _demonstration() -> tuple[Any, Any, Any]:

@@ -29,9 +29,9 @@ def audit_tags(
     refuse_decided(out / "patch.csv")
     table = read_tagged(data, label, groups, say=say)
     classifier = None if model is None else estimator_named(model, seed)
-    with working(f"auditing the tags of {len(table.labels):,} rows"):
+    with working(f"auditing the tags of {len(table.labels):,} rows") as progress:
         result = audit_multilabel(
-            table.features, table.labels, separator=separator, model=classifier, groups=table.groups
+            table.features, table.labels, separator=separator, model=classifier, groups=table.groups, progress=progress
         )
     texts = {
         out / "audit.csv": result.to_frame("polars").write_csv(),

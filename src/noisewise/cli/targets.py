@@ -41,9 +41,15 @@ def audit_numbers(
     refuse_decided(out / "patch.csv")
     table = read_target(data, target, groups, say=say)
     regressor = None if model is None else regressor_named(model, seed)
-    with working(f"auditing {len(table.labels):,} numbers"):
+    with working(f"auditing {len(table.labels):,} numbers") as progress:
         result = audit_targets(
-            table.features, table.labels, regressor, groups=table.groups, missing="predict", random_state=seed
+            table.features,
+            table.labels,
+            regressor,
+            groups=table.groups,
+            missing="predict",
+            random_state=seed,
+            progress=progress,
         )
     picked = result.picked if precision is None else result.rows(precision)
     texts = {

@@ -10,6 +10,7 @@ from scipy import sparse
 
 from noisewise._typing import Codes
 from noisewise.audit.ordered import order_sentences
+from noisewise.audit.reliability import held_out_bands, verdict_bands
 from noisewise.audit.report.charts import TOO_SMALL, class_bars, histogram, matrix_map
 from noisewise.audit.report.features import features_of
 from noisewise.audit.report.media import folded, pictures_of, texts_of
@@ -63,6 +64,8 @@ def report_content(audit: LabelAudit, title: str, truth: Any = None, precision: 
         "promise": f"{1 - audit.probability[chosen].mean():.0%}" if len(chosen) else None,
         "truth": None if truth is None else _against_truth(audit, truth, chosen),
         "bands": _bands(audit),
+        "held_out": _reliability(held_out_bands(audit)),
+        "reviewed": _reliability(verdict_bands(audit)),
         "names": [names[k] for k in order],
         "confusions": [f"{true} is labelled {label}: {rows:,.0f} rows" for true, label, rows in confusions(audit)],
         "steps": order_sentences(audit) if audit.ordered else [],
@@ -108,6 +111,19 @@ def _bands(audit: LabelAudit) -> list[dict[str, str]]:
     return [
         {"range": f"{low:.0%} to {high:.0%}", "rows": f"{len(part):,}", "wrong": f"{part.sum():,.0f}"}
         for low, high, part in parts
+    ]
+
+
+def _reliability(columns: dict[str, NDArray[Any]] | None) -> list[dict[str, str]]:
+    """Bands of predicted probabilities, beside how often it happened."""
+    return [
+        {
+            "range": f"{low:.0%} to {high:.0%}",
+            "cases": f"{cases:,}",
+            "predicted": f"{mean:.1%}",
+            "happened": f"{rate:.1%} ({least:.1%} to {most:.1%})",
+        }
+        for low, high, cases, mean, rate, least, most in zip(*(columns or {}).values(), strict=True)
     ]
 
 
