@@ -48,10 +48,12 @@ LONG_FITS = {
     "DeconvolvedFourierRegressor",
     "ImportanceReweightedClassifier",
     "LabelDependentClassifier",
+    "RobustClassifier",
     "RobustGaussianProcessClassifier",
     "RobustKernelLogisticRegression",
     "RobustMultiKernelLogisticRegression",
     "RobustRidgeClassifier",
+    "RobustTreesClassifier",
     "RobustVotingClassifier",
     "UnbiasedLogisticRegression",
 }

@@ -53,7 +53,11 @@ from noisewise.labels.ridge.landmarks import Landmarks
 from noisewise.labels.ridge.leave_one_out import DuplicateRows, PooledRidge, View
 from noisewise.labels.ridge.ordered_fit import OrderedRidgeClassifier as OrderedRidgeClassifier
 from noisewise.labels.ridge.target_fit import TargetRidge as TargetRidge
+from noisewise.labels.stacking.classifier import RobustClassifier
+from noisewise.labels.stacking.readings import AmongAll, Calibrated
 from noisewise.labels.standardizer import Standardizer
+from noisewise.labels.trees.classifier import RobustTreesClassifier
+from noisewise.labels.trees.soft_forest import SoftForest
 from noisewise.labels.voting import RobustVotingClassifier
 
 __all__ = [
@@ -64,6 +68,7 @@ __all__ = [
     "KernelWeightsDisplay",
     "LabelDependentClassifier",
     "LabelQualityDisplay",
+    "RobustClassifier",
     "RobustGaussianProcessClassifier",
     "RobustKNeighborsClassifier",
     "RobustKNeighborsClassifierCV",
@@ -72,6 +77,7 @@ __all__ = [
     "RobustLogisticRegression",
     "RobustMultiKernelLogisticRegression",
     "RobustRidgeClassifier",
+    "RobustTreesClassifier",
     "RobustVotingClassifier",
     "UnbiasedLogisticRegression",
     "dawid_skene",
@@ -100,13 +106,16 @@ __shared__ = [
 __model_parts__ = [
     part.__name__
     for part in (
+        AmongAll,
         Annotators,
+        Calibrated,
         Discriminants,
         DuplicateRows,
         KernelFeatures,
         Landmarks,
         NormalClasses,
         PooledRidge,
+        SoftForest,
         SoftLogisticRegression,
         Standardizer,
         View,

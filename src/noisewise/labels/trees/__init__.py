@@ -1,0 +1,1 @@
+"""Trees through noise: forests and boosting fitted to posteriors of the true label."""

@@ -1,0 +1,141 @@
+"""A random forest on soft labels: trees fitted to class probabilities, with out-of-bag predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from sklearn.tree import DecisionTreeRegressor
+
+from noisewise._typing import Codes, Floats
+
+MOST_LEAF_VALUES = 100_000_000  # leaves times classes of all trees: 400 MB; beyond, trees get fewer rows each
+LEAST_TREE_ROWS = 2000  # of each tree where there are many classes, as far as there are rows
+SPLITTERS = ("best", "random")  # by turns: a random forest and extremely randomised trees err on different rows
+BLOCK_VALUES = 4_000_000  # rows times columns that are made dense at a time
+
+
+@dataclass(frozen=True)
+class SoftForest:
+    """Decision trees whose leaves hold mean class probabilities, as flat arrays.
+
+    Attributes
+    ----------
+    roots : array of shape (n_trees,)
+        The first node of each tree; the nodes of a tree follow one another.
+    features : array of shape (n_nodes,)
+        The column a node splits by; -1 for a leaf.
+    thresholds : array of shape (n_nodes,)
+        Rows whose value is at most this go left.
+    children : array of shape (n_nodes, 2)
+        Left and right node; of a leaf, the row of `values` and -1.
+    values : array of shape (n_leaves, n_classes)
+    """
+
+    roots: NDArray[np.int64]
+    features: NDArray[np.int32]
+    thresholds: Floats
+    children: NDArray[np.int32]
+    values: NDArray[np.float32]
+
+    def __post_init__(self) -> None:
+        nodes, leaf = np.arange(len(self.features)), self.features < 0
+        inner, leaves = self.children[~leaf], self.children[leaf, 0]
+        if not (
+            len(self.thresholds) == len(self.children) == len(nodes)
+            and self.children.shape[1:] == (2,)
+            and (inner > nodes[~leaf, None]).all()  # so that every walk ends
+            and (inner < len(nodes)).all()
+            and ((leaves >= 0) & (leaves < len(self.values))).all()
+            and ((self.roots >= 0) & (self.roots < len(nodes))).all()
+        ):
+            raise ValueError("the nodes of a forest do not form trees")
+
+    @classmethod
+    def of(cls, tree: Any) -> Self:
+        """From a fitted tree of scikit-learn, whose outputs are the classes (or the second of two)."""
+        leaf = tree.children_left < 0
+        children = np.column_stack([tree.children_left, tree.children_right]).astype(np.int32)
+        children[leaf, 0] = np.arange(np.count_nonzero(leaf))
+        values = tree.value[leaf, :, 0].astype(np.float32)
+        values = np.hstack([1 - values, values]) if values.shape[1] == 1 else values
+        return cls(
+            np.zeros(1, np.int64), np.where(leaf, -1, tree.feature).astype(np.int32), tree.threshold, children, values
+        )
+
+    @classmethod
+    def merged(cls, forests: Sequence[Self]) -> Self:
+        """The trees of several forests as one."""
+        first_nodes = np.cumsum([0, *(len(one.features) for one in forests)])
+        first_leaves = np.cumsum([0, *(len(one.values) for one in forests)])
+        children = [
+            one.children + np.where(one.features[:, None] < 0, [[leaf, 0]], node).astype(np.int32)
+            for one, node, leaf in zip(forests, first_nodes, first_leaves)
+        ]
+        return cls(
+            np.concatenate([one.roots + node for one, node in zip(forests, first_nodes)]),
+            np.concatenate([one.features for one in forests]),
+            np.concatenate([one.thresholds for one in forests]),
+            np.concatenate(children),
+            np.concatenate([one.values for one in forests]),
+        )
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Mean class probabilities of the leaves that rows fall into."""
+        from noisewise._loops.trees import add_leaf_values
+
+        if X.shape[1] <= self.features.max(initial=-1):
+            raise ValueError(f"the trees split by column {self.features.max()}, and rows have {X.shape[1]} columns")
+        sums = np.zeros((X.shape[0], self.values.shape[1]))
+        step = max(1, BLOCK_VALUES // X.shape[1])
+        arrays = self.roots, self.features, self.thresholds, self.children, self.values
+        for start in range(0, X.shape[0], step):
+            add_leaf_values(_dense(X[start : start + step]), *arrays, sums[start : start + step])
+        return sums / len(self.roots)
+
+
+def fit_soft_forest(
+    X: Any, targets: Floats, n_trees: int, rng: np.random.Generator, n_jobs: int | None = None
+) -> tuple[SoftForest, Floats]:
+    """A forest fitted to class probabilities, and its out-of-bag predictions.
+
+    Trees grow on bootstrap samples, by the squared error of the class probabilities: for one-hot targets that is the
+    Gini impurity, so a forest on hard labels is a random forest. A row that is in every bag is predicted by the mean.
+
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(200, 2))
+    >>> forest, out_of_bag = fit_soft_forest(X, np.eye(2)[(X[:, 0] > 0).astype(int)], 20, rng)
+    >>> bool((out_of_bag.argmax(axis=1) == (X[:, 0] > 0)).mean() > 0.95)
+    True
+    """
+    n, n_classes = targets.shape
+    size = min(n, max(LEAST_TREE_ROWS, MOST_LEAF_VALUES // (n_trees * n_classes)))
+    seeds = rng.integers(2**31, size=n_trees)
+    grown = Parallel(n_jobs=n_jobs, prefer="threads")(
+        delayed(_grow)(X, targets, size, seed, SPLITTERS[i % 2]) for i, seed in enumerate(seeds)
+    )
+    sums, counts = np.zeros((n, n_classes)), np.zeros((n, 1))
+    for tree, bag in grown:
+        out = np.setdiff1d(np.arange(n), bag, assume_unique=True)
+        sums[out] += tree.predict_proba(X[out])
+        counts[out] += 1
+    out_of_bag = np.where(counts > 0, sums / np.maximum(counts, 1), targets.mean(axis=0))
+    return SoftForest.merged([tree for tree, _ in grown]), out_of_bag
+
+
+def _grow(X: Any, targets: Floats, size: int, seed: int, splitter: str) -> tuple[SoftForest, Codes]:
+    """A tree on a bootstrap sample, and the rows that are in it."""
+    drawn = np.random.default_rng(seed).integers(X.shape[0], size=size)
+    bag, counts = np.unique(drawn, return_counts=True)
+    outputs = targets[bag, 1:] if targets.shape[1] == 2 else targets[bag]  # of two classes one says all
+    tree = DecisionTreeRegressor(splitter=splitter, max_features="sqrt", random_state=int(seed))
+    return SoftForest.of(tree.fit(X[bag], outputs, sample_weight=counts.astype(np.float64)).tree_), bag
+
+
+def _dense(X: Any) -> NDArray[np.float32]:
+    """Rows as the trees see them."""
+    return np.ascontiguousarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float32)

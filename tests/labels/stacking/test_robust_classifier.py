@@ -1,0 +1,157 @@
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy.sparse import csr_array
+from sklearn.datasets import load_iris, make_blobs, make_moons
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+
+from noisewise import FlipMatrix
+from noisewise.labels import RobustClassifier, RobustKernelFisherClassifier, RobustRidgeClassifier
+from noisewise.labels.stacking.readings import fold_of_rows, read_out_of_fold
+
+NOISE = FlipMatrix.binary(false_positive=0.1, false_negative=0.35)
+
+
+def moons(n=200):
+    X, y = make_moons(n, noise=0.2, random_state=0)
+    return X, y, NOISE.corrupt(y, 0)
+
+
+def test_predictions_are_right_where_one_label_in_four_is_not():
+    X, y, observed = moons(800)
+    model = RobustClassifier().fit(X[:400], observed[:400])
+    plain = RandomForestClassifier(random_state=0).fit(X[:400], observed[:400]).score(X[400:], y[400:])
+    assert model.score(X[400:], y[400:]) > max(0.92, plain + 0.1)
+    assert abs(model.noise_.matrix - NOISE.matrix).max() < 0.12
+    assert model.weights_.sum() == pytest.approx(1)
+    assert model.label_quality_[observed[:400] != y[:400]].mean() < 0.3
+
+
+def test_the_order_of_the_rows_does_not_matter():
+    X, _, observed = moons(120)
+    order = np.random.default_rng(0).permutation(120)
+    one, other = RobustClassifier().fit(X, observed), RobustClassifier().fit(X[order], observed[order])
+    np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(X))
+    np.testing.assert_allclose(one.label_quality_[order], other.label_quality_)
+
+
+def test_a_row_of_weight_two_is_two_rows():
+    X, _, observed = moons(100)
+    weights = np.random.default_rng(0).integers(0, 3, 100)
+    rows = np.repeat(np.arange(100), weights)
+    weighted = RobustClassifier().fit(X, observed, weights)
+    repeated = RobustClassifier().fit(X[rows], observed[rows])
+    np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X))
+    of_copies = np.bincount(rows, repeated.label_quality_, minlength=100)[weights > 0] / weights[weights > 0]
+    np.testing.assert_allclose(weighted.label_quality_[weights > 0], of_copies)
+
+
+def test_a_class_of_weight_zero_is_known_and_never_predicted():
+    X, y = load_iris(return_X_y=True)
+    model = RobustClassifier().fit(X, y, (y != 1).astype(float))
+    assert model.classes_.tolist() == [0, 1, 2]
+    assert (model.predict_proba(X)[:, 1] == 0).all()
+    assert model.noise_.n_classes == 3
+
+
+def test_known_noise_is_used_by_every_learner():
+    X, _, observed = moons(120)
+    model = RobustClassifier(noise=NOISE).fit(X, observed)
+    assert model.noise_ == NOISE
+    assert model.estimators_[0].noise_ == NOISE
+
+
+@pytest.mark.parametrize("library", [pd, pl], ids=["pandas", "polars"])
+def test_frames_of_numbers_categories_and_gaps_are_encoded(library):
+    X, y, observed = moons(240)
+    kind = np.where(y == 1, "b", "a").astype(object)
+    kind[::7] = None
+    frame = library.DataFrame({"first": X[:, 0], "second": np.where(X[:, 1] > 1.2, np.nan, X[:, 1]), "kind": kind})
+    model = RobustClassifier().fit(frame, observed)
+    assert model.score(frame, y) > 0.95
+    assert model.feature_names_in_.tolist() == ["first", "second", "kind"]
+
+
+def test_missing_numbers_are_imputed_and_unexpected_ones_refused():
+    X, y, observed = moons()
+    gaps = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
+    assert RobustClassifier().fit(gaps, observed).score(gaps, y) > 0.85
+    with pytest.raises(ValueError, match="contains NaN"):
+        RobustClassifier().fit(X, observed).predict(gaps)
+
+
+def test_sparse_rows_are_taken_as_they_are():
+    rng = np.random.default_rng(0)
+    y = np.arange(300) % 2
+    X = csr_array((rng.random((300, 40)) < 0.05 + 0.3 * np.eye(2)[y][:, np.arange(40) % 2]).astype(float))
+    observed = NOISE.corrupt(y, 0)
+    assert RobustClassifier().fit(X, observed).score(X, y) > (observed == y).mean() + 0.1
+
+
+def test_any_classifiers_may_be_the_members():
+    X, y, observed = moons()
+    members = [
+        RobustRidgeClassifier(),
+        RobustKernelFisherClassifier(),
+        HistGradientBoostingClassifier(max_iter=20, random_state=0),
+        LogisticRegression(),
+        KNeighborsClassifier(15),  # takes no weights: of the first round only
+    ]
+    model = RobustClassifier(members).fit(X, observed)
+    assert len(model.weights_) == 5
+    assert len(model.refits_) == 3
+    assert model.score(X, y) > 0.9
+
+
+@pytest.mark.parametrize("estimators", [[], [LinearSVC()], [StandardScaler()]])
+def test_members_without_probabilities_are_refused(estimators):
+    X, _, observed = moons(40)
+    with pytest.raises(ValueError, match="one classifier with predict_proba or more"):
+        RobustClassifier(estimators).fit(X, observed)
+
+
+def test_many_classes_and_a_class_of_one_row():
+    X, y = make_blobs(400, centers=40, n_features=6, cluster_std=0.5, center_box=(-9, 9), random_state=0)
+    observed = FlipMatrix.symmetric(0.2, 40).corrupt(y, 0)
+    observed[3] = 99
+    model = RobustClassifier().fit(X, observed)
+    assert (model.predict(X) == y).mean() > 0.95
+
+
+def test_out_of_fold_rows_are_predicted_by_models_that_do_not_know_them():
+    X, _, observed = moons(100)
+    folds = fold_of_rows(observed)
+    reading = read_out_of_fold(RobustKernelFisherClassifier(), X, observed, NOISE, None)
+    others = RobustKernelFisherClassifier(noise=NOISE).fit(X[folds != 2], observed[folds != 2])
+    wanted = others.predict_proba(X[folds == 2]) @ NOISE.matrix
+    at_observed = wanted[np.arange(len(wanted)), observed[folds == 2]]
+    np.testing.assert_allclose(reading.likelihood[folds == 2], at_observed, rtol=0.05)
+
+
+def test_callbacks_see_every_learner():
+    pytest.importorskip("sklearn.callback")
+
+    class Watcher:
+        seen = 0
+
+        def setup(self, estimator, context):
+            pass
+
+        def on_fit_task_begin(self, estimator, context):
+            pass
+
+        def on_fit_task_end(self, estimator, context):
+            self.seen += context.parent is not None
+
+        def teardown(self, estimator, context):
+            pass
+
+    X, _, observed = moons(60)
+    watcher = Watcher()
+    model = RobustClassifier().set_callbacks(watcher).fit(X, observed)
+    assert watcher.seen == len(model.estimators_) + len(model.refits_)
