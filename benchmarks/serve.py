@@ -60,7 +60,7 @@ class Connection(asyncio.Protocol):
         """Send a request; the future is its status and body."""
         self.waiting = asyncio.get_running_loop().create_future()
         head = (
-            f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+            f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
         )
         self.transport.write(head.encode() + body)
         return self.waiting
@@ -111,7 +111,7 @@ async def measure(ports, pids, slices, seconds):
     rng = np.random.default_rng(0)
     noop, service = await connect(noop_port), await connect(service_port)
     spec = {"actions": list(range(ACTIONS)), "features": {"count": FEATURES}, "exploration": 0.05}
-    put = "PUT /models/load HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: "
+    put = "PUT /models/load HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: "
     body = json.dumps(spec).encode()
     service[0].waiting = asyncio.get_running_loop().create_future()
     service[0].transport.write(f"{put}{len(body)}\r\n\r\n".encode() + body)

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import logging
+import os
+import tempfile
 from collections.abc import Callable
+from contextlib import suppress
+from hashlib import blake2b
 from pathlib import Path
 from threading import Timer
 from typing import Any, TypeVar
@@ -34,13 +38,43 @@ def cached_jit(**options: Any) -> Callable[[Loop], Loop]:
     """
 
     def decorate(function: Loop) -> Loop:
-        made: Loop = _njit(cache=True, **JIT_OPTIONS, **options)(function)
+        made: Loop = _with_some_cache(function, {**JIT_OPTIONS, **options})
         files = getattr(getattr(made, "_cache", None), "_cache_file", None)  # None if JIT is disabled
         if files is not None:
             files._data_name = lambda number: f"{Path(files._index_name).stem}.{uuid4().hex}.nbc"
         return made
 
     return decorate
+
+
+def _with_some_cache(function: Any, options: dict[str, Any]) -> Any:
+    """A compiled function, cached beside its source or in the home folder; else in a temporary one, else nowhere."""
+    try:
+        return _njit(cache=True, **options)(function)
+    except RuntimeError:  # numba finds no folder that it can write to
+        use_temporary_cache()
+    try:
+        return _njit(cache=True, **options)(function)
+    except RuntimeError:
+        _say_once(NO_CACHE)
+        return _njit(**options)(function)
+
+
+def use_temporary_cache(folder: str | None = None) -> None:
+    """Cache compiled code in a folder that is ours alone, and of these sources alone; nowhere if that can't be made."""
+    sources = sorted((source.name, source.stat().st_mtime_ns) for source in Path(__file__).parent.glob("*.py"))
+    stamp = blake2b(repr(sources).encode(), digest_size=8).hexdigest()
+    chosen = Path(folder or tempfile.gettempdir(), f"noisewise-{os.getuid()}-{stamp}")
+    with suppress(OSError):
+        chosen.mkdir(mode=0o700, exist_ok=True)
+        if chosen.stat().st_uid == os.getuid() and not chosen.stat().st_mode & 0o022:  # nobody else can put code there
+            config.CACHE_DIR = str(chosen)  # type: ignore[attr-defined]
+
+
+def _say_once(sentence: str) -> None:
+    if sentence not in _said:
+        _said.add(sentence)
+        logging.getLogger("noisewise").warning(sentence)
 
 
 class Announcer(event.Listener):
@@ -74,6 +108,11 @@ class Announcer(event.Listener):
 
 PATIENCE = 1.0  # seconds
 COMPILES = "noisewise compiles its loops for this computer: once, and some ten seconds; it then starts at once"
+NO_CACHE = (
+    "compiled loops can't be kept: no folder is writable, so every start compiles them again, for some ten seconds; "
+    "set NUMBA_CACHE_DIR to a writable folder"
+)
+_said: set[str] = set()
 event.register("numba:compile", Announcer())  # type: ignore[no-untyped-call]
 remove_stale_cache(Path(__file__).parent)
 _njit: Any = njit

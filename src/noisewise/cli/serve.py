@@ -15,8 +15,8 @@ import typer
 from noisewise.cli.talk import say
 
 LOCAL = ("127.0.0.1", "localhost", "::1")
-# between two snapshots: API processes decide with the learner process's, so it stores them more often
-STATE_SECONDS = {"all": 10.0, "api": 10.0, "learner": 0.5}
+ROLES = ("all", "api", "learner")
+IDLE_SECONDS = 30  # between two requests of a connection
 
 
 def serve(
@@ -26,7 +26,7 @@ def serve(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port to listen on.", min=1, max=65535)] = 8000,
     role: Annotated[
-        str, typer.Option(help="all: decide and learn. api: decide with the snapshots of a learner. learner: learn.")
+        str, typer.Option(help="all: decide and learn. api: decide, beside a learner. learner: learn.")
     ] = "all",
     keys: Annotated[
         Path | None, typer.Option(help="File with the hashes of API keys; without it, none is asked.")
@@ -34,6 +34,16 @@ def serve(
     new_key: Annotated[
         str | None, typer.Option("--new-key", help="Add a key of this name to the file, print it, and stop.")
     ] = None,
+    key_role: Annotated[
+        str, typer.Option("--key-role", help="Of the new key: admin, decide (and give feedback), or read.")
+    ] = "admin",
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option("--allow-host", help="Name that the service may be called by; again for more, * for any."),
+    ] = None,
+    max_models: Annotated[int, typer.Option(help="Most models.", min=1)] = 100,
+    max_memory: Annotated[float, typer.Option(help="Most memory of all models, in gigabytes.", min=0.001)] = 2.0,
+    traces: Annotated[bool, typer.Option("--traces", help="Make each request a span of OpenTelemetry.")] = False,
     limit: Annotated[float, typer.Option(help="Most requests a second of one client; 0 is any.", min=0)] = 0.0,
     anybody: Annotated[
         bool, typer.Option("--anybody", help="Listen on an address others can reach without asking for keys.")
@@ -49,15 +59,15 @@ def serve(
     Decisions and feedback are on disk before they are acknowledged. With --role api and --role learner several machines
     share a PostgreSQL store.
     """
-    from noisewise.serve import Settings, check_store, new_key_in, read_keys
+    from noisewise.serve import Settings, check_store, new_key_in, read_keys, without_password
 
     if new_key is not None:
         if keys is None:
             raise ValueError("--new-key needs --keys FILE, where its hash is kept")
-        typer.echo(new_key_in(keys, new_key))
+        typer.echo(new_key_in(keys, new_key, key_role))
         say(f"the hash is in {keys}; the key itself is shown this once")
         return
-    if role not in STATE_SECONDS:
+    if role not in ROLES:
         raise ValueError(f"--role {role} is not known; it is all, api or learner")
     if host not in LOCAL and keys is None and not anybody:
         raise ValueError(f"--host {host} can be reached by others: give --keys FILE, or --anybody if that is meant")
@@ -69,38 +79,52 @@ def serve(
             role,  # type: ignore[arg-type]
             read_keys(keys) if keys else {},
             limit,
-            state_seconds=STATE_SECONDS[role],
             demo=demo,
+            keys_file=str(keys) if keys else None,
+            hosts=tuple(allow_host) if allow_host else ("*",) if host not in LOCAL else None,
+            max_models=max_models,
+            max_bytes=int(1e9 * max_memory),
+            traces=traces,
         )
+        shown = without_password(database)
         if as_json:
-            typer.echo(json.dumps({"url": f"http://{host}:{port}", "store": database, "role": role}))
-        _run(settings, host, port, log_level, store is None and demo)
+            typer.echo(json.dumps({"url": f"http://{host}:{port}", "store": shown, "role": role}))
+        _run(settings, host, port, log_level, f"{shown}{' (temporary)' if store is None and demo else ''}")
 
 
-def _run(settings: Any, host: str, port: int, log_level: str, temporary: bool) -> None:
+def _run(settings: Any, host: str, port: int, log_level: str, shown: str) -> None:
     import uvicorn
 
-    from noisewise.serve import create_app, log_as_json
+    from noisewise.serve import connection_class, create_app, log_as_json
 
     log_as_json(log_level)
     app = create_app(settings)
-    note = " (temporary)" if temporary else ""
-    say(f"noisewise serves on http://{host}:{port} with {settings.store}{note}; stop it with Ctrl-C")
+    connections = connection_class()
     config = uvicorn.Config(
         app,
         host=host,
         port=port,
+        http=connections,
         log_config=None,
         access_log=False,
         ws="none",
         server_header=False,
+        timeout_keep_alive=IDLE_SECONDS,
         timeout_graceful_shutdown=10,
     )
-    server = uvicorn.Server(config)
+
+    class Server(uvicorn.Server):
+        async def startup(self, sockets: Any = None) -> None:
+            await super().startup(sockets)
+            if self.started:
+                say(f"noisewise serves on http://{host}:{port} with {shown}; stop it with Ctrl-C")
+
+    server = Server(config)
+    app.state.stop_server = lambda: setattr(server, "should_exit", True)
     with suppress(SystemExit):  # by a signal, or because it could not start
         server.run()
-    if not server.started:
-        raise ValueError(getattr(app.state, "refusal", None) or _why_not(host, port))
+    if not server.started or app.state.refusal is not None:
+        raise ValueError(app.state.refusal or _why_not(host, port))
 
 
 def _why_not(host: str, port: int) -> str:

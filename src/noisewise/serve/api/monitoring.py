@@ -5,34 +5,50 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import re
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client import (
+    CONTENT_TYPE_LATEST,
+    CollectorRegistry,
+    Counter,
+    GCCollector,
+    Histogram,
+    PlatformCollector,
+    ProcessCollector,
+    generate_latest,
+)
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from noisewise.serve.api.models import service_of
-from noisewise.serve.api.problems import Unavailable
+from noisewise.serve.api.problems import Unavailable, problem
+from noisewise.serve.log.events import new_id
 from noisewise.serve.models.service import Service
 
 router = APIRouter(tags=["operation"])
 PLAIN: dict[int | str, dict[str, Any]] = {200: {"content": {"text/plain": {"schema": {"type": "string"}}}}}
+MEANWHILE = ("/healthz", "/readyz", "/metrics", "/", "/openapi.json")  # paths that respond while the service starts
+START_PATIENCE = 10.0  # seconds that a request waits for the service to start
+REQUEST_ID = re.compile(rb"[\w.:-]{1,128}")
 METHODS = ("GET", "PUT", "POST", "HEAD", "OPTIONS", "DELETE", "PATCH")
 log = logging.getLogger("noisewise.serve.requests")
 
 
 class RequestMetrics:
-    """Middleware that times and counts each request."""
+    """Middleware that times and counts each request, gives it an id, and makes it a span if traces are wanted."""
 
-    def __init__(self, app: ASGIApp, registry: CollectorRegistry) -> None:
+    def __init__(self, app: ASGIApp, registry: CollectorRegistry, traces: bool = False) -> None:
         self.app = app
         labels = ["method", "route"]
         self.seconds = Histogram("noisewise_request_seconds", "Time to respond", labels, registry=registry)
         self.requests = Counter("noisewise_requests", "Responses by status", [*labels, "status"], registry=registry)
+        self.span = _tracer() if traces else None
         self._known: dict[tuple[str, str, str], tuple[Any, Any]] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -40,25 +56,32 @@ class RequestMetrics:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        began, status = time.perf_counter(), 500
+        began, status, name = time.perf_counter(), 500, request_id(scope["headers"])
 
         async def sending(message: Message) -> None:
             nonlocal status
-            status = message.get("status", status)
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [*message["headers"], (b"x-request-id", name)]
             await send(message)
 
-        try:
-            await self.app(scope, receive, sending)
-        finally:
-            route = getattr(scope.get("route"), "path", "other")
-            spent = time.perf_counter() - began
-            seconds, requests = self._children(scope["method"], route, str(status))
-            seconds.observe(spent)
-            requests.inc()
-            level = logging.ERROR if status >= 500 else logging.DEBUG
-            if log.isEnabledFor(level):
-                fields = {"method": scope["method"], "path": scope["path"], "status": status}
-                log.log(level, "request", extra={"fields": {**fields, "seconds": round(spent, 6)}})
+        with nullcontext() if self.span is None else self.span(f"{scope['method']} {scope['path']}") as span:
+            try:
+                await self.app(scope, receive, sending)
+            finally:
+                self._count(scope, status, time.perf_counter() - began, name.decode())
+                if span is not None:
+                    span.set_attribute("http.response.status_code", status)
+
+    def _count(self, scope: Scope, status: int, spent: float, name: str) -> None:
+        route = getattr(scope.get("route"), "path", "other")
+        seconds, requests = self._children(scope["method"], route, str(status))
+        seconds.observe(spent)
+        requests.inc()
+        level = logging.ERROR if status >= 500 else logging.DEBUG
+        if log.isEnabledFor(level):
+            fields = {"method": scope["method"], "path": scope["path"], "status": status, "request": name}
+            log.log(level, "request", extra={"fields": {**fields, "seconds": round(spent, 6)}})
 
     def _children(self, method: str, route: str, status: str) -> tuple[Any, Any]:
         known = method if method in METHODS else "other"  # clients may send any method, and each would be a label
@@ -66,6 +89,47 @@ class RequestMetrics:
         if labels not in self._known:
             self._known[labels] = self.seconds.labels(known, route), self.requests.labels(*labels)
         return self._known[labels]
+
+
+class UntilReady:
+    """Middleware: while the service starts, requests wait for a moment, and are then told how far it is."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, when the service is ready."""
+        if scope["type"] == "http" and scope["path"] not in MEANWHILE and not scope["path"].startswith("/static/"):
+            service: Service = scope["app"].state.service
+            until = time.monotonic() + START_PATIENCE
+            while service.activity is not None:
+                if time.monotonic() > until or service.refusal is not None:
+                    await problem(503, f"not ready yet: {service.activity}")(scope, receive, send)
+                    return
+                await asyncio.sleep(0.02)
+        await self.app(scope, receive, send)
+
+
+def request_id(headers: Any) -> bytes:
+    """The id that a request brings in X-Request-Id, or a new one."""
+    given: bytes = next((value for key, value in headers if key == b"x-request-id"), b"")
+    return given if REQUEST_ID.fullmatch(given) else new_id().encode()
+
+
+def register_collectors(registry: CollectorRegistry, service: Service) -> None:
+    """Metrics of the service, of its models, and of the process."""
+    registry.register(ServiceMetrics(service))
+    ProcessCollector(registry=registry)
+    PlatformCollector(registry=registry)
+    GCCollector(registry=registry)
+
+
+def _tracer() -> Any:
+    try:
+        from opentelemetry import trace
+    except ImportError:
+        raise ValueError("traces need OpenTelemetry: pip install opentelemetry-sdk") from None
+    return trace.get_tracer("noisewise.serve").start_as_current_span
 
 
 class ServiceMetrics:
@@ -126,12 +190,19 @@ async def healthz() -> Response:
 
 @router.get("/readyz", response_class=Response, responses=PLAIN)
 async def readyz(request: Request) -> Response:
-    """Whether the process can do its work: the store responds and the log is being written."""
+    """Whether the process can do its work: the log has been read, and the last write to it succeeded."""
     service = service_of(request)
+    if service.activity is not None:
+        raise Unavailable(f"not ready yet: {service.activity}")
     try:
-        await asyncio.to_thread(service.store.check)
+        if service.committer.last_error is None:
+            await asyncio.to_thread(service.store.check)
+        else:
+            await asyncio.to_thread(service.store.check_writing)  # without requests nothing else would
+            service.committer.last_error = None
     except Exception as error:
-        raise Unavailable(f"the store can't be reached: {type(error).__name__}") from None
+        reason = str(getattr(error, "orig", None) or type(error).__name__).splitlines()[0]
+        raise Unavailable(f"the store can't be used: {reason}") from None
     if not service.committer.alive:
         raise Unavailable("the log is not being written; restart this process")
     activity = "learning" if service.learning else "deciding" if service.following else "waiting to learn"

@@ -18,7 +18,7 @@ from noisewise.serve.models.service import Conflict, Full, NotFound
 from noisewise.serve.models.spec import NAME
 
 MEDIA_TYPE = "application/problem+json"
-ANY_CALL = (400, 401, 413, 422, 429, 503)  # statuses that every call may have
+ANY_CALL = (400, 401, 403, 408, 413, 421, 422, 429, 503)  # statuses that every call may have
 log = logging.getLogger("noisewise.serve")
 
 

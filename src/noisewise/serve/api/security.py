@@ -1,20 +1,21 @@
-"""Access control: API keys, rate limits and body sizes, checked before a request is parsed."""
+"""Access control: host names, API keys, rate limits and bodies, checked before a request is parsed."""
 
 from __future__ import annotations
 
-import hashlib
-import re
-import secrets
+import asyncio
 import time
-from pathlib import Path
 from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from noisewise.serve.api.json_bodies import repeated_name
+from noisewise.serve.api.keys import KeyRing
 from noisewise.serve.api.problems import problem
 from noisewise.serve.settings import Settings
 
 OPEN = ("/healthz", "/readyz", "/", "/openapi.json")  # paths that need no key
+LOOPBACK = ("localhost", "127.0.0.1", "::1")  # names of this machine to itself
+WRONG_KEYS = 30.0  # a minute from one address; known keys always pass: they are too long to be guessed
 MAX_CLIENTS = 10_000  # token buckets in memory
 HEADERS = [
     (b"x-content-type-options", b"nosniff"),
@@ -25,12 +26,13 @@ HEADERS = [
 
 
 class AccessControl:
-    """Middleware: API keys, requests per second, the size of a body, and security headers."""
+    """Middleware: host names, API keys, requests per second, size and time of a body, and security headers."""
 
-    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+    def __init__(self, app: ASGIApp, settings: Settings, keys: KeyRing) -> None:
         self.app = app
         self.settings = settings
-        self._buckets: dict[str, tuple[float, float]] = {}
+        self.keys = keys
+        self._requests, self._wrong_keys = TokenBuckets(), TokenBuckets()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
@@ -38,62 +40,105 @@ class AccessControl:
             await self.app(scope, receive, send)
             return
         headers = dict(scope["headers"])
-        refusal: Any = None
-        client = self._client(scope, headers)
-        if client is None:
-            refusal = problem(
-                401, "an API key is needed: Authorization: Bearer KEY", headers={"WWW-Authenticate": "Bearer"}
-            )
-        elif not self._within_limit(client):
-            refusal = problem(429, f"more than {self.settings.requests_per_second:g} requests a second; slow down")
-        elif scope["method"] in ("POST", "PUT", "PATCH"):
-            body = await self._body(headers, receive)
-            if body is None:
-                refusal = problem(413, f"the body is larger than {self.settings.largest_body:,} bytes")
-            else:
-                receive = replay_body(body, receive)
+        refusal: Any = self._refusal(scope, headers)
+        if refusal is None and scope["method"] in ("POST", "PUT", "PATCH"):
+            refusal, body = await self._body(scope, headers, receive)
+            receive = replay_body(body, receive)
         await (refusal or self.app)(scope, receive, _with_headers(send))
 
-    def _client(self, scope: Scope, headers: dict[bytes, bytes]) -> str | None:
-        """The client: the name of its key, or its address where no keys are needed; None if a key is missing."""
+    def _refusal(self, scope: Scope, headers: dict[bytes, bytes]) -> Any:
+        """Why a request may not be made; None if it may."""
+        host = _host_name(headers.get(b"host", b""))
+        if not self._is_known(host):
+            return problem(421, f"this service is not {host!r}; --allow-host adds a name it may be called by")
         address = str((scope.get("client") or ("unknown",))[0])
-        if not self.settings.keys:
-            return address
-        bearer = headers.get(b"authorization", b"")
-        given = bearer[7:] if bearer[:7].lower() == b"bearer " else b""
-        given = given or headers.get(b"x-api-key", b"") or headers.get(b"ocp-apim-subscription-key", b"")
-        name = self.settings.keys.get(hashlib.sha256(given).hexdigest())
-        if name is None and (scope["path"] in OPEN or scope["path"].startswith("/static/")):
-            return address
-        return name
+        client, limit = address, self.settings.requests_per_second
+        if self.keys.keys:
+            given = _given_key(headers)
+            key = self.keys.find(given)
+            open_path = scope["path"] in OPEN or scope["path"].startswith("/static/")
+            if key is not None:
+                client, limit = key.name, limit if key.requests_per_second is None else key.requests_per_second
+            elif not open_path:
+                if given and not self._wrong_keys.take(address, WRONG_KEYS / 60, WRONG_KEYS):
+                    return problem(429, "too many wrong keys; wait a minute", headers={"Retry-After": "60"})
+                challenge = {"WWW-Authenticate": "Bearer"}
+                return problem(401, "an API key is needed: Authorization: Bearer KEY", headers=challenge)
+            if key is not None and not open_path and not key.may(scope["method"], scope["path"]):
+                return problem(403, f"the key {key.name!r} is for role {key.role!r}, which may not do this")
+        if limit > 0 and not self._requests.take(client, limit, max(limit, 1.0)):
+            return problem(429, f"more than {limit:g} requests a second; slow down")
+        return None
 
-    def _within_limit(self, client: str) -> bool:
-        """Token bucket: take one token of the client, which gets `requests_per_second` of them."""
-        limit = self.settings.requests_per_second
-        if limit <= 0:
-            return True
+    def _is_known(self, host: str) -> bool:
+        """Whether a request is for this service: without keys, a page of another site could get at it by its name."""
+        known = self.settings.hosts
+        if known is None:
+            return bool(self.keys.keys) or host in LOOPBACK
+        return "*" in known or host in known or host in LOOPBACK
+
+    async def _body(self, scope: Scope, headers: dict[bytes, bytes], receive: Receive) -> tuple[Any, bytes]:
+        """The whole body, or why it is refused."""
+        path, settings = scope["path"], self.settings
+        most = settings.largest_import if path.endswith(("/state", "/model")) else settings.largest_body
+        too_large = problem(413, f"the body is larger than {most:,} bytes")
+        length = headers.get(b"content-length", b"")
+        if length.isdigit() and int(length) > most:
+            return too_large, b""
+        parts, size, more = [], 0, True
+        try:
+            async with asyncio.timeout(settings.body_seconds):
+                while more:
+                    message = await receive()
+                    parts.append(message.get("body", b""))
+                    size += len(parts[-1])
+                    more = message.get("more_body", False)
+                    if size > most:
+                        return too_large, b""
+        except TimeoutError:
+            close = {"Connection": "close"}
+            return problem(408, f"the body took more than {settings.body_seconds:g} seconds", headers=close), b""
+        body = b"".join(parts)
+        if headers.get(b"content-type", b"").startswith(b"application/json"):
+            name = repeated_name(body)
+            if name is not None:
+                return problem(422, f"body: {name[:64]!r} is there twice in one object; once would do"), b""
+        return None, body
+
+
+class TokenBuckets:
+    """Token buckets of clients: each gets tokens at a rate, up to a most, and takes one for each request."""
+
+    def __init__(self) -> None:
+        self._buckets: dict[str, tuple[float, float]] = {}
+
+    def take(self, client: str, rate: float, most: float) -> bool:
+        """Take a token of a client, if it has one."""
         now = time.monotonic()
         if len(self._buckets) > MAX_CLIENTS:
             self._buckets.clear()
-        left, then = self._buckets.get(client, (max(limit, 1.0), now))
-        left = min(max(limit, 1.0), left + (now - then) * limit)
+        left, then = self._buckets.get(client, (most, now))
+        left = min(most, left + (now - then) * rate)
         self._buckets[client] = (left - (left >= 1), now)
         return left >= 1
 
-    async def _body(self, headers: dict[bytes, bytes], receive: Receive) -> bytes | None:
-        """The whole body, or None if it is too large."""
-        most, length = self.settings.largest_body, headers.get(b"content-length", b"")
-        if length.isdigit() and int(length) > most:
-            return None
-        parts, size, more = [], 0, True
-        while more:
-            message = await receive()
-            parts.append(message.get("body", b""))
-            size += len(parts[-1])
-            more = message.get("more_body", False)
-            if size > most:
-                return None
-        return b"".join(parts)
+
+def _given_key(headers: dict[bytes, bytes]) -> bytes:
+    bearer = headers.get(b"authorization", b"")
+    given = bearer[7:] if bearer[:7].lower() == b"bearer " else b""
+    return given or headers.get(b"x-api-key", b"") or headers.get(b"ocp-apim-subscription-key", b"")
+
+
+def _host_name(given: bytes) -> str:
+    """The name in a Host header, without its port.
+
+    >>> _host_name(b"LOCALHOST:8000"), _host_name(b"[::1]:8000")
+    ('localhost', '::1')
+    """
+    host = given.decode("latin-1").lower()
+    if host.startswith("["):
+        return host[1:].partition("]")[0]
+    return host.partition(":")[0]
 
 
 def replay_body(body: bytes, receive: Receive) -> Receive:
@@ -108,35 +153,6 @@ def replay_body(body: bytes, receive: Receive) -> Receive:
         return {"type": "http.request", "body": body, "more_body": False}
 
     return replay
-
-
-def read_keys(path: str | Path) -> dict[str, str]:
-    """API keys of a file with a name and a SHA-256 in each line; names by SHA-256."""
-    keys = {}
-    for number, line in enumerate(Path(path).read_text().splitlines(), start=1):
-        if line.strip() and not line.startswith("#"):
-            found = re.fullmatch(r"(\S+)\s+([0-9a-f]{64})\s*", line)
-            if found is None:
-                raise ValueError(
-                    f"{path}, line {number}: a name and the SHA-256 of its key are needed, e.g. by --new-key"
-                )
-            keys[found[2]] = found[1]
-    if not keys:
-        raise ValueError(f"{path} holds no key; noisewise serve --keys {path} --new-key NAME makes one")
-    return keys
-
-
-def new_key_in(path: str | Path, name: str) -> str:
-    """A new key, whose hash is added to the file; the key itself is stored nowhere."""
-    if not re.fullmatch(r"\S{1,64}", name) or name.startswith("#"):
-        raise ValueError(f"{name!r} can't name a key; a word would do")
-    key = secrets.token_urlsafe(32)
-    file = Path(path)
-    if not file.exists():
-        file.touch(mode=0o600)
-    with file.open("a") as lines:
-        lines.write(f"{name} {hashlib.sha256(key.encode()).hexdigest()}\n")
-    return key
 
 
 def _with_headers(send: Send) -> Send:

@@ -16,6 +16,7 @@ from noisewise.serve.log.events import DECISION, FEEDBACK, Event
 
 WRITER_LOCK, LEARNER_LOCK = 0x6E6F6973, 0x77697365  # keys of advisory locks in PostgreSQL
 INSERT_SIZES = (64, 16, 4, 1)  # rows of one insert: few different statements, so that each is prepared once
+PROBE_BYTES = 16_384  # written to see whether a store can be written: a few pages of a database
 MAX_IDS = 500  # of one query: databases limit the number of parameters
 
 metadata = sa.MetaData()
@@ -303,8 +304,9 @@ class Store:
             connection.execute(sa.select(sa.literal(1)))
 
     def check_writing(self) -> None:
-        """Raise if the store can't be written."""
-        self.keep_note("written", str(time.time()))
+        """Raise if the store can't be written: there must be room for a few more rows."""
+        self.keep_note("written", "x" * PROBE_BYTES)
+        self.keep_note("written", None)
 
 
 def _prepare_sqlite(connection: Any, _record: Any) -> None:

@@ -61,13 +61,17 @@ class LogApplier:
         self.position = min((model.position for model in self.models.values()), default=0)
         with self.store.engine.begin() as connection:
             first, last = self.position, self.store.last_position(connection)
-        while self.catch_up(pages=1):
+        while not self._stopped.is_set() and self.catch_up(pages=1):
             self.replayed = (self.position - first) / max(last - first, 1)
         self.replayed = 1.0
 
+    def stop(self) -> None:
+        """Read no more of the log than has been begun."""
+        self._stopped.set()
+
     def close(self) -> None:
         """Finish what is pending."""
-        self._stopped.set()
+        self.stop()
         self._threads.shutdown(wait=True)
 
     def add(self, number: int, name: str, spec: str) -> ServedModel:

@@ -70,6 +70,7 @@ class Service:
         self.models: dict[str, ServedModel] = {}
         alone = settings.role == "all"
         self.committer = GroupCommit(LogWriter(self.store), self._committed, self._failed, alone)
+        self.refusal: str | None = None  # why it could not start
         self._phase: str | None = "starting"
         self._rankers = ThreadPoolExecutor(2, "noisewise-ranker")  # for models whose decisions take milliseconds
         self._stop = threading.Event()
@@ -94,23 +95,32 @@ class Service:
             while not self.lock.acquire():
                 if time.monotonic() > deadline:
                     raise ValueError("another process learns from this store; start this one with --role api")
-                time.sleep(POLL_SECONDS)
+                if self._stop.wait(POLL_SECONDS):
+                    return
         if self.settings.role != "learner":
             self._start_following()
-        self.committer.start(loop)
-        self._follower.start()
-        self._phase = None
+        if not self._stop.is_set():
+            self.committer.start(loop)
+            self._follower.start()
+            self._phase = None
 
     @property
     def activity(self) -> str | None:
         """What has to be done before decisions can be made; None when they can."""
+        if self.refusal is not None:
+            return f"it could not start: {self.refusal}"
         if self._phase == "replaying":
             return f"replaying {self.applier.replayed:.0%}".replace("%", " %")
         return self._phase
 
+    def stop(self) -> None:
+        """End the start, if it has not ended yet, and what goes on in the background."""
+        self._stop.set()
+        self.applier.stop()
+
     async def close(self) -> None:
         """Write what is queued, store snapshots, and let another process learn."""
-        self._stop.set()
+        self.stop()
         await self.committer.close()
         await asyncio.to_thread(self._close)
 
@@ -248,7 +258,6 @@ class Service:
         self.applier.start()
         self._index_models()
         self.following, self.learning = True, self.settings.role != "api"
-        self._phase = None
 
     def _committed(self, outcomes: list[Outcome]) -> None:
         if self.following:

@@ -1,0 +1,63 @@
+"""Connections of slow or idle clients: a time limit for a request's head, and a most of connections."""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+from typing import Any
+
+from uvicorn.protocols.http.auto import AutoHTTPProtocol
+
+HEAD_SECONDS = 10.0  # from the first byte, or from the connection on, to the end of a request's head
+MAX_CONNECTIONS = 1000  # or as many as the system has files for
+RESERVED_FILES = 100  # for the store, the page and the interpreter
+
+
+class LimitedConnection(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
+    """A connection that is closed if no request comes in time, or when it is the oldest without one of too many."""
+
+    most = MAX_CONNECTIONS
+    head_seconds = HEAD_SECONDS
+    _timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        """Accept a connection; the one that has waited longest without a request makes room for it."""
+        super().connection_made(transport)
+        if len(self.connections) > self.most:
+            waiting = [one for one in self.connections if one._timer is not None]
+            oldest = min(waiting, key=lambda one: one._timer.when(), default=self)
+            oldest.transport.abort()
+        self._wait_for_head()
+
+    def data_received(self, data: bytes) -> None:
+        """Read on; when the head of a request is complete, its handler has begun."""
+        before = self.cycle
+        if self._timer is None and (before is None or before.response_complete):
+            self._wait_for_head()
+        super().data_received(data)
+        if self.cycle is not before:
+            self._stop_waiting()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the connection."""
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def _wait_for_head(self) -> None:
+        self._timer = self.loop.call_later(self.head_seconds, self.transport.abort)
+
+    def _stop_waiting(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+def connection_class() -> type[LimitedConnection]:
+    """The class of connections for this process, with room for as many as the system has files for."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MAX_CONNECTIONS + RESERVED_FILES
+    if soft < wanted:
+        soft = min(wanted, hard) if hard != resource.RLIM_INFINITY else wanted
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    LimitedConnection.most = min(MAX_CONNECTIONS, max(soft - RESERVED_FILES, 10))
+    return LimitedConnection
