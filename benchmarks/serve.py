@@ -59,10 +59,8 @@ class Connection(asyncio.Protocol):
     def ask(self, path, body):
         """Send a request; the future is its status and body."""
         self.waiting = asyncio.get_running_loop().create_future()
-        head = (
-            f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
-        )
-        self.transport.write(head.encode() + body)
+        head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        self.transport.write(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
         return self.waiting
 
 

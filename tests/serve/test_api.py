@@ -45,7 +45,7 @@ def test_the_same_model_again_is_fine_and_another_one_is_refused(client):
         ({"actions": ["tea", "tea"]}, "same name"),
         ({"recipe": "magic"}, "recipe"),
         ({"features": {}}, "exactly one of"),
-        ({"features": {"count": 9000}}, "fewer features"),
+        ({"features": {"count": 9000}, "options": {"covariance": "full"}}, "fewer features"),
         ({"noise": {"false_positive": 0.6, "false_negative": 0.5}}, "information"),
         ({"noise": [{"false_positive": 0.1, "false_negative": 0.1}]}, "one for each"),
         ({"recipe": "soba", "noise": "estimate"}, "can't be estimated"),
@@ -84,6 +84,22 @@ def test_numbers_that_are_not_finite_are_refused(client, number):
     text = f'{{"features": {{"hour": {number}, "heat": 1}}}}'
     response = client.post("/models/drinks/decide", content=text, headers={"Content-Type": "application/json"})
     assert response.status_code == 422
+
+
+@pytest.mark.parametrize(
+    ("change", "covariance"),
+    [
+        ({}, "full"),
+        ({"features": {"count": 784}}, "diagonal"),
+        ({"features": {"count": 784}, "options": {"covariance": "full"}}, "full"),
+        ({"features": {"count": 784}, "revision": 2}, "full"),
+        ({"features": {"count": 784}, "people": True}, "full"),
+        ({"recipe": "banditron"}, "none"),
+    ],
+)
+def test_the_covariance_of_a_large_model_is_diagonal_unless_asked_otherwise(client, change, covariance):
+    assert client.put("/models/sized", json=SPEC | change).json()["covariance"] == covariance
+    client.delete("/models/sized").raise_for_status()
 
 
 def test_unknown_models_and_decisions_are_not_found(client):

@@ -20,10 +20,12 @@ from noisewise.serve.api.schemas import OffPolicyReport
 from noisewise.serve.log.events import MISSING, Event, effective_feedback
 from noisewise.serve.log.store import Store
 from noisewise.serve.models.model import ServedModel
+from noisewise.serve.models.ranking import propensities
 
 router = APIRouter(tags=["log"])
 TYPES = {"dsjson": "application/x-ndjson", "parquet": "application/vnd.apache.parquet"}
 PAGE = 1000  # rounds read and written at a time
+FEW_ROUNDS = 500  # below, an interval is often wider than what policies differ by
 MAX_ROUNDS = 20_000  # of the off-policy report: the newest ones
 _recording = threading.Lock()  # warnings are recorded for all threads of a process at once
 
@@ -104,15 +106,24 @@ def parquet(store: Store, model: ServedModel) -> bytes:
 
 
 def off_policy_report(store: Store, model: ServedModel, method: str) -> dict[str, Any]:
-    """Off-policy values of the model's greedy policy, a uniform policy, and each action alone."""
+    """Off-policy values of the model's greedy policy, a uniform policy, and each action alone.
+
+    The greedy policy plays what the state that decided a round held best: it had not learnt from that round, so its
+    value is that of the states as they were (progressive validation [1]_), not of the last one on its own log.
+
+    References
+    ----------
+    .. [1] Blum, A., Kalai, A., Langford, J. (1999). Beating the hold-out: bounds for k-fold and progressive
+       cross-validation. COLT 1999.
+    """
     rounds = deque(logged_rounds(store, model), maxlen=MAX_ROUNDS)
     if len(rounds) < 2:
         raise ValueError(f"the log has {len(rounds)} decisions with feedback; two or more are needed")
     actions = list(model.spec.actions)
+    X = np.array([decision.row for decision, _ in rounds])
+    greedy = np.array([actions[decision.best or 0] for decision, _ in rounds])
     with model.lock:
-        X = np.array([decision.row for decision, _ in rounds])
-        greedy = model.learner.predict(X)
-        rates = model.learner.flip_rates_.copy()
+        rates = model.current[0].flip_rates_.copy()
     found = model.progress.estimate
     if model.spec.noise is None and found is not None and found["identified"]:
         rates[:] = found["false_positive"]["value"], found["false_negative"]["value"]
@@ -129,8 +140,14 @@ def off_policy_report(store: Store, model: ServedModel, method: str) -> dict[str
     return {
         "rounds": n,
         "method": method,
+        "warning": model.progress.one_kind() or _few_rounds(n),
         "policies": [_value(name, log, policy, noise, method) for name, policy in policies.items()],
     }
+
+
+def _few_rounds(n: int) -> str | None:
+    """A warning of a log that is too short to compare policies by."""
+    return f"{n} rounds are few: differences between policies may be chance" if n < FEW_ROUNDS else None
 
 
 def _value(name: str, log: FeedbackLog, policy: Any, noise: Any, method: str) -> dict[str, Any]:
@@ -147,7 +164,8 @@ def _value(name: str, log: FeedbackLog, policy: Any, noise: Any, method: str) ->
 def _logged_round(model: ServedModel, decision: Event, feedback: Event) -> LoggedRound:
     actions, columns = model.spec.actions, model.spec.features.columns
     features = {name: value for name, value in zip(columns, decision.row.tolist()) if value}
-    offered = tuple(Choice(actions[code]) for code in decision.allowed_codes(len(actions)))
+    known = propensities(decision, len(actions))  # an action's own feature tells it apart, so that others can learn it
+    offered = tuple(Choice(actions[code], {f"action^id={actions[code]}": 1.0}, value) for code, value in known.items())
     action, right = actions[decision.code or 0], int(bool(feedback.answer))
     return LoggedRound(features, action, right, decision.probability or 1.0, offered, decision.decision_id)
 

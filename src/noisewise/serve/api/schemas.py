@@ -227,10 +227,11 @@ class PolicyValue(BaseModel):
 
 
 class OffPolicyReport(BaseModel):
-    """Off-policy values of policies on the rounds of the log."""
+    """Off-policy values of policies on the rounds of the log; each round is judged by the state that decided it."""
 
     rounds: int
     method: str
+    warning: str | None = Field(description="Why none of the values should be relied on.")
     policies: list[PolicyValue]
 
 

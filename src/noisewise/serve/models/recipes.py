@@ -19,6 +19,7 @@ ESTIMATING = {  # the recipe that estimates the flip rates of its feedback
     "rcnbf": "rcine",
     "rcine": "rcine",
 }
+MAX_FULL = 1_000_000  # values of full covariances, all read by every decision; beyond, they are diagonal unless asked
 CORRECTING = ("corrected_ucwl", "rcine")  # recipes that always correct for noise
 
 
@@ -79,9 +80,12 @@ def n_bytes(learner: BanditClassifier) -> int:
 
 
 def _defaults(spec: ModelSpec) -> dict[str, Any]:
-    """Options that depend on the revision; a constant feature of the rows is an intercept already."""
+    """Options that depend on the revision and on size; a constant feature of the rows is an intercept already."""
     if spec.recipe == "linucb":
-        return {"intercept": spec.revision > 1 and not spec.features.constant}
+        intercept = spec.revision > 1 and not spec.features.constant
+        large = len(spec.actions) * (spec.features.width + intercept) ** 2 > MAX_FULL
+        diagonal = large and spec.revision > 2 and not spec.people and spec.missing != "auto"
+        return {"intercept": intercept} | ({"covariance": "diagonal"} if diagonal else {})
     return {"variant": "recursive"} if spec.recipe == "soba" and spec.revision == 1 else {}
 
 

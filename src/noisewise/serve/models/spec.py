@@ -120,8 +120,10 @@ class ModelSpec(Strict):
         default=None, description="Days for which the log is kept; null is for ever."
     )
     seed: int = Field(default=0, ge=0, le=2**63 - 1, description="Seed of the exploration's random draws.")
-    revision: Literal[1, 2] = Field(
-        default=2, description="Of the defaults: 1 for linucb without an intercept, recursive soba, no second feedback."
+    revision: Literal[1, 2, 3] = Field(
+        default=3,
+        description="Of the defaults: 1 for linucb without an intercept, recursive soba, no second feedback; "
+        "2 for full covariances of any size.",
     )
 
     @classmethod
