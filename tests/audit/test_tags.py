@@ -75,7 +75,7 @@ def test_report_and_patch(audited, tmp_path):
     audit.to_html(tmp_path / "tags.html")
     assert "rows have a wrong tag" in (tmp_path / "tags.html").read_text()
     audit.patch(tmp_path / "patch.csv")
-    assert (tmp_path / "patch.csv").read_text().startswith("row,observed,suggested,wrong,probability,decision\n")
+    assert (tmp_path / "patch.csv").read_text().startswith("row,spreadsheet_row,observed,suggested,wrong,probability,decision,x0")
     assert set(audit.summary()["tags"]) == {"a", "b", "c"}
     assert len(audit.by_tag()) == 3
 

@@ -115,3 +115,43 @@ def test_what_cannot_be_applied_gets_one_sentence(run, audited, arguments, sente
     assert done.returncode == 2
     assert sentence in done.stderr
     assert {path.name: path.read_bytes() for path in audited.iterdir()} == before
+
+
+def test_tags_are_put_in_whatever_their_order(run, tmp_path, rng):
+    x = rng.normal(size=(120, 2))
+    cells = [";".join(name for name, value in zip(("idea", "bug"), row, strict=True) if value > 0) for row in x]
+    cells[int(x[:, 0].argmax())] = "bug"  # it is an idea
+    pl.DataFrame({"a": x[:, 0], "b": x[:, 1], "tags": cells}).write_csv(tmp_path / "t.csv")
+    options = ("--label", "tags", "--separator", ";")
+    done = run("audit", "t.csv", *options, cwd=tmp_path)
+    assert "next: noisewise review t.csv --label tags --separator ';'" in done.stderr
+    patch = pl.read_csv(tmp_path / "patch.csv", infer_schema=False)
+    rows = patch["row"].cast(int).to_list()
+    decide(tmp_path, {rows[0]: "bug; idea", rows[1]: "(none)"})
+    done = run("apply", "t.csv", "patch.csv", *options, "-o", "mended.csv", "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    mended = pl.read_csv(tmp_path / "mended.csv")["tags"].fill_null("").to_list()
+    assert sorted(mended[rows[0]].split(";")) == ["bug", "idea"]
+    assert mended[rows[1]] == ""
+    others = [row for row in range(120) if row not in rows[:2]]
+    assert [mended[row] for row in others] == [cells[row] for row in others]
+    decide(tmp_path, {rows[0]: "bug;new"})
+    assert "the tag 'new' is not among" in run("apply", "t.csv", "patch.csv", *options, "-o", "m.csv", cwd=tmp_path).stderr
+
+
+def test_numbers_are_put_in_as_they_are_suggested(run, tmp_path, rng):
+    x = rng.uniform(10, 100, 150)
+    price = (1000 + 13.57 * x + rng.normal(0, 3, 150)).round(2)
+    price[4] = round(10 * price[4], 1)
+    price[100] = None
+    pl.DataFrame({"x": x, "price": price}, nan_to_null=True).write_csv(tmp_path / "p.csv")
+    assert run("audit", "p.csv", "--target", "price", cwd=tmp_path).returncode == 0
+    patch = pl.read_csv(tmp_path / "patch.csv", infer_schema=False)
+    suggested = dict(zip(patch["row"].cast(int), patch["suggested"], strict=True))
+    decide(tmp_path, {4: suggested[4]})
+    done = run("apply", "p.csv", "patch.csv", "--target", "price", "-o", "mended.csv", "--json", cwd=tmp_path)
+    assert json.loads(done.stdout)["changed"] == 1
+    old, new = ((tmp_path / name).read_text().splitlines() for name in ("p.csv", "mended.csv"))
+    assert [row for row, (a, b) in enumerate(zip(old, new, strict=True)) if a != b] == [5]
+    assert new[5].endswith(f",{suggested[4]}")
+    assert len(suggested[4]) < 12

@@ -30,6 +30,11 @@ from noisewise.audit.report import texts_of as texts_of
 from noisewise.audit.report.features import features_of as features_of
 from noisewise.audit.result import LabelAudit
 from noisewise.audit.review import Batch, Review
+from noisewise.audit.row_verdicts import NO_TAGS as NO_TAGS
+from noisewise.audit.row_verdicts import as_number as as_number
+from noisewise.audit.row_verdicts import as_tags as as_tags
+from noisewise.audit.row_verdicts import number_verdicts as number_verdicts
+from noisewise.audit.row_verdicts import tag_verdicts as tag_verdicts
 from noisewise.audit.streaming import with_progress as with_progress
 from noisewise.audit.summaries import count_with_interval as count_with_interval
 from noisewise.audit.summaries import is_open as is_open
@@ -68,9 +73,12 @@ __all__ = [
 __shared__ = [
     "CANT_TELL",
     "FIRST_SPREADSHEET_ROW",
+    "NO_TAGS",
     "OnCluster",
     "Settings",
     "annotations_page",
+    "as_number",
+    "as_tags",
     "count_with_interval",
     "dask_client",
     "earlier_decisions",
@@ -79,6 +87,7 @@ __shared__ = [
     "is_open",
     "label_names",
     "new_labels",
+    "number_verdicts",
     "order_sentences",
     "page",
     "patch_text",
@@ -95,6 +104,7 @@ __shared__ = [
     "texts_of",
     "verdicts_of",
     "tag_page",
+    "tag_verdicts",
     "target_page",
     "with_progress",
 ]

@@ -63,6 +63,18 @@ def entries_text(entries: list[dict[str, Any]], names: list[str], as_json: bool)
     return text.getvalue()
 
 
+def row_entries_text(
+    X: Any, rows: Codes, fixed: dict[str, Any], decisions: Mapping[int, str] | None = None, as_json: bool = False
+) -> str:
+    """Rows to review as CSV or JSON: these columns, a column `decision`, and the features of each row."""
+    known = decisions or {}
+    fixed = fixed | {"decision": [known.get(row, "") for row in rows.tolist()]}
+    features = shown_features(X, rows)
+    renamed = {f"{name} (data)" if name in fixed else name: values for name, values in features.items()}
+    entries = [dict(zip([*fixed, *renamed], values)) for values in _plain_rows(fixed | renamed)]
+    return entries_text(entries, [*fixed, *renamed], as_json)
+
+
 def patch_entries(audit: LabelAudit, rows: Codes, decisions: Mapping[int, str]) -> list[dict[str, Any]]:
     """An entry for each row: where it is, its labels, the decision, its features."""
     added = [row for row in decisions if row not in set(rows.tolist())]

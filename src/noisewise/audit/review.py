@@ -212,6 +212,14 @@ def progress_sentence(audit: LabelAudit) -> str:
     return f"{done}; about {count_with_interval(audit.remaining)} wrong labels are left among the others; {go_on}"
 
 
+def review_sentence(n: int, n_reviewed: int, n_wrong: int, left: float) -> str:
+    """How many rows were reviewed and wrong, and how many wrong ones are left, for tags and numbers."""
+    if not n_reviewed:
+        return f"no row was reviewed; about {left:,.0f} of {n:,} are wrong"
+    found = f"{n_reviewed:,} of {n:,} rows were reviewed, {n_wrong:,} of them ({n_wrong / n_reviewed:.0%}) were wrong"
+    return f"{found}; about {left:,.0f} wrong ones are left among the others"
+
+
 def review_summary(audit: LabelAudit) -> dict[str, Any]:
     """The numbers of `progress_sentence`, as plain values for JSON."""
     return {

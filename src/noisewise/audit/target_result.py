@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,11 @@ from numpy.typing import NDArray
 from noisewise._files import write_whole
 from noisewise._frames import frame_like
 from noisewise._typing import Codes, Floats
-from noisewise.audit.export import FIRST_SPREADSHEET_ROW, entries_text, shown_features
-from noisewise.audit.verdicts import refuse_decided
-from noisewise.noise import Estimate, likely_wrong
+from noisewise.audit.export import FIRST_SPREADSHEET_ROW, row_entries_text
+from noisewise.audit.review import review_sentence
+from noisewise.audit.row_verdicts import SAME, number_verdicts
+from noisewise.audit.verdicts import given_decisions, refuse_decided
+from noisewise.noise import Estimate, likely_wrong, recalibrate
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +42,12 @@ class TargetAudit:
         Expected number of wrong numbers; `.interval` gives a 90 % interval.
     notes : tuple of str
         What was done to the columns, and numbers that seem to be in another unit.
+    verdicts : mapping of row to number
+        The verdicts that `update` took in.
+    undecided : tuple of int
+        Rows of which a reviewer could not tell.
+    before : TargetAudit, optional
+        The audit before the verdicts.
     """
 
     X: Any = field(repr=False)
@@ -50,6 +59,9 @@ class TargetAudit:
     reasons: NDArray[Any] = field(repr=False)
     expected_errors: Estimate
     notes: tuple[str, ...] = ()
+    verdicts: Mapping[int, float] = field(default_factory=dict, repr=False)
+    undecided: tuple[int, ...] = field(default=(), repr=False)
+    before: TargetAudit | None = field(default=None, repr=False)
 
     @cached_property
     def order(self) -> Codes:
@@ -60,20 +72,76 @@ class TargetAudit:
     @cached_property
     def picked(self) -> Codes:
         """Rows worth a look, worst first: the number of rows with the highest expected F1 score."""
-        return self.order[: len(likely_wrong(1 - self.probability))]
+        n = len(likely_wrong(1 - self.probability[self.unreviewed])) if len(self.unreviewed) else 0
+        return self.order[np.isin(self.order, self.unreviewed)][:n]
+
+    @cached_property
+    def unreviewed(self) -> Codes:
+        """The rows without a verdict."""
+        return np.setdiff1d(np.arange(len(self.observed)), np.array(list(self.verdicts), dtype=np.intp))
+
+    @property
+    def remaining(self) -> Estimate:
+        """Expected number of wrong numbers among the rows without a verdict; `.interval` gives a 90 % interval."""
+        wrong, (low, high) = self.expected_errors, self.expected_errors.interval
+        return Estimate(*(max(0.0, end - self._n_wrong) for end in (float(wrong), low, high)))
+
+    @property
+    def progress(self) -> str:
+        """How far the review is."""
+        return review_sentence(len(self.observed), len(self.verdicts), self._n_wrong, float(self.remaining))
+
+    @property
+    def _n_wrong(self) -> int:
+        return sum(not np.isclose(number, self.observed[row], rtol=SAME) for row, number in self.verdicts.items())
+
+    def update(self, reviewed: Any) -> TargetAudit:
+        """The audit with the verdicts of reviewers taken in: their rows are known, all others estimated again.
+
+        Parameters
+        ----------
+        reviewed : mapping, frame, path or list of dict
+            Row to right number; or a frame or file with columns `row` and `decision` (patch.csv, filled in): a blank
+            means not reviewed, "?" can't tell.
+        """
+        first = self.before or self
+        found = number_verdicts(given_decisions(reviewed), self.observed)
+        verdicts = {**self.verdicts, **{row: number for row, number in found.items() if number is not None}}
+        undecided = tuple(
+            sorted({*self.undecided, *(row for row, one in found.items() if one is None)} - set(verdicts))
+        )
+        if not verdicts:
+            return replace(self, undecided=undecided)
+        rows, numbers = np.array(list(verdicts)), np.array(list(verdicts.values()))
+        wrong = ~np.isclose(numbers, first.observed[rows], rtol=SAME)
+        recalibrated = recalibrate([1 - first.probability], rows, wrong)
+        right, suggested = 1 - recalibrated.probability_wrong, first.suggested.copy()
+        right[rows], suggested[rows] = ~wrong, numbers
+        n_wrong, left = int(wrong.sum()), recalibrated.n_wrong
+        return replace(
+            first,
+            suggested=suggested,
+            probability=right,
+            expected_errors=Estimate(n_wrong + left, n_wrong + left.low, n_wrong + left.high),
+            verdicts=verdicts,
+            undecided=undecided,
+            before=first,
+        )
 
     def rows(self, precision: float = 0.8) -> Codes:
         """The most rows, worst first, of which a fraction of at least `precision` is expected to be wrong."""
         if not 0 < precision <= 1:
             raise ValueError(f"precision is {precision}; it must lie above 0 and at most at 1")
-        expected = np.cumsum(1 - self.probability[self.order]) / np.arange(1, len(self.order) + 1)
-        return self.order[: np.searchsorted(-expected, -precision, side="right")]
+        order = self.order[np.isin(self.order, self.unreviewed)]
+        expected = np.cumsum(1 - self.probability[order]) / np.arange(1, len(order) + 1)
+        return order[: np.searchsorted(-expected, -precision, side="right")]
 
     def apply(self, rows: Any = None) -> Floats:
-        """The numbers, replaced by the suggestions in `rows` (by default those worth a look)."""
-        chosen = self.picked if rows is None else np.asarray(rows)
+        """The numbers, replaced by the verdicts and the suggestions in `rows` (by default those worth a look)."""
+        chosen = self.picked if rows is None else np.asarray(rows, dtype=np.intp)
         numbers = self.observed.copy()
-        numbers[chosen] = self.suggested[chosen]
+        for changed in (chosen, list(self.verdicts)):
+            numbers[changed] = self.suggested[changed]
         return numbers
 
     def columns(self, rows: Codes) -> dict[str, NDArray[Any]]:
@@ -101,21 +169,28 @@ class TargetAudit:
         chosen = self.picked if rows is None else np.asarray(rows)
         write_whole(self.patch_text(chosen, as_json=Path(path).suffix.lower() == ".json"), path)
 
-    def patch_text(self, rows: Codes, as_json: bool = False) -> str:
-        """The rows as CSV or JSON, with an empty column `decision` and the features of each row."""
+    def patch_text(self, rows: Codes, as_json: bool = False, decisions: Mapping[int, str] | None = None) -> str:
+        """The rows as CSV or JSON, with a column `decision`, empty but for these, and the features of each row."""
         columns = self.columns(rows)
-        fixed = (
-            {"row": columns.pop("row"), "spreadsheet_row": rows + FIRST_SPREADSHEET_ROW} | columns | {"decision": ""}
-        )
-        features = {name: values for name, values in shown_features(self.X, rows).items() if name not in fixed}
-        entries = [{name: _at(values, i) for name, values in (fixed | features).items()} for i in range(len(rows))]
-        return entries_text(entries, [*fixed, *features], as_json)
+        fixed = {"row": columns.pop("row"), "spreadsheet_row": rows + FIRST_SPREADSHEET_ROW} | columns
+        return row_entries_text(self.X, rows, fixed, decisions, as_json)
 
     def to_html(self, path: Any, title: str = "Audit of numbers") -> None:
         """Write a report: one file that opens in any browser, without a network."""
         from noisewise.audit.report import target_page
 
         write_whole(target_page(self, title), path)
+
+    def show(self, height: int = 700) -> None:
+        """Show the report: in a notebook below the cell, elsewhere in the browser."""
+        from noisewise.audit.report import show_page, target_page
+
+        show_page(target_page(self, "Audit of numbers"), height)
+
+    def _repr_html_(self) -> str:
+        from noisewise.audit.report import targets_html
+
+        return targets_html(self)
 
     def summary(self) -> dict[str, Any]:
         """The headline numbers, as plain values for JSON."""
@@ -127,8 +202,3 @@ class TargetAudit:
             "picked": len(self.picked),
             "notes": list(self.notes),
         }
-
-
-def _at(values: Any, i: int) -> Any:
-    """One cell of a column, as a plain value."""
-    return values if isinstance(values, str) else values[i].item() if hasattr(values[i], "item") else values[i]

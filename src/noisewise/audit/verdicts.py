@@ -62,9 +62,9 @@ def verdicts_of(decisions: Iterable[Given], classes: list[Any], observed: Codes)
     code_of = _codes_by_text(classes)
     verdicts: dict[int, int | None] = {}
     for given in decisions:
-        if _is_blank(given.decision):
+        if is_blank(given.decision):
             continue
-        row, code = _row(given.row, len(observed)), _code(given.decision, code_of, classes)
+        row, code = row_of(given.row, len(observed)), _code(given.decision, code_of, classes)
         _check_observed(row, given, code_of, classes[observed[row]])
         if verdicts.setdefault(row, code) != code:
             first, second = ("?" if c is None else str(classes[c]) for c in (verdicts[row], code))
@@ -85,9 +85,9 @@ def earlier_decisions(path: Path, audit: LabelAudit) -> dict[int, str]:
     found: dict[int, str] = {}
     try:
         for given in given_decisions(path):
-            if _is_blank(given.decision):
+            if is_blank(given.decision):
                 continue
-            row = _row(given.row, len(audit.observed))
+            row = row_of(given.row, len(audit.observed))
             _check_observed(row, given, code_of, audit.classes[audit.observed[row]])
             found[row] = str(given.decision).strip()
     except ValueError as error:
@@ -99,7 +99,7 @@ def earlier_decisions(path: Path, audit: LabelAudit) -> dict[int, str]:
 
 def refuse_decided(path: Path) -> None:
     """Refuse to write over a file that holds decisions, where they can't be merged."""
-    if path.exists() and (n := sum(not _is_blank(given.decision) for given in given_decisions(path))):
+    if path.exists() and (n := sum(not is_blank(given.decision) for given in given_decisions(path))):
         raise ValueError(f"{path} holds {n} decisions, which would be lost; move it, or name another folder")
 
 
@@ -110,8 +110,8 @@ def new_labels(decisions: Iterable[Given], classes: list[Any]) -> list[str]:
     ['ox']
     """
     code_of = _codes_by_text(classes)
-    texts = [str(given.decision).strip() for given in decisions if not _is_blank(given.decision)]
-    return [text for text in dict.fromkeys(texts) if _found(text, code_of) is None and not _is_open(text)]
+    texts = [str(given.decision).strip() for given in decisions if not is_blank(given.decision)]
+    return [text for text in dict.fromkeys(texts) if _found(text, code_of) is None and not is_undecided(text)]
 
 
 def given_decisions(reviewed: Any) -> Iterator[Given]:
@@ -215,18 +215,20 @@ def _found(label: Any, code_of: dict[str, int]) -> int | None:
     return code_of.get(str(label).strip(), code_of.get(_loose(label)))
 
 
-def _is_blank(decision: Any) -> bool:
+def is_blank(decision: Any) -> bool:
+    """Whether nobody has decided."""
     return is_missing(decision) or not str(decision).strip()
 
 
-def _is_open(decision: Any) -> bool:
+def is_undecided(decision: Any) -> bool:
+    """Whether a reviewer can't tell."""
     return _loose(decision).replace("’", "'") in UNDECIDED
 
 
 def _code(decision: Any, code_of: dict[str, int], classes: list[Any]) -> int | None:
     """Index of the decision; None where there is none. What is the name of a class is a decision."""
     code = _found(decision, code_of)
-    if code is None and not _is_open(decision):
+    if code is None and not is_undecided(decision):
         raise ValueError(f"the decision {decision!r:.60} is not among the labels {listed(classes)}")
     return code
 
@@ -242,7 +244,8 @@ def _check_observed(row: int, given: Given, code_of: dict[str, int], label: Any)
     )
 
 
-def _row(given: Any, n: int) -> int:
+def row_of(given: Any, n: int) -> int:
+    """A row number, or a sentence on what is none."""
     try:
         row = int(float(given))
         whole = row == float(given)

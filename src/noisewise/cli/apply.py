@@ -20,6 +20,15 @@ def apply(
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="File for the mended table; its ending says the format.")],
     label: completion.Label = None,
+    target: Annotated[
+        str | None,
+        typer.Option(
+            "--target", help="Its column of numbers, audited with --target.", autocompletion=completion.columns
+        ),
+    ] = None,
+    separator: Annotated[
+        str | None, typer.Option("--separator", help='What joins several tags in a cell, as ";"; "(none)" is no tag.')
+    ] = None,
     new: Annotated[
         bool, typer.Option("--new-labels", help="Put in decisions that are no label so far; numbers always may be new.")
     ] = False,
@@ -30,31 +39,75 @@ def apply(
     The table itself is never changed. Decisions about rows whose label was another one when it was reviewed are
     refused. From CSV to CSV and from Excel to Excel nothing but the changed labels differs.
     """
-    import numpy as np
-
-    from noisewise.audit import given_decisions, new_labels, verdicts_of
+    from noisewise.audit import given_decisions
     from noisewise.tables import check_ending, mend_table, read_table
 
     check_ending(out)
+    if target is not None and (label is not None or separator is not None):
+        raise ValueError("--target is for numbers, --label and --separator for labels and tags; give one of them")
     given = list(given_decisions(patch))
-    named = label or _label_column(read_table(data, say), given, data)
-    table = read_table(data, as_they_are=[named])
-    labels = _column(table, named, data)
-    classes = list(dict.fromkeys(labels))
-    if new or table[named].dtype.is_float():
-        kind = float if table[named].dtype.is_float() else str
-        classes += [_as(kind, text) for text in new_labels(given, classes)]
-    code_of = {name: code for code, name in enumerate(classes)}
-    observed = np.array([code_of[name] for name in labels], dtype=np.intp)
-    verdicts = {row: code for row, code in verdicts_of(given, classes, observed).items() if code is not None}
-    changes = {row: classes[code] for row, code in verdicts.items() if code != observed[row]}
+    named = target or label or _label_column(read_table(data, say), given, data)
+    table = read_table(data, as_they_are=[] if target else [named])
+    cells = _column(table, named, data)
+    if separator:
+        n_decided, changes = _changed_tags(given, cells, separator, new)
+    elif target is not None:
+        n_decided, changes = _changed_numbers(given, cells)
+    else:
+        n_decided, changes = _changed_labels(given, cells, new, table[named].dtype.is_float())
     mend_table(data, named, changes, out)
     n_rows = len({str(one.row) for one in given})
-    counts = {"changed": len(changes), "kept": len(verdicts) - len(changes), "undecided": n_rows - len(verdicts)}
+    counts = {"changed": len(changes), "kept": n_decided - len(changes), "undecided": n_rows - n_decided}
     if as_json:
         typer.echo(json.dumps(counts | {"label": named, "file": str(out)}))
     said = ", ".join(f"{count:,} {what}" for what, count in counts.items())
     say(f"wrote {out}: of the labels in column {named!r}, {said}")
+
+
+def _changed_labels(given: list[Any], labels: list[Any], new: bool, numbers: bool) -> tuple[int, dict[int, Any]]:
+    """How many rows are decided, and the labels that change."""
+    import numpy as np
+
+    from noisewise.audit import new_labels, verdicts_of
+
+    classes = list(dict.fromkeys(labels))
+    if new or numbers:
+        classes += [_as(float if numbers else str, text) for text in new_labels(given, classes)]
+    code_of = {name: code for code, name in enumerate(classes)}
+    observed = np.array([code_of[name] for name in labels], dtype=np.intp)
+    verdicts = {row: code for row, code in verdicts_of(given, classes, observed).items() if code is not None}
+    return len(verdicts), {row: classes[code] for row, code in verdicts.items() if code != observed[row]}
+
+
+def _changed_numbers(given: list[Any], cells: list[Any]) -> tuple[int, dict[int, Any]]:
+    """How many rows are decided, and the numbers that change; whole ones stay whole in a column of whole numbers."""
+    import numpy as np
+
+    from noisewise.audit import number_verdicts
+
+    whole = all(isinstance(cell, int) for cell in cells if cell is not None)
+    observed = np.array([np.nan if cell is None else cell for cell in cells], dtype=np.float64)
+    verdicts = {row: number for row, number in number_verdicts(given, observed).items() if number is not None}
+    changed = {row: number for row, number in verdicts.items() if number != observed[row]}
+    return len(verdicts), {row: int(one) if whole and one.is_integer() else one for row, one in changed.items()}
+
+
+def _changed_tags(given: list[Any], cells: list[Any], separator: str, new: bool) -> tuple[int, dict[int, Any]]:
+    """How many rows are decided, and the cells that change: tags that stay keep their order, new ones follow."""
+    from noisewise.audit import split_tags, tag_verdicts
+
+    tags_of = split_tags(cells, separator)
+    known = sorted({tag for tags in tags_of for tag in tags})
+    verdicts = {
+        row: tags for row, tags in tag_verdicts(given, tags_of, known, separator, new).items() if tags is not None
+    }
+    between = f"{separator} " if any(f"{separator} " in str(cell) for cell in cells) else separator
+    changes = {}
+    for row, tags in verdicts.items():
+        if set(tags) != set(tags_of[row]):
+            stay = [tag for tag in tags_of[row] if tag in tags]
+            changes[row] = between.join([*stay, *(tag for tag in tags if tag not in stay)])
+    return len(verdicts), changes
 
 
 def _as(kind: type, text: str) -> Any:

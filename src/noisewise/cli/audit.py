@@ -18,7 +18,7 @@ from noisewise.cli.images import audit_column, audit_folder, image_column, is_im
 from noisewise.cli.label_options import AS_THEY_ARE, LabelOptions, Missing, with_issues
 from noisewise.cli.probabilities import Files, audit_files
 from noisewise.cli.tags import audit_tags
-from noisewise.cli.talk import Progress, noting, say, working
+from noisewise.cli.talk import Progress, noting, say, say_next, working
 from noisewise.cli.targets import audit_numbers
 
 if TYPE_CHECKING:
@@ -249,9 +249,7 @@ def audit(
     table_file, patch_file, report_file = texts
     say(f"wrote {table_file}, {patch_file} and {report_file} (rows are counted from 0); open the last in a browser")
     if label is not None and data and data[0] != "-" and not probabilities:
-        table, column = shlex.quote(str(options.labelled or data[0])), shlex.quote(label)
-        say(f"next: noisewise review {table} --label {column}, which shows the rows one by one;")
-        say(f"or decide in {patch_file}, then noisewise apply {table} {patch_file} --label {column} --out mended.csv")
+        say_next(str(options.labelled or data[0]), f"--label {shlex.quote(label)}", patch_file)
 
 
 def _check_table(data: list[str] | None, demo: bool, labels: Any, classes: Any) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import typer
 
-from noisewise.cli.talk import say, working
+from noisewise.cli.talk import say, say_next, working
 
 
 def audit_tags(
@@ -51,5 +52,6 @@ def audit_tags(
             say(f"{tag}: about {wrong:,.0f} rows wrong ({wrong.low:,.0f} to {wrong.high:,.0f})")
         say(f"{len(result.picked):,} rows are worth a look; the worst are")
         for row, observed, suggested, *_ in zip(*result.columns(result.order[:10]).values(), strict=True):
-            typer.echo(f"{row:>8}  {observed or '(none)'}  ->  {suggested or '(none)'}")
+            typer.echo(f"{row:>8}  {observed}  ->  {suggested}")
     say(f"wrote {', '.join(map(str, texts))} (rows are counted from 0); open the last in a browser")
+    say_next(data, f"--label {shlex.quote(label)} --separator {shlex.quote(separator)}", out / "patch.csv")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 import signal
 import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import typer
 
@@ -16,6 +18,15 @@ Progress = Callable[[int, int], None]  # steps done, of so many
 def say(sentence: str) -> None:
     """Print a sentence to stderr."""
     typer.echo(sentence, err=True)
+
+
+def say_next(data: str, options: str, patch: Path) -> None:
+    """Say by which two commands a person decides about the rows; a table from stdin can't be read again."""
+    if data == "-":
+        return
+    table = shlex.quote(data)
+    say(f"next: noisewise review {table} {options}, which shows the rows one by one;")
+    say(f"or decide in {patch}, then noisewise apply {table} {patch} {options} --out mended.csv")
 
 
 @contextmanager

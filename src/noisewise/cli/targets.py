@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from noisewise.cli.talk import say, working
+from noisewise.cli.talk import say, say_next, working
 
 if TYPE_CHECKING:
     from noisewise.audit import TargetAudit
@@ -65,6 +66,7 @@ def audit_numbers(
     else:
         _print_worst(result, len(picked))
     say(f"wrote {', '.join(map(str, texts))} (rows are counted from 0); open the last in a browser")
+    say_next(data, f"--target {shlex.quote(target)}", out / "patch.csv")
 
 
 def regressor_named(name: str, seed: int | None) -> Any:

@@ -35,7 +35,9 @@ def mend_table(data: str, label: str, labels: Mapping[int, Any], out: Path) -> N
     if write is None:
         for row, value in labels.items():
             mended[row] = value
-        column = type(frame[label])(label, mended, dtype=frame[label].dtype)
+        kind = frame[label].dtype
+        whole = not kind.is_integer() or all(value is None or value == int(value) for value in mended)
+        column = type(frame[label])(label, mended, dtype=kind if whole else None, strict=False)
         write = partial(write_frame, frame.with_columns(column), ending)
     replace_files({out: write})
 

@@ -3,7 +3,7 @@
 from noisewise.audit.report.annotations import annotations_page
 from noisewise.audit.report.charts import svg
 from noisewise.audit.report.media import pictures_of, texts_of
-from noisewise.audit.report.notebook import show_page, summary_html
+from noisewise.audit.report.notebook import show_page, summary_html, tags_html, targets_html
 from noisewise.audit.report.pages import page
 from noisewise.audit.report.report import report_page
 from noisewise.audit.report.tags import tag_page
@@ -18,6 +18,8 @@ __all__ = [
     "summary_html",
     "svg",
     "tag_page",
+    "tags_html",
     "target_page",
+    "targets_html",
     "texts_of",
 ]

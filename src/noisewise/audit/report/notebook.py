@@ -8,10 +8,14 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from noisewise.audit.summaries import headline, is_open, readings_sentence
+import numpy as np
+
+from noisewise.audit.summaries import count_with_interval, headline, is_open, readings_sentence
 
 if TYPE_CHECKING:
     from noisewise.audit.result import LabelAudit
+    from noisewise.audit.tag_result import TagAudit
+    from noisewise.audit.target_result import TargetAudit
 
 MOST_ROWS = 10  # shown below the headline
 CELL = "text-align:left;padding:.2em .8em"  # on the elements: a style sheet would reach the rest of the notebook
@@ -21,13 +25,38 @@ def summary_html(audit: LabelAudit) -> str:
     """Headline, readings and the worst rows, without a style sheet."""
     rows = audit.order[:MOST_ROWS].tolist()
     names = ("row", "observed", "suggested", "P(label is right)")
-    cells = [
+    cells: list[tuple[object, ...]] = [
         (row, audit.classes[audit.observed[row]], audit.suggested[row], f"{audit.probability[row]:.3f}") for row in rows
     ]
     lines = [headline(audit), *([readings_sentence(audit)] if is_open(audit) else []), *audit.notes]
+    return _summary(lines, names, cells)
+
+
+def _summary(lines: list[str], names: tuple[str, ...], cells: list[tuple[object, ...]]) -> str:
     paragraphs = "".join(f"<p>{escape(line)}</p>" for line in lines)
     body = "".join(map(_line, cells))
     return f"<div>{paragraphs}<table><thead>{_line(names, 'th')}</thead><tbody>{body}</tbody></table></div>"
+
+
+def targets_html(audit: TargetAudit) -> str:
+    """How many numbers look wrong, and the worst rows."""
+    wrong, rows = audit.expected_errors, audit.order[:MOST_ROWS].tolist()
+    names = ("row", "observed", "suggested", "P(number is right)", "looks")
+    cells: list[tuple[object, ...]] = [
+        (row, f"{audit.observed[row]:.6g}", f"{audit.suggested[row]:.6g}", f"{right:.3f}", audit.reasons[row])
+        for row, right in zip(rows, audit.probability[rows], strict=True)
+    ]
+    found = f"about {count_with_interval(wrong)} of {len(audit.observed):,} numbers look wrong"
+    return _summary([f"{found}; {len(audit.picked):,} rows are worth a look", *audit.notes], names, cells)
+
+
+def tags_html(audit: TagAudit) -> str:
+    """How many rows have a wrong tag, and the worst of them."""
+    names = ("row", "observed", "suggested", "wrong", "P(all are right)")
+    columns = audit.columns(audit.order[:MOST_ROWS], ", ")
+    cells = [(*values[:-1], f"{values[-1]:.3f}") for values in zip(*columns.values(), strict=True)]
+    found = f"about {np.sum(1 - audit.probability):,.0f} of {len(audit.observed):,} rows have a wrong tag"
+    return _summary([f"{found}; {len(audit.picked):,} rows are worth a look", *audit.notes], names, cells)
 
 
 def show_page(text: str, height: int) -> None:
@@ -36,7 +65,7 @@ def show_page(text: str, height: int) -> None:
         from IPython.display import HTML, display
 
         style = f"width:100%;height:{height}px;border:0"
-        display(HTML(f'<iframe srcdoc="{escape(text)}" style="{style}" title="Label audit"></iframe>'))
+        display(HTML(f'<iframe srcdoc="{escape(text)}" style="{style}" title="Audit"></iframe>'))
         return
     with tempfile.NamedTemporaryFile("w", suffix=".html", prefix="noisewise-", delete=False, encoding="utf-8") as file:
         file.write(text)

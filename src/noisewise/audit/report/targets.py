@@ -53,9 +53,11 @@ def _reasons(audit: TargetAudit) -> list[dict[str, str]]:
 def _scatter(audit: TargetAudit) -> str:
     """Observed numbers over what they should be, probably wrong ones coloured; values beyond the edges are on them."""
     middle = (audit.low + audit.high) / 2
-    low, high = np.quantile(np.concatenate([audit.observed, middle]), [0.01, 0.99])
+    known = np.isfinite(audit.observed) & np.isfinite(middle)  # others are missing, or were not predicted
+    low, high = np.quantile(np.concatenate([audit.observed[known], middle[known]]), [0.01, 0.99])
     reach = 0.25 * (high - low) or 1.0
-    worst, others = np.split(audit.order, [min(MOST_POINTS // 3, len(audit.order))])
+    order = audit.order[known[audit.order]]
+    worst, others = np.split(order, [min(MOST_POINTS // 3, len(order))])
     shown = np.concatenate([others[: MOST_POINTS - len(worst)], worst[::-1]])  # the worst on top
 
     def position(values: Any) -> Any:
