@@ -136,7 +136,8 @@ def test_tags_are_put_in_whatever_their_order(run, tmp_path, rng):
     others = [row for row in range(120) if row not in rows[:2]]
     assert [mended[row] for row in others] == [cells[row] for row in others]
     decide(tmp_path, {rows[0]: "bug;new"})
-    assert "the tag 'new' is not among" in run("apply", "t.csv", "patch.csv", *options, "-o", "m.csv", cwd=tmp_path).stderr
+    refused = run("apply", "t.csv", "patch.csv", *options, "-o", "m.csv", cwd=tmp_path)
+    assert "the tag 'new' is not among" in refused.stderr
 
 
 def test_numbers_are_put_in_as_they_are_suggested(run, tmp_path, rng):
