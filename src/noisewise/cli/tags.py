@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 import shlex
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
 from noisewise.cli.talk import say, say_next, working
+
+if TYPE_CHECKING:
+    from noisewise.audit import TagAudit
 
 
 def audit_tags(
@@ -23,17 +27,10 @@ def audit_tags(
 ) -> None:
     """Audit each tag, write the three files and print counts by tag and the worst rows, or all numbers as JSON."""
     from noisewise._files import write_all
-    from noisewise.audit import audit_multilabel, refuse_decided, tag_page
-    from noisewise.cli.estimators import estimator_named
-    from noisewise.tables import read_tagged
+    from noisewise.audit import refuse_decided, tag_page
 
     refuse_decided(out / "patch.csv")
-    table = read_tagged(data, label, groups, say=say)
-    classifier = None if model is None else estimator_named(model, seed)
-    with working(f"auditing the tags of {len(table.labels):,} rows") as progress:
-        result = audit_multilabel(
-            table.features, table.labels, separator=separator, model=classifier, groups=table.groups, progress=progress
-        )
+    result = audited_tags(data, label, separator, model, seed, groups)
     texts = {
         out / "audit.csv": result.to_frame("polars").write_csv(),
         out / "patch.csv": result.patch_text(result.picked),
@@ -55,3 +52,19 @@ def audit_tags(
             typer.echo(f"{row:>8}  {observed}  ->  {suggested}")
     say(f"wrote {', '.join(map(str, texts))} (rows are counted from 0); open the last in a browser")
     say_next(data, f"--label {shlex.quote(label)} --separator {shlex.quote(separator)}", out / "patch.csv")
+
+
+def audited_tags(
+    data: str, label: str, separator: str, model: str | None, seed: int | None, groups: str | None = None
+) -> TagAudit:
+    """The audit of a column of tags."""
+    from noisewise.audit import audit_multilabel
+    from noisewise.cli.estimators import estimator_named
+    from noisewise.tables import read_tagged
+
+    table = read_tagged(data, label, groups, say=say)
+    classifier = None if model is None else estimator_named(model, seed)
+    with working(f"auditing the tags of {len(table.labels):,} rows") as progress:
+        return audit_multilabel(
+            table.features, table.labels, separator=separator, model=classifier, groups=table.groups, progress=progress
+        )

@@ -36,22 +36,10 @@ def audit_numbers(
 ) -> None:
     """Audit a column of numbers, write the three files and print the worst rows, or all numbers as JSON."""
     from noisewise._files import write_all
-    from noisewise.audit import audit_targets, refuse_decided, target_page
-    from noisewise.tables import read_target
+    from noisewise.audit import refuse_decided, target_page
 
     refuse_decided(out / "patch.csv")
-    table = read_target(data, target, groups, say=say)
-    regressor = None if model is None else regressor_named(model, seed)
-    with working(f"auditing {len(table.labels):,} numbers") as progress:
-        result = audit_targets(
-            table.features,
-            table.labels,
-            regressor,
-            groups=table.groups,
-            missing="predict",
-            random_state=seed,
-            progress=progress,
-        )
+    result = audited_numbers(data, target, model, seed, groups)
     picked = result.picked if precision is None else result.rows(precision)
     texts = {
         out / "audit.csv": result.to_frame("polars").write_csv(),
@@ -67,6 +55,20 @@ def audit_numbers(
         _print_worst(result, len(picked))
     say(f"wrote {', '.join(map(str, texts))} (rows are counted from 0); open the last in a browser")
     say_next(data, f"--target {shlex.quote(target)}", out / "patch.csv")
+
+
+def audited_numbers(
+    data: str, target: str, model: str | None, seed: int | None, groups: str | None = None
+) -> TargetAudit:
+    """The audit of a column of numbers."""
+    from noisewise.audit import audit_targets
+    from noisewise.tables import read_target
+
+    table = read_target(data, target, groups, say=say)
+    regressor = None if model is None else regressor_named(model, seed)
+    options: dict[str, Any] = {"groups": table.groups, "missing": "predict", "random_state": seed}
+    with working(f"auditing {len(table.labels):,} numbers") as progress:
+        return audit_targets(table.features, table.labels, regressor, **options, progress=progress)
 
 
 def regressor_named(name: str, seed: int | None) -> Any:

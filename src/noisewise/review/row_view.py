@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from noisewise.audit import FIRST_SPREADSHEET_ROW
 from noisewise.review.compared import ComparedRows
 from noisewise.review.evidence import Evidences, as_text
 from noisewise.review.session import ReviewSession
+from noisewise.review.subjects import Comparison
 
 MOST_COLUMNS = 24  # of a row that are shown, the most telling first
-MOST_CANDIDATES = 9  # labels that a digit key chooses
 SIDE, SMALL_SIDE = 640, 160  # pixels of a picture, and of one beside it
 BRIEF = 240  # characters of a text of another row
 
@@ -21,20 +19,30 @@ class RowViews:
     """What a person needs to judge a row: its picture, texts and columns, candidates, and rows like it."""
 
     def __init__(self, review: ReviewSession) -> None:
-        self._review = review
-        self._compared = ComparedRows(review.audit, review.rows)
-        self._evidences = Evidences(self._compared)
+        self._review, self._subject = review, review.subject
+        self._made: dict[int, tuple[ComparedRows, Evidences]] = {}
+        self._compared, self._evidences = self._rows_to_compare(self._subject.comparison(int(review.rows[0])))
+
+    def _rows_to_compare(self, comparison: Comparison) -> tuple[ComparedRows, Evidences]:
+        """Rows of two classes; of tags those of the one in question."""
+        key = id(comparison.audit)
+        if key not in self._made:
+            compared = ComparedRows(comparison.audit, self._review.rows)
+            self._made[key] = compared, Evidences(compared)
+        return self._made[key]
 
     def view(self, row: int) -> dict[str, Any]:
         """A row with all that is shown beside it."""
-        observed, suggested = int(self._review.audit.observed[row]), self._review.suggested(row)
+        comparison = self._subject.comparison(row)
+        self._compared, self._evidences = self._rows_to_compare(comparison)
+        observed, suggested = comparison.observed, comparison.suggested
         columns = self._evidences.columns(row, suggested, observed)
         telling = [one.name for one in columns[:6]]
         return {
             **self._identity(row),
-            "observed": self._candidate(row, observed),
-            "suggested": self._candidate(row, suggested),
-            "candidates": self._candidates(row, {observed, suggested}),
+            "observed": self._candidate(row, self._subject.observed(row)) | {"kin": comparison.names[0]},
+            "suggested": self._candidate(row, self._subject.suggested(row)) | {"kin": comparison.names[1]},
+            "candidates": [self._candidate(row, text) for text in self._subject.candidates(row)],
             "picture": (self._compared.pictures([row], SIDE) or [""])[0],
             "texts": [
                 {"name": name, "parts": self._evidences.words(name, row, suggested, observed)}
@@ -53,14 +61,11 @@ class RowViews:
     def _identity(self, row: int) -> dict[str, int]:
         return {"row": row, "spreadsheet_row": row + FIRST_SPREADSHEET_ROW}
 
-    def _candidates(self, row: int, named: set[int]) -> list[dict[str, Any]]:
-        """The most probable labels besides those named already."""
-        order = np.argsort(-self._review.audit.posterior[row], kind="stable").tolist()
-        return [self._candidate(row, code) for code in order if code not in named][:MOST_CANDIDATES]
-
-    def _candidate(self, row: int, code: int) -> dict[str, Any]:
-        probability = float(self._review.audit.posterior[row, code])
-        return {"code": code, "name": self._review.names[code], "probability": probability}
+    def _candidate(self, row: int, text: str) -> dict[str, Any]:
+        """A value that may be chosen: labels by their code, tags and numbers by their text."""
+        names = self._review.names
+        code = names.index(text) if names else text
+        return {"code": code, "name": text, "probability": self._subject.probability(row, text)}
 
     def _brief(self, rows: list[int], telling: list[str]) -> list[dict[str, Any]]:
         """Rows beside another: picture, the beginning of texts, and the columns that tell most there."""

@@ -83,6 +83,7 @@ class ReviewServer(ThreadingHTTPServer):
             "title": self.title,
             "reviewer": self.review.reviewer,
             "names": self.review.names,
+            "free": not self.review.names,
             "rows": self.review.rows.tolist(),
             "decided": sorted(self.review.log.decided),
             "progress": self.review.progress(),
@@ -96,18 +97,32 @@ class ReviewServer(ThreadingHTTPServer):
 
     def decide(self, row: Any, code: Any, version: Any) -> dict[str, Any]:
         """Store a decision, unless somebody decided about the row since the page showed it."""
-        known = isinstance(row, int) and row in self._known
-        if not known or not (code is None or (isinstance(code, int) and 0 <= code < len(self.review.names))):
-            raise Refused(
-                HTTPStatus.BAD_REQUEST, "a decision names a row under review and the code of a label, or null"
-            )
+        if not (isinstance(row, int) and row in self._known):
+            raise Refused(HTTPStatus.BAD_REQUEST, "a decision names a row under review")
+        text = self._text(code)
         self.review.log.refresh()
         if version != self.review.log.version(row):
             raise Refused(
                 HTTPStatus.CONFLICT, "this row was decided elsewhere in the meantime; here it is as it stands"
             )
-        self.review.decide_code(row, code)
+        self.review.decide_text(row, text)
         return self._state(row) | {"progress": self.review.progress()}
+
+    def _text(self, code: Any) -> str | None:
+        """A decision as it is stored: the name of a label by its code, tags or a number as they were typed."""
+        names = self.review.names
+        if code is None:
+            return None
+        if names and isinstance(code, int) and 0 <= code < len(names):
+            return names[code]
+        if names or not isinstance(code, str):
+            raise Refused(
+                HTTPStatus.BAD_REQUEST, "a decision is the code of a label (of tags and numbers, a text), or null"
+            )
+        try:
+            return self.review.subject.text_of(code)
+        except ValueError as error:
+            raise Refused(HTTPStatus.BAD_REQUEST, str(error)) from None
 
     def undo(self) -> dict[str, Any]:
         """Take the last decision back."""

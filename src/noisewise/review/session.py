@@ -10,17 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from noisewise._files import check_folder, write_all
 from noisewise._typing import Codes
-from noisewise._validation import find_labels, listed
-from noisewise.audit import CANT_TELL, LabelAudit, label_names, patch_text
+from noisewise.audit import CANT_TELL, LabelAudit, TagAudit, TargetAudit
 from noisewise.review.decision_log import Action, Decision, DecisionLog, now
+from noisewise.review.subjects import LabelSubject, subject_of
 from noisewise.tables import check_ending, mend_table
 
 LOG, VERDICTS, HISTORY, MENDED = "decisions.jsonl", "reviewed.csv", "history.csv", "mended"
-FEWEST = 50  # rows to look at where an audit picks none
 RECALIBRATED = 25  # verdicts after which the number of wrong labels is estimated again; it takes a moment
 
 
@@ -33,7 +31,7 @@ class ReviewSession:
 
     Parameters
     ----------
-    audit : LabelAudit
+    audit : LabelAudit, TagAudit or TargetAudit
     folder : path
         Where decisions are stored; made if need be.
     rows : array of int, optional
@@ -60,7 +58,7 @@ class ReviewSession:
 
     def __init__(
         self,
-        audit: LabelAudit,
+        audit: LabelAudit | TagAudit | TargetAudit,
         folder: Any,
         rows: Any = None,
         reviewer: str = "",
@@ -70,35 +68,37 @@ class ReviewSession:
         check_folder(self.folder, "the decisions")
         self.folder.mkdir(parents=True, exist_ok=True)
         self.log = DecisionLog(self.folder / LOG)
-        self.names = label_names(audit.classes)
-        self.rows: Codes = np.asarray(default_rows(audit) if rows is None else rows, dtype=np.intp)
-        self._taken_in: tuple[dict[int, Any], LabelAudit] = {}, audit
+        self.subject = subject_of(audit)
+        self.names = self.subject.names
+        self.rows: Codes = np.asarray(self.subject.default_rows() if rows is None else rows, dtype=np.intp)
+        self._taken_in: tuple[dict[int, Any], Any] = {}, audit
         self._check()
         found = np.array([row for row in self.log.decided if row not in set(self.rows.tolist())], dtype=np.intp)
         self.rows = np.concatenate([self.rows, found])  # what was decided stays in sight
 
     def suggested(self, row: int) -> int:
         """Code of the most probable label besides the observed one."""
-        posterior = self.audit.posterior[row].copy()
-        posterior[self.audit.observed[row]] = -1
-        return int(np.argmax(posterior))
+        assert isinstance(self.subject, LabelSubject)
+        return self.subject.suggested_code(row)
 
-    def decide(self, row: int, label: Any) -> None:
-        """Store the label of a row, or None if it can't be told."""
+    def decide(self, row: int, value: Any) -> None:
+        """Store the label, the tags or the number of a row, or None if it can't be told."""
         if not 0 <= row < len(self.audit.observed):
             raise ValueError(f"row {row} is not among the {len(self.audit.observed)} rows of the audit")
-        code = None if label is None else int(find_labels([label], self.audit.classes)[0])
-        self.decide_code(int(row), code)
+        self.decide_text(int(row), None if value is None else self.subject.text_of(value))
 
     def decide_code(self, row: int, code: int | None) -> None:
         """Store the label of a row by its index in `audit.classes`."""
-        observed, suggested = int(self.audit.observed[row]), self.suggested(row)
+        self.decide_text(row, None if code is None else self.names[code])
+
+    def decide_text(self, row: int, text: str | None) -> None:
+        """Store a decision as the subject writes it."""
         action: Action = "other"
-        if code is None:
+        if text is None:
             action = "unsure"
-        elif code in (observed, suggested):
-            action = "keep" if code == observed else "suggestion"
-        self._write(row, action, "" if code is None else self.names[code])
+        elif text in (self.subject.observed(row), self.subject.suggested(row)):
+            action = "keep" if text == self.subject.observed(row) else "suggestion"
+        self._write(row, action, text or "")
 
     def undo(self) -> int | None:
         """Take back the reviewer's last decision; the row it was about, or None if there is none."""
@@ -110,7 +110,7 @@ class ReviewSession:
         return last.row
 
     def _write(self, row: int, action: Action, decision: str) -> None:
-        observed, suggested = self.names[self.audit.observed[row]], self.names[self.suggested(row)]
+        observed, suggested = self.subject.observed(row), self.subject.suggested(row)
         self.log.append(Decision(row, observed, suggested, action, decision, self.reviewer, now()))
 
     @property
@@ -120,13 +120,13 @@ class ReviewSession:
 
     @property
     def verdicts(self) -> dict[int, Any]:
-        """The label of each decided row, as `audit.update` takes them; rows that could not be told are left out."""
-        codes = {name: code for code, name in enumerate(self.names)}
-        labels = self.audit.classes.tolist()
-        return {row: labels[codes[name]] for row, name in self.decisions.items() if name}
+        """The value of each decided row, as `audit.update` takes them; rows that could not be told are left out."""
+        return {row: self.subject.value_of(text) for row, text in self.decisions.items() if text}
 
-    def apply(self) -> NDArray[Any]:
-        """The labels of all rows, as decided; those of the other rows as they were observed."""
+    def apply(self) -> Any:
+        """The labels, tags or numbers of all rows, as decided; those of the other rows as they were observed."""
+        if not isinstance(self.audit, LabelAudit):
+            return self._updated(self.verdicts).apply([])
         labels = self.audit.classes[self.audit.observed]
         for row, label in self.verdicts.items():
             labels[row] = label
@@ -149,11 +149,11 @@ class ReviewSession:
         }
 
     @property
-    def updated(self) -> LabelAudit:
+    def updated(self) -> Any:
         """The audit with the decisions taken in: how many wrong labels are left, and whether to go on."""
         return self._updated(self.verdicts)
 
-    def _updated(self, verdicts: dict[int, Any]) -> LabelAudit:
+    def _updated(self, verdicts: dict[int, Any]) -> Any:
         if not verdicts:
             return self.audit
         if verdicts != self._taken_in[0]:
@@ -161,8 +161,11 @@ class ReviewSession:
         return self._taken_in[1]
 
     def _n_wrong(self, verdicts: Mapping[int, Any]) -> int:
-        labels = self.audit.classes.tolist()
-        return sum(label != labels[self.audit.observed[row]] for row, label in verdicts.items())
+        return sum(self._changes(row) for row in verdicts)
+
+    def _changes(self, row: int) -> bool:
+        """Whether the decision about a row is another value than the observed one."""
+        return self.decisions[row] != self.subject.observed(row)
 
     def finish(self) -> list[Path]:
         """Write the files of the review: `reviewed.csv`, `history.csv` and, where the table's file is known, `mended`.
@@ -177,7 +180,7 @@ class ReviewSession:
 
     def _reviewed(self) -> str:
         decisions = {row: name or CANT_TELL for row, name in self.decisions.items()}
-        return patch_text(self.audit, self.rows[np.isin(self.rows, list(decisions))], decisions=decisions)
+        return self.subject.patch_text(self.rows[np.isin(self.rows, list(decisions))], decisions)
 
     def _history(self) -> str:
         text = io.StringIO()
@@ -188,10 +191,18 @@ class ReviewSession:
 
     def _mended(self, data: str, label: str) -> Path:
         path = self.folder / f"{MENDED}{Path(data).suffix.lower()}"
-        labels = self.audit.classes[self.audit.observed]
-        changes = {row: verdict for row, verdict in self.verdicts.items() if verdict != labels[row]}
-        mend_table(data, label, changes, path)
+        changes = {row: verdict for row, verdict in self.verdicts.items() if self._changes(row)}
+        mend_table(data, label, {row: self._cell(verdict) for row, verdict in changes.items()}, path)
         return path
+
+    def _cell(self, verdict: Any) -> Any:
+        """A verdict as a cell of the table: tags joined, whole numbers whole where all are."""
+        if isinstance(self.audit, TagAudit):
+            return self.audit.separator.join(map(str, verdict))
+        if isinstance(self.audit, TargetAudit):
+            numbers = self.audit.observed[np.isfinite(self.audit.observed)]
+            return int(verdict) if verdict == int(verdict) and np.all(numbers == np.round(numbers)) else verdict
+        return verdict
 
     def _check(self) -> None:
         """Refuse rows that are not there, and decisions that were made about another table."""
@@ -201,18 +212,13 @@ class ReviewSession:
         if len(self.rows) and not (self.rows.min() >= 0 and self.rows.max() < n):
             raise ValueError(f"rows has indices beyond the {n} rows of the audit; they are counted from 0")
         for row, entry in self.log.decided.items():
-            label = self.names[self.audit.observed[row]] if row < n else None
+            label = self.subject.observed(row) if row < n else None
             if label not in (entry.observed, entry.decision):
                 raise ValueError(
                     f"{self.log.path} holds a decision about row {row} with the label {entry.observed!r}, which is "
                     f"{label!r} now: they are of another table; name another folder"
                 )
-            if entry.decision and entry.decision not in self.names:
-                raise ValueError(
-                    f"{self.log.path} gives row {row} the label {entry.decision!r}; known are {listed(self.names)}"
-                )
-
-
-def default_rows(audit: LabelAudit) -> Codes:
-    """The rows worth a look or, where there are none, the most suspicious ones."""
-    return audit.picked if len(audit.picked) else audit.order[:FEWEST]
+            try:
+                self.subject.value_of(entry.decision or label)
+            except ValueError as error:
+                raise ValueError(f"{self.log.path}, row {row}: {error}") from None

@@ -2,7 +2,7 @@
 
 const token = location.hash.slice(1);
 const find = id => document.getElementById(id);
-const state = { names: [], rows: [], decided: new Set(), at: 0, shown: null, busy: false };
+const state = { names: [], free: false, rows: [], decided: new Set(), at: 0, shown: null, busy: false };
 const views = new Map();  // row to the promise of its view: the next one is fetched ahead
 
 async function call(path, body) {
@@ -29,6 +29,7 @@ function element(tag, options = {}, ...children) {
 }
 
 function percent(probability) {
+  if (probability === null) return "";
   if (probability > 0 && probability < 0.005) return `1 in ${Math.round(1 / probability).toLocaleString("en")}`;
   if (probability > 0.995 && probability < 1) return "over 99 %";
   return `${Math.round(100 * probability)} %`;
@@ -55,7 +56,7 @@ function nextUndecided(after) {
 function showProgress(progress) {
   find("bar").max = Math.max(1, progress.rows);
   find("bar").value = progress.decided;
-  const parts = [`${progress.decided} of ${progress.rows}`, `about ${progress.left.toLocaleString("en")} wrong labels left`];
+  const parts = [`${progress.decided} of ${progress.rows}`, `about ${progress.left.toLocaleString("en")} wrong ${state.free ? "rows" : "labels"} left`];
   if (progress.precision !== null) parts.push(`precision so far ${Math.round(100 * progress.precision)} %`);
   if (progress.unsure) parts.push(`${progress.unsure} can’t be told`);
   find("progress").textContent = parts.join("; ");
@@ -79,8 +80,8 @@ async function show(at) {
   for (const side of ["observed", "suggested"]) {
     find(side).textContent = seen[side].name;
     find(`${side}-odds`).textContent = percent(seen[side].probability);
-    find(`usual-${side}`).textContent = `usual for ${seen[side].name}`;
-    find(`nearest-${side}-name`).textContent = seen[side].name;
+    find(`usual-${side}`).textContent = `usual for ${seen[side].kin}`;
+    find(`nearest-${side}-name`).textContent = seen[side].kin;
     find(`nearest-${side}`).replaceChildren(...seen.nearest[side].map(nearRow));
     find(`nearest-${side}`).parentElement.hidden = !seen.nearest[side].length;
   }
@@ -96,7 +97,7 @@ async function show(at) {
   if (next >= 0) view(state.rows[next]).catch(() => {});
 }
 
-function hasOthers() { return state.names.length > 2 + state.shown.candidates.length; }
+function hasOthers() { return state.free || state.names.length > 2 + state.shown.candidates.length; }
 
 function showDecision(decision) {
   const words = { keep: "kept as", suggestion: "changed to", other: "changed to", unsure: "can’t be told" };
@@ -127,7 +128,7 @@ function columnRow(one, seen, strongest) {
   bar.style.width = `${Math.min(50, 50 * Math.abs(one.score) / strongest)}%`;
   const tells = Math.abs(one.score) >= 0.1;
   const track = element("span", { className: "track", title: `score ${one.score.toFixed(1)}` }, ...(tells ? [bar] : []));
-  const words = element("span", { className: "unseen" }, tells ? seen[side].name : "neither");
+  const words = element("span", { className: "unseen" }, tells ? seen[side].kin : "neither");
   return element("tr", {}, element("th", { scope: "row" }, one.name), element("td", {}, one.value), element("td", {}, track, words),
     element("td", { className: "soft" }, one.suggested), element("td", { className: "soft" }, one.observed));
 }
@@ -185,7 +186,7 @@ function decide(code) {
 
 function spoken() {
   const { row, observed, suggested } = state.shown;
-  return `Row ${row}, label ${observed.name}, suggested ${suggested.name}, ${percent(suggested.probability)}.`;
+  return `Row ${row}, ${observed.name}, suggested ${suggested.name} ${percent(suggested.probability)}.`;
 }
 
 async function undo() {
@@ -220,14 +221,16 @@ function look(step) {
 
 // The dialog of all labels: a field that filters, a list that the arrows go through.
 function openOther() {
-  find("filter").value = "";
+  find("filter").value = state.free ? state.shown.suggested.name : "";
   listLabels();
   find("other").showModal();
 }
 
 function listLabels() {
   const wanted = find("filter").value.trim().toLowerCase();
-  const fits = state.names.map((name, code) => ({ name, code })).filter(one => one.name.toLowerCase().includes(wanted));
+  const typed = find("filter").value.trim();
+  const fits = state.free ? [{ name: typed, code: typed }].filter(one => one.name)
+    : state.names.map((name, code) => ({ name, code })).filter(one => one.name.toLowerCase().includes(wanted));
   fits.sort((a, b) => b.name.toLowerCase().startsWith(wanted) - a.name.toLowerCase().startsWith(wanted));
   find("labels").replaceChildren(...fits.slice(0, 200).map((one, i) => element("li", {
     role: "option", id: `label-${i}`, onclick: () => chooseLabel(one.code),
@@ -257,7 +260,7 @@ find("filter").addEventListener("keydown", event => {
   if (event.key === "ArrowDown" || event.key === "ArrowUp") {
     markLabel(at + (event.key === "ArrowDown" ? 1 : -1));
   } else if (event.key === "Enter" && at >= 0) {
-    chooseLabel(Number(items[at].dataset.code));
+    chooseLabel(state.free ? items[at].dataset.code : Number(items[at].dataset.code));
   } else {
     return;
   }
@@ -297,7 +300,7 @@ find("keys").addEventListener("change", () => localStorage.setItem("keys", find(
 async function load() {
   const overview = await call("/api/review");
   views.clear();
-  Object.assign(state, { names: overview.names, rows: overview.rows, decided: new Set(overview.decided) });
+  Object.assign(state, { names: overview.names, free: overview.free, rows: overview.rows, decided: new Set(overview.decided) });
   document.title = find("title").textContent = overview.title;
   find("reviewer").textContent = overview.reviewer && `reviewer: ${overview.reviewer}`;
   showProgress(overview.progress);
