@@ -53,13 +53,15 @@ def score_joint(
     starts: Any,
     columns: Any,
     values: Any,
+    relative: bool,
     means: Any,
     variances: Any,
 ) -> None:
-    """Mean score of each action in one context, and the variance of its difference from the mean action.
+    """Mean and variance of the score of each action in one context.
 
-    What all actions have in common can't tell them apart, so its variance is no reason to explore. The context is the
-    same for all: weights and covariance are summed over it first, which leaves those of the actions' columns.
+    If `relative`, the variance is that of the difference from the mean action: what all actions have in common can't
+    tell them apart. The context is the same for all: weights and covariance are summed over it first, which leaves
+    those of the actions' columns.
     """
     c, a = standardised(contexts, context, context_values), standardised(actions, columns, values)
     width, n_actions = actions.shape[1], len(starts) - 1
@@ -73,8 +75,9 @@ def score_joint(
         for i2 in range(len(c)):
             _add_block(sigma, c[i] * c[i2], start, context[i2] * width, used, width, reduced)
     mean_row = np.zeros(n_used)
-    for t in range(len(a)):
-        mean_row[position[columns[t]]] += a[t] / n_actions
+    if relative:
+        for t in range(len(a)):
+            mean_row[position[columns[t]]] += a[t] / n_actions
     of_mean_row, product = np.zeros(n_used), np.zeros(n_used)
     add_product(reduced, mean_row, of_mean_row)
     of_both = 0.0
@@ -307,10 +310,11 @@ def score_hashed(
     starts: Any,
     columns: Any,
     values: Any,
+    relative: bool,
     means: Any,
     variances: Any,
 ) -> None:
-    """Mean score of each action in one context, and its variance by a diagonal covariance, context alone left out."""
+    """`score_joint` by a diagonal covariance; if `relative`, the variance leaves out what is of the context alone."""
     c, a = standardised(contexts, context, context_values), standardised(actions, columns, values)
     for k in range(len(starts) - 1):
         mean, variance = 0.0, 0.0
@@ -318,7 +322,7 @@ def score_hashed(
             for i in range(len(c)):
                 slot, value = _slot(context[i], columns[t], len(weights)), c[i] * a[t]
                 mean += value * weights[slot]
-                if columns[t] > 0:
+                if columns[t] > 0 or not relative:
                     variance += value * value / (prior + precisions[slot])
         means[k], variances[k] = mean, variance
 

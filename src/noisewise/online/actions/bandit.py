@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
+from noisewise._loops.action_state import MATCHING
 from noisewise._typing import Floats, RandomState
 from noisewise._validation import check_number
 from noisewise.online.actions.decision import ActionDecision, new_decision, stored_row
@@ -322,7 +323,7 @@ class ContextualBandit(DecisionRecord, BaseEstimator):
         one, rows = self.encoder_.encode(context, offer, slot)
         self.model_ = model = self._widened(self.model_, one, rows)
         context_row = one.row(0)
-        means, variances = model.score(context_row, rows)
+        means, variances = model.score(context_row, rows, self.policy_[0] == MATCHING)
         probabilities = np.empty(len(means))
         position = policy_loops().choose(
             *self.policy_, model.n_rounds, means, variances, probabilities, self.rng_state_
@@ -344,7 +345,7 @@ class ContextualBandit(DecisionRecord, BaseEstimator):
         if self.encoder_.checkpoint() != before:
             model = self._widened(deepcopy(model), one, rows)
             self.encoder_.restore(before)
-        return model.score(one.row(0), rows)
+        return model.score(one.row(0), rows, self.policy_[0] == MATCHING)
 
     def _groups(self, offer: Offer) -> list[Any] | None:
         """What the noise of each action's reward depends on; None if it does not depend on actions."""

@@ -47,11 +47,11 @@ class HashedModel:
         if len(action_numeric) > self.actions.shape[1]:
             self.actions = widened(self.actions, action_numeric, rows)
 
-    def score(self, context: Row, rows: Rows) -> tuple[Floats, Floats]:
-        """Mean and variance of the score of each action."""
+    def score(self, context: Row, rows: Rows, relative: bool) -> tuple[Floats, Floats]:
+        """Mean and variance of the score of each action; if `relative`, of its difference from the mean action."""
         means, variances = np.empty(len(rows)), np.empty(len(rows))
         state = self.weights, self.precisions, self.penalty, self.contexts, self.actions
-        loops().score_hashed(*state, *context, *rows, means, variances)
+        loops().score_hashed(*state, *context, *rows, relative, means, variances)
         return means, variances * self.growth
 
     def learn(self, context: Row, row: Row, scale: float, target: float) -> bool:

@@ -70,10 +70,12 @@ class JointModel:
         gram[block], sigma[block] = self.gram, self.sigma
         self.weights, self.moment, self.gram, self.sigma = weights, moment, gram, sigma
 
-    def score(self, context: Row, rows: Rows) -> tuple[Floats, Floats]:
-        """Mean and variance of the score of each action."""
+    def score(self, context: Row, rows: Rows, relative: bool) -> tuple[Floats, Floats]:
+        """Mean and variance of the score of each action; if `relative`, of its difference from the mean action."""
         means, variances = np.empty(len(rows)), np.empty(len(rows))
-        loops().score_joint(self.weights, self.sigma, self.contexts, self.actions, *context, *rows, means, variances)
+        loops().score_joint(
+            self.weights, self.sigma, self.contexts, self.actions, *context, *rows, relative, means, variances
+        )
         return means, variances if self.memory is None else variances * self.growth
 
     def learn(self, context: Row, row: Row, scale: float, target: float) -> bool:

@@ -15,8 +15,9 @@ from noisewise.online.learners.policies import Greedy, UniformExploration, Upper
 class ThompsonSampling:
     """Play each action with the probability that it is the best (probability matching).
 
-    The posterior of the scores is normal, each action's independent of the others', its standard deviation multiplied
-    by `width_in_std`. The probabilities are computed, not sampled, so the propensity of what was played is exact.
+    The posterior of the scores is normal, each action's independent of the others', with the standard deviation of its
+    difference from the mean action multiplied by `width_in_std`. The probabilities are computed, not sampled, so the
+    propensity of what was played is exact.
 
     References
     ----------
@@ -31,7 +32,7 @@ class ThompsonSampling:
     ThompsonSampling(width_in_std=0.5)
     """
 
-    width_in_std: float = 0.5
+    width_in_std: float = 0.1
 
     def __post_init__(self) -> None:
         wanted = "it is a number of standard deviations, 0 or more"
