@@ -88,9 +88,9 @@ def _fill_best(scale: float, means: Any, variances: Any, probabilities: Any) -> 
 @compiled
 def _below(at: float, mean: float, std: float) -> float:
     """P(score <= at)."""
-    if std > 0.0:
-        return 0.5 * (1.0 + erf((at - mean) / std * SQRT_HALF))
-    return 1.0 if at >= mean else 0.0
+    if abs(at - mean) >= TAIL * std:
+        return 1.0 if at >= mean else 0.0
+    return 0.5 * (1.0 + erf((at - mean) / std * SQRT_HALF))
 
 
 @compiled
