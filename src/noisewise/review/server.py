@@ -2,50 +2,18 @@
 
 from __future__ import annotations
 
-import json
-import secrets
-import threading
-import webbrowser
 from collections.abc import Callable
-from contextlib import suppress
 from functools import cached_property
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from importlib.resources import files
 from typing import Any
 
+from noisewise._local_page import LocalServer, Refused
 from noisewise.review.row_view import RowViews
 from noisewise.review.session import ReviewSession
 
-HOST = "127.0.0.1"
-MOST_BYTES = 10_000  # of a request's body
-PAGE = {
-    "/": ("index.html", "text/html; charset=utf-8"),
-    "/style.css": ("style.css", "text/css; charset=utf-8"),
-    "/app.js": ("app.js", "text/javascript; charset=utf-8"),
-}
-HEADERS = {
-    "Cache-Control": "no-store",
-    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
-    "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-}
 
-
-class Refused(Exception):
-    """A request that gets a sentence instead of what it asked for."""
-
-    def __init__(self, status: HTTPStatus, sentence: str) -> None:
-        super().__init__(sentence)
-        self.status = status
-
-
-class ReviewServer(ThreadingHTTPServer):
+class ReviewServer(LocalServer):
     """Serves a review on this machine; `url` opens its page.
-
-    The address carries a token that every request has to show, and the name of the host is checked, so that neither
-    other users of the machine nor pages of other sites can read rows or decide.
 
     Parameters
     ----------
@@ -55,21 +23,26 @@ class ReviewServer(ThreadingHTTPServer):
     title : str
     """
 
-    daemon_threads = True
+    package, command = "noisewise.review", "noisewise review"
 
     def __init__(self, review: ReviewSession, port: int = 0, title: str = "Review of labels") -> None:
-        try:
-            super().__init__((HOST, port), Handler)
-        except OSError as error:
-            raise ValueError(f"{HOST}:{port} can't be listened on ({error.strerror}); another port would do") from None
+        super().__init__(port)
         self.review, self.title = review, title
-        self.token = secrets.token_urlsafe(24)
-        self.lock = threading.Lock()  # one request at a time: views are cached, decisions come in order
 
-    @property
-    def url(self) -> str:
-        """Address of the page; the token stays in the browser, behind the #."""
-        return f"http://{HOST}:{self.server_port}/#{self.token}"
+    def get(self, path: str) -> Any:
+        """The overview, or a row."""
+        row = path.removeprefix("/api/rows/")
+        if row != path and row.isdecimal():
+            return self.row(int(row))
+        return self.overview() if path == "/api/review" else None
+
+    def calls(self) -> dict[str, tuple[Callable[..., Any], set[str]]]:
+        """Decisions, undo, the files at the end."""
+        return {
+            "/api/decide": (self.decide, {"row", "code", "version"}),
+            "/api/undo": (self.undo, set()),
+            "/api/finish": (self.finish, set()),
+        }
 
     @cached_property
     def views(self) -> RowViews:
@@ -146,108 +119,6 @@ class ReviewServer(ThreadingHTTPServer):
         }
 
 
-class Handler(BaseHTTPRequestHandler):
-    """One request: files of the page for every browser here, the review for the one that has the token."""
-
-    server: ReviewServer
-    protocol_version = "HTTP/1.1"
-
-    def do_GET(self) -> None:
-        """Files of the page, the overview, a row."""
-        self._respond(self._get)
-
-    def do_POST(self) -> None:
-        """Decisions, undo, the files at the end."""
-        self._respond(self._post)
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Nothing: the terminal is for what the reviewer has to know."""
-
-    def _respond(self, find: Callable[[], tuple[bytes, str]]) -> None:
-        status = HTTPStatus.OK
-        try:
-            self._check_host()
-            body, kind = find()
-        except Refused as refusal:
-            status, (body, kind) = refusal.status, _as_json({"error": str(refusal)})
-        except (ValueError, OSError, ImportError) as error:
-            status, (body, kind) = HTTPStatus.INTERNAL_SERVER_ERROR, _as_json({"error": str(error)})
-        with suppress(ConnectionError):  # the browser was closed
-            self._send(status, body, kind)
-
-    def _get(self) -> tuple[bytes, str]:
-        if self.path in PAGE:
-            name, kind = PAGE[self.path]
-            return files(__package__).joinpath("page", name).read_bytes(), kind
-        self._check_token()
-        row = self.path.removeprefix("/api/rows/")
-        if row != self.path and row.isdecimal():
-            return self._call(self.server.row, {"row": int(row)})
-        if self.path == "/api/review":
-            return self._call(self.server.overview, {})
-        raise Refused(HTTPStatus.NOT_FOUND, f"there is nothing at {self.path}")
-
-    def _post(self) -> tuple[bytes, str]:
-        self._check_token()
-        calls: dict[str, Callable[..., Any]] = {
-            "/api/decide": self.server.decide,
-            "/api/undo": self.server.undo,
-            "/api/finish": self.server.finish,
-        }
-        if self.path not in calls:
-            raise Refused(HTTPStatus.NOT_FOUND, f"there is nothing at {self.path}")
-        wanted = {"row", "code", "version"} if self.path == "/api/decide" else set()
-        body = self._body()
-        if set(body) != wanted:
-            raise Refused(HTTPStatus.BAD_REQUEST, f"{self.path} takes {sorted(wanted)} as a JSON object")
-        return self._call(calls[self.path], body)
-
-    def _call(self, function: Callable[..., Any], arguments: dict[str, Any]) -> tuple[bytes, str]:
-        with self.server.lock:
-            return _as_json(function(**arguments))
-
-    def _check_host(self) -> None:
-        """Refuse what a page of another site asked for, also under a name that it made point here."""
-        known = {f"{name}:{self.server.server_port}" for name in (HOST, "localhost")}
-        origin = self.headers.get("Origin")
-        if self.headers.get("Host") not in known or (origin and origin.removeprefix("http://") not in known):
-            raise Refused(HTTPStatus.FORBIDDEN, "this page is for the machine it runs on")
-
-    def _check_token(self) -> None:
-        given = self.headers.get("Authorization", "").encode()
-        if not secrets.compare_digest(given, f"Bearer {self.server.token}".encode()):
-            raise Refused(
-                HTTPStatus.UNAUTHORIZED, "open the address that `noisewise review` printed when it started last"
-            )
-
-    def _body(self) -> dict[str, Any]:
-        length = self.headers.get("Content-Length", "")
-        if not length.isdecimal() or int(length) > MOST_BYTES:
-            raise Refused(HTTPStatus.BAD_REQUEST, "a short JSON object is needed")
-        try:
-            body = json.loads(self.rfile.read(int(length)))
-        except ValueError:
-            body = None
-        if not isinstance(body, dict):
-            raise Refused(HTTPStatus.BAD_REQUEST, "a JSON object is needed")
-        return body
-
-    def _send(self, status: HTTPStatus, body: bytes, kind: str) -> None:
-        self.send_response(status)
-        for name, value in HEADERS.items():
-            self.send_header(name, value)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(body)))
-        if status != HTTPStatus.OK:  # its body may not have been read
-            self.send_header("Connection", "close")
-        self.end_headers()
-        self.wfile.write(body)
-
-
-def _as_json(value: Any) -> tuple[bytes, str]:
-    return json.dumps(value, ensure_ascii=False, default=str).encode(), "application/json"
-
-
 def serve_review(
     review: ReviewSession,
     port: int = 0,
@@ -268,9 +139,4 @@ def serve_review(
     ready : callable
         Called with the address when the page can be opened; by default it is printed.
     """
-    with ReviewServer(review, port, title) as server:
-        ready(server.url)
-        if browser:
-            webbrowser.open(server.url)
-        with suppress(KeyboardInterrupt):
-            server.serve_forever()
+    ReviewServer(review, port, title).run(browser, ready)
