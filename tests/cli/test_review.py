@@ -15,7 +15,7 @@ def opened(monkeypatch):
         found.append(self)
 
     monkeypatch.setattr(served.ReviewServer, "serve_forever", serve)
-    monkeypatch.setattr(served.webbrowser, "open", lambda url: found.append(url))
+    monkeypatch.setattr("webbrowser.open", lambda url: found.append(url))
     return found
 
 

@@ -16,6 +16,7 @@ from noisewise.cli.review import review
 from noisewise.cli.serve import serve
 from noisewise.cli.stress import stress
 from noisewise.cli.talk import say, stop_cleanly
+from noisewise.cli.teach import teach
 
 __all__ = ["app", "main"]
 
@@ -38,7 +39,7 @@ def noisewise(version: Annotated[bool, typer.Option("--version", help="Show the 
         raise typer.Exit
 
 
-for command in (audit, review, apply, fit, predict, reproduce, serve, stress):
+for command in (audit, review, apply, fit, predict, reproduce, serve, stress, teach):
     app.command()(command)
 app.add_typer(log, name="log")
 
