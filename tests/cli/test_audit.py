@@ -332,6 +332,20 @@ def test_a_folder_of_pictures_is_audited(run, pictures):
     assert (pictures / "audit.html").read_text().count("<img") == 40
 
 
+def test_decisions_about_pictures_go_into_a_table_of_them(run, pictures):
+    (pictures / "images" / "across" / "0broken.png").write_text("no picture")
+    done = run("audit", "images", cwd=pictures)
+    assert "next: noisewise review images, which shows the rows one by one" in done.stderr
+    assert "noisewise apply images patch.csv --out mended.csv" in done.stderr
+    patch = pl.read_csv(pictures / "patch.csv", infer_schema=False)
+    patch.with_columns(decision=pl.col("suggested")).write_csv(pictures / "patch.csv")
+    done = run("apply", "images", "patch.csv", "--out", "mended.csv", "--json", cwd=pictures)
+    assert done.returncode == 0, done.stderr
+    mended = pl.read_csv(pictures / "mended.csv")
+    assert mended.height == 40
+    assert dict(mended.iter_rows())["images/across/7.png"] == "down"
+
+
 @pytest.mark.parametrize("named", [[], ["--image-column", "file"]])
 def test_a_column_of_paths_is_found_and_relative_to_its_table(run, pictures, named):
     done = run("audit", "images/table.csv", "--label", "kind", *named, cwd=pictures)

@@ -13,6 +13,7 @@ from noisewise.audit.export import FIRST_SPREADSHEET_ROW as FIRST_SPREADSHEET_RO
 from noisewise.audit.export import label_names as label_names
 from noisewise.audit.export import patch_text as patch_text
 from noisewise.audit.images import audit_images
+from noisewise.audit.images import readable_in as readable_in
 from noisewise.audit.images import run_image_audit as run_image_audit
 from noisewise.audit.label_names import merge_labels
 from noisewise.audit.label_names import merge_sentence as merge_sentence
@@ -92,6 +93,7 @@ __shared__ = [
     "page",
     "patch_text",
     "pictures_of",
+    "readable_in",
     "readings_sentence",
     "refuse_decided",
     "report_page",

@@ -14,7 +14,7 @@ from noisewise._frames import frame_like
 from noisewise.audit.audit import Settings, run_audit
 from noisewise.audit.folds import rows_of
 from noisewise.audit.result import LabelAudit
-from noisewise.embeddings import SUFFIXES, embed_images, embed_readable, unreadable_sentence
+from noisewise.embeddings import SUFFIXES, embed_images, embed_readable, is_readable, unreadable_sentence
 
 Progress = Callable[[int, int], None]  # pictures read, of so many
 
@@ -102,6 +102,13 @@ def _of_folder(folder: Any, encoder: Any, progress: Any) -> tuple[list[str], lis
     notes = (f"{unreadable_sentence(paths, unreadable)}: left out",) if unreadable else ()
     kept = [i for i in range(len(paths)) if i not in unreadable]
     return [paths[i] for i in kept], [labels[i] for i in kept], rows, notes
+
+
+def readable_in(folder: Any) -> LabelledImages:
+    """The pictures of a folder that an audit counts: those that can be read."""
+    paths, labels = images_in(folder)
+    kept = [i for i, path in enumerate(paths) if is_readable(path)]
+    return LabelledImages([paths[i] for i in kept], [labels[i] for i in kept])
 
 
 def images_in(folder: Any) -> LabelledImages:

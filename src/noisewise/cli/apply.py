@@ -10,11 +10,15 @@ from typing import Annotated, Any
 import typer
 
 from noisewise.cli import completion
+from noisewise.cli.images import is_image_folder
 from noisewise.cli.talk import say
 
 
 def apply(
-    data: Annotated[str, typer.Argument(help="The table that was audited: CSV, TSV, Parquet, JSON or Excel.")],
+    data: Annotated[
+        str,
+        typer.Argument(help="The table that was audited: CSV, TSV, Parquet, JSON or Excel; or the folder of pictures."),
+    ],
     patch: Annotated[
         str, typer.Argument(help="Its patch.csv with decisions, or an export of Label Studio or Argilla (JSON).")
     ],
@@ -37,7 +41,8 @@ def apply(
     """Write a table again with the labels that reviewers decided on.
 
     The table itself is never changed. Decisions about rows whose label was another one when it was reviewed are
-    refused. From CSV to CSV and from Excel to Excel nothing but the changed labels differs.
+    refused. From CSV to CSV and from Excel to Excel nothing but the changed labels differs. Of a folder of pictures the
+    new table has their paths and labels.
     """
     from noisewise.audit import given_decisions
     from noisewise.tables import check_ending, mend_table, read_table
@@ -46,6 +51,10 @@ def apply(
     if target is not None and (label is not None or separator is not None):
         raise ValueError("--target is for numbers, --label and --separator for labels and tags; give one of them")
     given = list(given_decisions(patch))
+    if is_image_folder(data):
+        n_decided, changes = _apply_to_folder(data, given, new, out)
+        _report(given, n_decided, changes, "label", out, as_json)
+        return
     named = target or label or _label_column(read_table(data, say), given, data)
     table = read_table(data, as_they_are=[] if target else [named])
     cells = _column(table, named, data)
@@ -56,12 +65,33 @@ def apply(
     else:
         n_decided, changes = _changed_labels(given, cells, new, table[named].dtype.is_float())
     mend_table(data, named, changes, out)
+    _report(given, n_decided, changes, named, out, as_json)
+
+
+def _report(given: list[Any], n_decided: int, changes: dict[int, Any], named: str, out: Path, as_json: bool) -> None:
     n_rows = len({str(one.row) for one in given})
     counts = {"changed": len(changes), "kept": n_decided - len(changes), "undecided": n_rows - n_decided}
     if as_json:
         typer.echo(json.dumps(counts | {"label": named, "file": str(out)}))
     said = ", ".join(f"{count:,} {what}" for what, count in counts.items())
     say(f"wrote {out}: of the labels in column {named!r}, {said}")
+
+
+def _apply_to_folder(folder: str, given: list[Any], new: bool, out: Path) -> tuple[int, dict[int, Any]]:
+    """Write a table of pictures and labels, as decided."""
+    from functools import partial
+
+    import polars
+
+    from noisewise._files import replace_files
+    from noisewise.audit import readable_in
+    from noisewise.tables import write_frame
+
+    paths, labels = readable_in(folder)
+    n_decided, changes = _changed_labels(given, labels, new, numbers=False)
+    frame = polars.DataFrame({"image": paths, "label": [changes.get(row, label) for row, label in enumerate(labels)]})
+    replace_files({out: partial(write_frame, frame, out.suffix.lower())})
+    return n_decided, changes
 
 
 def _changed_labels(given: list[Any], labels: list[Any], new: bool, numbers: bool) -> tuple[int, dict[int, Any]]:

@@ -250,6 +250,8 @@ def audit(
     say(f"wrote {table_file}, {patch_file} and {report_file} (rows are counted from 0); open the last in a browser")
     if label is not None and data and data[0] != "-" and not probabilities:
         say_next(str(options.labelled or data[0]), f"--label {shlex.quote(label)}", patch_file)
+    elif label is None and data and not probabilities:
+        say_next(data[0], "", patch_file)
 
 
 def _check_table(data: list[str] | None, demo: bool, labels: Any, classes: Any) -> None:

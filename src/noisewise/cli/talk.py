@@ -24,9 +24,9 @@ def say_next(data: str, options: str, patch: Path) -> None:
     """Say by which two commands a person decides about the rows; a table from stdin can't be read again."""
     if data == "-":
         return
-    table = shlex.quote(data)
-    say(f"next: noisewise review {table} {options}, which shows the rows one by one;")
-    say(f"or decide in {patch}, then noisewise apply {table} {patch} {options} --out mended.csv")
+    table, rest = shlex.quote(data), f" {options}" if options else ""
+    say(f"next: noisewise review {table}{rest}, which shows the rows one by one;")
+    say(f"or decide in {patch}, then noisewise apply {table} {patch}{rest} --out mended.csv")
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from noisewise.embeddings.images import SUFFIXES as SUFFIXES
 from noisewise.embeddings.images import data_uri as data_uri
 from noisewise.embeddings.images import embed_images
 from noisewise.embeddings.images import embed_readable as embed_readable
+from noisewise.embeddings.images import is_readable as is_readable
 from noisewise.embeddings.images import unreadable_sentence as unreadable_sentence
 from noisewise.embeddings.networks import OnnxEncoder, TorchEncoder
 from noisewise.embeddings.texts import TEXT_WIDTH as TEXT_WIDTH
@@ -21,5 +22,6 @@ __shared__ = [
     "default_text_encoder",
     "embed_readable",
     "hashed_words",
+    "is_readable",
     "unreadable_sentence",
 ]

@@ -86,6 +86,15 @@ def unreadable_sentence(images: Sequence[Any], unreadable: Mapping[int, str]) ->
     return f"{len(unreadable)} of {len(images)} pictures can't be read: {', '.join(named)}{more}"
 
 
+def is_readable(image: Any) -> bool:
+    """Whether a picture can be read."""
+    try:
+        read_picture(image)
+    except ValueError:
+        return False
+    return True
+
+
 def read_picture(image: Any, most: int = MOST_SIDE) -> Any:
     """An RGB Pillow picture of at most so many pixels a side, upright, on white where it is transparent.
 

@@ -15,6 +15,7 @@ from noisewise.tables.read import column_names as column_names
 from noisewise.tables.read import is_parquet as is_parquet
 from noisewise.tables.read import read_table as read_table
 from noisewise.tables.write import check_ending as check_ending
+from noisewise.tables.write import write_frame as write_frame
 from noisewise.tables.write import write_rows as write_rows
 
 __all__ = ["TableEncoder"]
@@ -30,5 +31,6 @@ __shared__ = [
     "read_table",
     "read_tagged",
     "read_target",
+    "write_frame",
     "write_rows",
 ]
