@@ -1,6 +1,7 @@
 """The first seconds of a user: first decision and first audit, cold and warm, with one thread of BLAS and with all.
 
 python benchmarks/first_seconds.py            each in a process of its own; cold is without any compiled loop
+python benchmarks/first_seconds.py --busy 4   the same again beside four processes that compute without a pause
 python benchmarks/first_seconds.py --json     the same as one JSON object, to set beside that of another version
 
 Times begin with the process. CPU seconds count all threads up to the result, so that they hold on a busy machine too.
@@ -15,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import contextmanager
 
 STEPS = {
     "first decision, linucb": """
@@ -80,17 +82,38 @@ def measured():
     return table
 
 
+@contextmanager
+def busy(n):
+    """Beside n processes that compute without a pause."""
+    others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(n)]
+    try:
+        yield
+    finally:
+        for other in others:
+            other.kill()
+            other.wait()
+
+
+def printed(table):
+    """The table, two columns for each circumstance of the machine."""
+    heads = [f"{what}: wall s | CPU s" for what in table]
+    lines = [f"| | {' | '.join(heads)} |", f"|{'---|' * (1 + 2 * len(table))}"]
+    for name in next(iter(table.values())):
+        times = (f"{seconds:.1f}" for column in table.values() for seconds in column[name])
+        lines.append(f"| {name} | {' | '.join(times)} |")
+    return "\n".join(lines)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--busy", type=int, default=0, help="processes that compute beside, in a second run")
     arguments = parser.parse_args()
-    table = measured()
-    if arguments.json:
-        print(json.dumps(table, indent=1))
-        return
-    print(f"load {os.getloadavg()[0]:.0f} on {os.cpu_count()} processors\n\n| | wall s | CPU s |\n|---|---|---|")
-    for name, (wall, cpu) in table.items():
-        print(f"| {name} | {wall:.1f} | {cpu:.1f} |")
+    table = {f"load {os.getloadavg()[0]:.0f}": measured()}
+    if arguments.busy:
+        with busy(arguments.busy):
+            table[f"beside {arguments.busy}"] = measured()
+    print(json.dumps(table, indent=1) if arguments.json else f"{os.cpu_count()} processors\n\n{printed(table)}")
 
 
 if __name__ == "__main__":
