@@ -1,18 +1,19 @@
 import numpy as np
 
 from noisewise import FlipMatrix
-from noisewise.labels.stacking.pool import OUTLIER_WEIGHT, Pool, Reading, likelihood_weights
+from noisewise.labels.stacking.pool import OUTLIER_WEIGHT, PRIOR_ROWS, Pool, Reading, likelihood_weights
 
 
-def test_weights_maximise_the_likelihood_of_the_mixture():
+def test_weights_maximise_the_likelihood_of_the_mixture_and_the_prior():
     likelihoods = np.random.default_rng(0).uniform(0.1, 1, size=(200, 2))
-    grid = np.linspace(0, 1, 2001)
+    grid = np.linspace(0, 1, 2001)[1:-1]
     values = np.log(np.outer(grid, likelihoods[:, 0]) + np.outer(1 - grid, likelihoods[:, 1])).sum(axis=1)
+    values += PRIOR_ROWS * (np.log(grid) + np.log(1 - grid))
     assert abs(likelihood_weights(likelihoods)[0] - grid[values.argmax()]) < 2e-3
 
 
-def test_a_learner_that_predicts_the_labels_better_has_all_the_weight():
-    np.testing.assert_allclose(likelihood_weights(np.array([[0.9, 0.6]] * 50)), [1, 0], atol=1e-4)
+def test_with_many_rows_the_learner_that_predicts_their_labels_better_has_all_the_weight():
+    np.testing.assert_allclose(likelihood_weights(np.array([[0.9, 0.6]] * 50_000)), [1, 0], atol=1e-3)
 
 
 def test_the_posterior_is_that_of_true_class_and_learner_together():

@@ -12,6 +12,7 @@ from sklearn.svm import LinearSVC
 
 from noisewise import FlipMatrix
 from noisewise.labels import RobustClassifier, RobustKernelFisherClassifier, RobustRidgeClassifier
+from noisewise.labels.stacking import cost
 from noisewise.labels.stacking.readings import fold_of_rows, read_out_of_fold
 
 NOISE = FlipMatrix.binary(false_positive=0.1, false_negative=0.35)
@@ -155,3 +156,12 @@ def test_callbacks_see_every_learner():
     watcher = Watcher()
     model = RobustClassifier().set_callbacks(watcher).fit(X, observed)
     assert watcher.seen == len(model.estimators_) + len(model.refits_)
+
+
+def test_a_long_fit_is_announced_and_a_short_one_is_not(monkeypatch, caplog):
+    X, _, observed = moons(60)
+    RobustClassifier().fit(X, observed)
+    assert not caplog.messages
+    monkeypatch.setattr(cost, "LONG", 0.0)
+    RobustClassifier().fit(X, observed)
+    assert "60 rows, 2 columns and 2 classes: the fit takes about 0 minutes of one core" in caplog.text

@@ -18,6 +18,7 @@ from noisewise.labels.fisher.classifier import RobustKernelFisherClassifier
 from noisewise.labels.noise_argument import NoiseArgument, resolve_noise
 from noisewise.labels.progress import CallbackSupport, Progress, with_callbacks
 from noisewise.labels.ridge.classifier import RobustRidgeClassifier
+from noisewise.labels.stacking.cost import announce
 from noisewise.labels.stacking.pool import Pool, Reading
 from noisewise.labels.stacking.readings import read_by_ridge, read_out_of_fold
 from noisewise.labels.stacking.refits import fit_to_posterior, takes_soft_labels
@@ -78,8 +79,8 @@ class RobustClassifier(CallbackSupport, NoisyLabelClassifier):
     >>> X, y = make_moons(300, noise=0.2, random_state=0)
     >>> observed = FlipMatrix.binary(false_positive=0.1, false_negative=0.35).corrupt(y, rng=0)
     >>> model = RobustClassifier().fit(X, observed)
-    >>> print(f"{(observed == y).mean():.2f} of the labels are right, {model.score(X, y):.2f} of the predictions")
-    0.79 of the labels are right, 0.98 of the predictions
+    >>> bool((observed == y).mean() < 0.8), model.score(X, y) > 0.95
+    (True, True)
 
     References
     ----------
@@ -142,6 +143,7 @@ class RobustClassifier(CallbackSupport, NoisyLabelClassifier):
             few = n <= FISHER_ROWS and n * n_classes <= FISHER_LABELS and np.bincount(rows.codes).min() > 1
             ridge = RobustRidgeClassifier(random_state=self.random_state)
             trees = RobustTreesClassifier(n_jobs=self.n_jobs, random_state=self.random_state)
+            announce(n, rows.X.shape[1], n_classes, trees.n_estimators, self.n_jobs)
             return [ridge, trees, *([RobustKernelFisherClassifier()] if few else [])]
         if not len(self.estimators) or not all(
             is_classifier(member) and hasattr(member, "predict_proba") for member in self.estimators

@@ -1,9 +1,9 @@
 """Stacking weights by the likelihood of observed labels through noise, and the pooled posterior of the true label.
 
 A learner m states a clean posterior and a flip matrix, and so the probability q_m(y_i | x_i) of every observed label,
-from a fit without that row. The weights maximise the likelihood of the mixture::
+from a fit without that row. The weights maximise the likelihood of the mixture, with a Dirichlet prior::
 
-    sum_i log sum_m w_m q_m(y_i | x_i),   w >= 0,  sum_m w_m = 1,
+    sum_i log sum_m w_m q_m(y_i | x_i) + c sum_m log w_m,   w >= 0,  sum_m w_m = 1,
 
 and the posterior of a row's true label is the mean of the learners' posteriors, weighted by ``w_m q_m(y_i | x_i)``.
 
@@ -26,6 +26,7 @@ from noisewise._typing import Codes, Floats
 from noisewise.noise import FlipMatrix
 
 OUTLIER_WEIGHT = 0.005  # of labels that no learner can predict: a single one does not decide over the weights
+PRIOR_ROWS = 2.0  # c, rows that speak for each learner beforehand: a hundred noisy labels hardly tell them apart
 EM_STEPS, TOLERANCE = 500, 1e-6  # of the weights; the largest change after which they are done
 
 
@@ -77,14 +78,16 @@ class Pool:
 
 
 def likelihood_weights(likelihoods: Floats) -> Floats:
-    """Weights of the learners (columns) that maximise the likelihood of the mixture, by expectation maximisation.
+    """Weights of the learners (columns) by the likelihood of the mixture and the prior, by expectation maximisation.
 
-    >>> likelihood_weights(np.array([[0.9, 0.5], [0.9, 0.5], [0.3, 0.5], [0.9, 0.5]])).round(2)
-    array([1., 0.])
+    >>> likelihood_weights(np.array([[0.9, 0.5]] * 100)).round(2)
+    array([0.96, 0.04])
     """
-    weights = np.full(likelihoods.shape[1], 1 / likelihoods.shape[1])
+    n, n_learners = likelihoods.shape
+    weights = np.full(n_learners, 1 / n_learners)
     for _ in range(EM_STEPS):
-        before, weights = weights, responsibilities(weights, likelihoods)[0].mean(axis=0)
+        counts = responsibilities(weights, likelihoods)[0].sum(axis=0) + PRIOR_ROWS
+        before, weights = weights, counts / (n + n_learners * PRIOR_ROWS)
         if np.abs(weights - before).max() < TOLERANCE:
             break
     return weights

@@ -113,7 +113,7 @@ def fit_soft_forest(
     True
     """
     n, n_classes = targets.shape
-    size = min(n, max(LEAST_TREE_ROWS, MOST_LEAF_VALUES // (n_trees * n_classes)))
+    size = rows_of_tree(n, n_classes, n_trees)
     seeds = rng.integers(2**31, size=n_trees)
     grown = Parallel(n_jobs=n_jobs, prefer="threads")(
         delayed(_grow)(X, targets, size, seed, SPLITTERS[i % 2]) for i, seed in enumerate(seeds)
@@ -125,6 +125,15 @@ def fit_soft_forest(
         counts[out] += 1
     out_of_bag = np.where(counts > 0, sums / np.maximum(counts, 1), targets.mean(axis=0))
     return SoftForest.merged([tree for tree, _ in grown]), out_of_bag
+
+
+def rows_of_tree(n_rows: int, n_classes: int, n_trees: int) -> int:
+    """Size of each tree's bootstrap sample: as many as there are rows, unless the leaves would take too much memory.
+
+    >>> rows_of_tree(10_000, 2, 200), rows_of_tree(10_000_000, 2, 200)
+    (10000, 250000)
+    """
+    return min(n_rows, max(LEAST_TREE_ROWS, MOST_LEAF_VALUES // (n_trees * n_classes)))
 
 
 def _grow(X: Any, targets: Floats, size: int, seed: int, splitter: str) -> tuple[SoftForest, Codes]:
