@@ -28,7 +28,11 @@ from noisewise.experiments.harness.charts import Curve, bars, critical_differenc
     [
         (Entry((), ours=0.80, printed=0.85, std=0.05), "within the paper's std"),
         (Entry((), ours=0.79, printed=0.85, std=0.05, reason="few splits"), "differs: few splits"),
-        (Entry((), ours=0.79, printed=0.85, std=0.05, verified=0.80, tolerance=0.01), "as verified"),
+        (Entry((), ours=0.79, printed=0.85, std=0.05, verified=0.80, tolerance=0.01), "as verified, not as printed"),
+        (
+            Entry((), ours=0.86, printed=0.85, std=0.05, verified=0.8, side="most", reason="few splits"),
+            "within the paper's std, but misses the verified number: few splits",
+        ),
         (Entry((), ours=0.84, printed=0.85, printed_tolerance=0.02), "within tolerance"),
         (Entry((), ours=0.84, printed=0.85, std=0.02, verified=0.8, side="least"), None),
         (Entry((), ours=0.5, verified=0.4, tolerance=0.05, side="most"), "differs"),
@@ -53,6 +57,18 @@ def test_a_tally_counts_what_ran_and_what_agrees():
     entries = [Entry((), ours=1.0, verified=1.0), Entry((), ours=2.0, verified=1.0), Entry((), verified=1.0)]
     counts = tally([Comparison("", [], entries), Text("")])
     assert (counts["cells"], counts["ran"], counts["verified"], counts["of verified"]) == (3, 2, 1, 2)
+    assert (counts["agree"], counts["differ"], counts["unexplained"]) == (1, 0, 1)
+
+
+def test_the_verified_number_decides_where_both_are_known_and_runs_are_shown():
+    near_print = Entry(("a",), ours=0.86, printed=0.85, std=0.05, verified=0.8, side="most", runs=7)
+    assert (near_print.agrees, replace(near_print, ours=0.7).agrees, replace(near_print, verified=None).agrees) == (
+        False,
+        True,
+        True,
+    )
+    table = Comparison("", ["what"], [near_print, Entry(("b",))]).table()
+    assert [line[table.header.index("runs")] for line in table.lines] == ["7", ""]
 
 
 @pytest.fixture
@@ -80,13 +96,14 @@ def test_a_new_paper_is_one_folder(toy, tmp_path):
     tails = next(line for line in text.splitlines() if line.startswith("| tails"))
     assert "20000.000 ± 30.000" in heads
     assert tails.endswith("| differs |")
-    assert "20 of 20 cells, up to 5 repeats" in text
+    assert "20 of the 20 cells of the full run, up to 5 repeats" in text
+    assert "| all | 2 | 2 | 0 | 0 | 2 |" in text
     assert figures == {}
     page = json.loads(json.dumps(library.to_json(paper, parts)))
     (part,) = page["parts"]
     assert (page["summary"], part["name"]) == (library.summary(parts), "table-1")
     said, compared = part["blocks"]
-    assert said["text"].startswith("Full protocol: 20 of 20 cells")
+    assert said["text"].startswith("20 of the 20 cells of the full run")
     assert [entry["labels"] for entry in compared["entries"]] == [["heads"], ["tails"]]
     assert [entry["verdict"] for entry in compared["entries"]] == ["differs", "differs"]
 

@@ -64,6 +64,9 @@ RENAMED_FIELDS: dict[str, dict[str, str]] = {
 ADDED_FIELDS: dict[str, dict[str, Any]] = {
     "noisewise.online.Adaptive": {"variant": "drop"},
     "noisewise.online.SecondOrderPerceptron": {"variant": "recursive"},
+    "noisewise.labels.RobustLogisticRegression": {"noise_prior": True},
+    "noisewise.labels.RobustKernelLogisticRegression": {"noise_prior": True},
+    "noisewise.labels.RobustMultiKernelLogisticRegression": {"noise_prior": True},
 }
 
 

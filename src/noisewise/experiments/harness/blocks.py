@@ -16,7 +16,10 @@ RULES = """\
 **as verified**: ours is within the stated tolerance of a number that was checked by an independent implementation,
 or on the right side of a stated limit. **within tolerance**: the paper prints no standard deviation, and ours
 is within the stated tolerance. **differs**: none of these, with the reason. **not run**: with the reason.
-A dash: nothing to compare."""
+A dash: nothing to compare. Where a number is both printed and verified, the verified one decides: a cell near print
+that misses it says so and counts as different, one that meets it and is not as printed says so too. The column "runs"
+has the number of cells behind a number."""
+UNEXPLAINED = "unexplained"
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,7 @@ class Entry:
     verified, tolerance : a checked number; `side` tells whether it is met "near", at "most" or at "least"
     printed_tolerance : how near to print counts as near where the paper gives no standard deviation
     reason : why ours differs, or why there is none
+    runs : number of cells behind ours
 
     Examples
     --------
@@ -50,6 +54,7 @@ class Entry:
     side: str = "near"
     printed_tolerance: float = 0.0
     reason: str = ""
+    runs: int | None = None
 
     @classmethod
     def of(
@@ -57,7 +62,8 @@ class Entry:
     ) -> Entry:
         """Mean and standard error of a measure over rows; `check` has the verified measure and its tolerance."""
         verified = {} if check is None else {"verified": check[measure], "tolerance": check["tolerance"]}
-        return cls(labels, rows.mean(measure), rows.standard_error(measure), **verified, **known)
+        found = {"runs": len(rows), **verified, **known}
+        return cls(labels, rows.mean(measure), rows.standard_error(measure), **found)
 
     @property
     def is_verified(self) -> bool | None:
@@ -81,16 +87,27 @@ class Entry:
         """By the rules stated on every page."""
         if self.ours is None:
             return f"not run: {self.reason or 'not in this run'}"
-        agreed = []
-        if self.is_as_printed:
-            agreed.append("within the paper's std" if self.std is not None else "within tolerance")
-        if self.is_verified:
-            agreed.append("as verified")
-        if agreed:
-            return "; ".join(agreed)
-        if self.is_as_printed is None and self.is_verified is None:
-            return "—"
-        return f"differs: {self.reason}" if self.reason else "differs"
+        near = "within the paper's std" if self.std is not None else "within tolerance"
+        why = f": {self.reason}" if self.reason else ""
+        match self.is_as_printed, self.is_verified:
+            case None, None:
+                return "—"
+            case True, True:
+                return f"{near}; as verified"
+            case False, True:
+                return "as verified, not as printed"
+            case True, False:
+                return f"{near}, but misses the verified number{why}"
+            case True, None:
+                return near
+            case None, True:
+                return "as verified"
+        return f"differs{why}"
+
+    @property
+    def agrees(self) -> bool | None:
+        """Whether ours is as verified or, where nothing is, as printed; None where there is nothing to compare."""
+        return self.is_as_printed if self.is_verified is None else self.is_verified
 
 
 @dataclass(frozen=True)
@@ -109,6 +126,18 @@ class Table:
     lines: Sequence[Sequence[str]]
 
 
+def claim(said: str, verified: str, holds: bool | None, found: str) -> list[str]:
+    """A line of a table of claims: what the paper says, what an independent check says, and what these rows say.
+
+    >>> claim("B is faster", "yes", False, "3 times slower")
+    ['B is faster', 'yes', 'does not hold: 3 times slower']
+    """
+    return [said, verified, "not run" if holds is None else f"{'holds' if holds else 'does not hold'}: {found}"]
+
+
+CLAIMS = ["claim of the paper", "verified", "here"]
+
+
 @dataclass(frozen=True)
 class Comparison:
     """Printed | ours | difference | verdict, one line an entry."""
@@ -122,10 +151,11 @@ class Comparison:
         """As words."""
         columns = ["printed"] if any(entry.printed is not None for entry in self.entries) else []
         columns += ["verified"] if any(entry.verified is not None for entry in self.entries) else []
-        header = [*self.labels, *columns, "ours", "difference", "verdict"]
-        return Table(self.title, header, [self._line(entry, columns) for entry in self.entries])
+        counted = ["runs"] if any(entry.runs for entry in self.entries) else []
+        header = [*self.labels, *columns, "ours", *counted, "difference", "verdict"]
+        return Table(self.title, header, [self._line(entry, columns, bool(counted)) for entry in self.entries])
 
-    def _line(self, entry: Entry, columns: Sequence[str]) -> list[str]:
+    def _line(self, entry: Entry, columns: Sequence[str], counted: bool) -> list[str]:
         known = {"printed": self._number(entry.printed, entry.std), "verified": self._verified(entry)}
         beside = entry.printed if entry.printed is not None else entry.verified
         apart = None if entry.ours is None or beside is None else entry.ours - beside
@@ -133,6 +163,7 @@ class Comparison:
             *entry.labels,
             *(known[column] for column in columns),
             self._number(entry.ours, entry.error),
+            *([f"{entry.runs or ''}"] if counted else []),
             "" if apart is None else self._plain(apart, "+"),
             entry.verdict,
         ]
@@ -166,17 +197,24 @@ Block = Text | Table | Comparison | Figure
 
 
 def tally(blocks: Sequence[Block]) -> dict[str, int]:
-    """How many compared cells ran, how many are as verified or as printed, and how many can be judged.
+    """How many compared numbers ran, how many agree, differ with a reason or without one, and what they agree with.
 
     >>> tally([Comparison("", ["set"], [Entry(("heart",), ours=0.83, printed=0.85, std=0.04), Entry(("w8a",))])])
-    {'cells': 2, 'ran': 1, 'verified': 0, 'of verified': 0, 'printed': 1, 'of printed': 1}
+    ... # doctest: +NORMALIZE_WHITESPACE
+    {'cells': 2, 'ran': 1, 'agree': 1, 'differ': 0, 'unexplained': 0,
+     'verified': 0, 'of verified': 0, 'printed': 1, 'of printed': 1}
     """
     entries = [entry for block in blocks if isinstance(block, Comparison) for entry in block.entries]
     checked = [entry.is_verified for entry in entries if entry.is_verified is not None]
     beside = [entry.is_as_printed for entry in entries if entry.is_as_printed is not None]
+    differing = [entry.reason for entry in entries if entry.agrees is False]
+    unexplained = sum(not reason or reason.startswith(UNEXPLAINED) for reason in differing)
     return {
         "cells": len(entries),
         "ran": sum(entry.ours is not None for entry in entries),
+        "agree": sum(entry.agrees is True for entry in entries),
+        "differ": len(differing) - unexplained,
+        "unexplained": unexplained,
         "verified": sum(checked),
         "of verified": len(checked),
         "printed": sum(beside),

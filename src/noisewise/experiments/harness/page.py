@@ -46,10 +46,22 @@ def summary(parts: Sequence[Part]) -> str:
     return said + "."
 
 
+def overview(parts: Sequence[Part]) -> Table:
+    """How many of the compared numbers of each part were run, agree, and differ."""
+    counts = {experiment.title: tally(blocks) for experiment, blocks in parts}
+    counts = {title: count for title, count in counts.items() if count["cells"]}
+    counts["all"] = tally([block for _, blocks in parts for block in blocks])
+    names = ("cells", "ran", "agree", "differ", "unexplained")
+    lines = [[title, *(str(count[name]) for name in names)] for title, count in counts.items()]
+    header = ["part", "compared", "run", "within tolerance", "differ, with the reason", "differ, unexplained"]
+    return Table("", header, lines)
+
+
 def to_markdown(paper: Paper, parts: Sequence[Part]) -> tuple[str, dict[str, str]]:
     """The page, and its figures by file name."""
     figures: dict[str, str] = {}
-    lines = [f"# Reproduced: {paper.title}", "", paper.notes.strip(), "", summary(parts), "", RULES, ""]
+    lines = [f"# Reproduced: {paper.title}", "", paper.notes.strip(), "", summary(parts), ""]
+    lines += [_markdown(overview(parts)), "", RULES, ""]
     for experiment, blocks in parts:
         lines += [f"## {experiment.title}", ""]
         for block in blocks:
@@ -66,7 +78,8 @@ def to_markdown(paper: Paper, parts: Sequence[Part]) -> tuple[str, dict[str, str
 def to_html(paper: Paper, parts: Sequence[Part]) -> str:
     """The page in one file that needs no other."""
     body = [f"<h1>Reproduced: {html.escape(paper.title)}</h1>"]
-    body += [f"<p>{html.escape(said)}</p>" for said in (paper.notes, summary(parts), RULES.replace("**", "")) if said]
+    body += [f"<p>{html.escape(said)}</p>" for said in (paper.notes, summary(parts)) if said]
+    body += [_html(overview(parts)), f"<p>{html.escape(RULES.replace('**', ''))}</p>"]
     for experiment, blocks in parts:
         body.append(f"<h2>{html.escape(experiment.title)}</h2>")
         body += [_html(block) for block in blocks]
@@ -104,7 +117,7 @@ def _asked(paper: Paper, parts: Sequence[Part]) -> list[str]:
 
 
 def _what_ran(experiment: Experiment, rows: Rows, quick: bool) -> str:
-    said = f"{'Quick run' if quick else 'Full protocol'}: {len(rows):,} of {experiment.size(quick):,} cells"
+    said = f"{len(rows):,} of the {experiment.size(quick):,} cells of the {'quick' if quick else 'full'} run"
     repeats = rows.unique("repeat")
     if len(repeats) > 1:
         said += f", up to {len(repeats)} repeats"

@@ -24,6 +24,7 @@ class FlipClassifier(CallbackSupport, NoisyLabelClassifier):
 
     fit_intercept: bool
     tol: float
+    noise_prior: bool
     n_iter_: int
     objective_history_: list[float]
 
@@ -62,7 +63,8 @@ class FlipClassifier(CallbackSupport, NoisyLabelClassifier):
         n_classes = len(self.classes_)
         n_scores, flips = 1 if n_classes == 2 else n_classes, None if noise is None else noise.matrix
         progress = Progress(self)
-        problem = FlipProblem(features, codes, weights, penalties, n_classes, n_scores, flips)
+        prior = self.noise_prior and solver != "printed"
+        problem = FlipProblem(features, codes, weights, penalties, n_classes, n_scores, flips, prior)
         with threads_for(len(codes)):
             fit = solve(problem, solver, max_iter, self.tol, preconditioner, callback=progress.step)
         progress.end()

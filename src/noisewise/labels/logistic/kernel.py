@@ -27,9 +27,9 @@ class RobustKernelLogisticRegression(KernelMachine):
 
         penalty / 2 * w'w - sum_i log sum_j T[j, y_i] P(true = j | f(x_i))
 
-    with a weak Dirichlet prior on the rows of T. Nothing needs tuning: columns are standardised, and the width of a
-    Gaussian kernel and the penalty have the least approximate leave-one-out log-loss of the observed labels.
-    ``noise=FlipMatrix.none(n_classes)`` is kernel logistic regression.
+    with a weak Dirichlet prior on the rows of T (`noise_prior`). Nothing needs tuning: columns are standardised, and
+    the width of a Gaussian kernel and the penalty have the least approximate leave-one-out log-loss of the observed
+    labels. ``noise=FlipMatrix.none(n_classes)`` is kernel logistic regression.
 
     Parameters
     ----------
@@ -51,10 +51,14 @@ class RobustKernelLogisticRegression(KernelMachine):
         Number of landmarks (Nystroem [2]_); time and memory then grow linearly. By default 300 beyond 3,000 rows.
     solver : {"lbfgs", "em", "printed"}, default="lbfgs"
         Function and flip matrix jointly by L-BFGS; alternately by EM with Newton steps; alternately by the paper's
-        conjugate gradients and multiplicative updates (Algorithm 1, with eq. 5 put right). The first is the fastest.
+        conjugate gradients and multiplicative updates (Algorithm 1, with eq. 5 put right; no prior of the flip
+        matrix). The first is the fastest.
     max_iter : int, default=1000
     tol : float, default=1e-6
         Largest gradient of the mean loss, in preconditioned coordinates, at which the fit ends.
+    noise_prior : bool, default=True
+        Whether a flip matrix that is learnt with the function has a weak Dirichlet prior: for each class 4 labels kept
+        and half of one flipped. The paper has none, nor has ``solver="printed"``.
     random_state : int, RandomState, Generator or None
         Draws landmarks and, of many rows, those for model selection. None draws the same every time.
 
@@ -104,6 +108,7 @@ class RobustKernelLogisticRegression(KernelMachine):
         max_iter: int = 1000,
         tol: float = 1e-6,
         random_state: RandomState = None,
+        noise_prior: bool = True,
     ) -> None:
         self.noise = noise
         self.kernel = kernel
@@ -115,6 +120,7 @@ class RobustKernelLogisticRegression(KernelMachine):
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.noise_prior = noise_prior
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -143,6 +149,7 @@ class RobustKernelLogisticRegression(KernelMachine):
                 flips,
                 self.norm,
                 self.fit_intercept,
+                self.noise_prior and self.solver != "printed",
             )
         chosen_on = len(some) if self.penalty is None else None
         self._fit_function(

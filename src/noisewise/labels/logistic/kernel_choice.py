@@ -79,6 +79,7 @@ def choose(
     flips: Floats | None,
     norm: str,
     fit_intercept: bool,
+    prior: bool = True,
 ) -> tuple[Any, float]:
     """The kernel and penalty of the least leave-one-out loss on these rows, all of weight one."""
     if len(kernels) == len(penalties) == 1:
@@ -88,7 +89,7 @@ def choose(
         return exact_features(KernelRows(kernels[index], rows).gram(), np.ones(len(codes)), norm, CHOICE_RANK)[0]
 
     def loss_of(features: Floats, penalty: float) -> float:
-        return choice_loss(features, codes, n_classes, penalty, flips, fit_intercept)
+        return choice_loss(features, codes, n_classes, penalty, flips, fit_intercept, prior)
 
     index, penalty, _ = search(len(kernels), penalties, features_of, loss_of)
     return kernels[index], penalty
@@ -126,11 +127,17 @@ def search(
 
 
 def choice_loss(
-    features: Floats, codes: Codes, n_classes: int, penalty: float, flips: Floats | None, fit_intercept: bool
+    features: Floats,
+    codes: Codes,
+    n_classes: int,
+    penalty: float,
+    flips: Floats | None,
+    fit_intercept: bool,
+    prior: bool,
 ) -> float:
     """The leave-one-out loss of a fit that is precise enough to be compared with others."""
-    ones = np.ones(len(codes))
+    ones, n_scores = np.ones(len(codes)), 1 if n_classes == 2 else n_classes
     features, penalties = with_intercept(features, penalty, fit_intercept)
-    problem = FlipProblem(features, codes, ones, penalties, n_classes, 1 if n_classes == 2 else n_classes, flips)
+    problem = FlipProblem(features, codes, ones, penalties, n_classes, n_scores, flips, prior)
     preconditioner = features_preconditioner(features, ones, penalties)
     return leave_one_out_loss(problem, solve(problem, "lbfgs", CHOICE_ITERATIONS, CHOICE_TOL, preconditioner))

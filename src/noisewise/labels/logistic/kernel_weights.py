@@ -42,6 +42,7 @@ def weigh_kernels(
     fit_intercept: bool,
     max_iter: int,
     tol: float,
+    prior: bool = True,
 ) -> KernelWeights:
     """The best single kernel and penalty; then, pass by pass, the kernel that lowers the loss most is added.
 
@@ -59,6 +60,8 @@ def weigh_kernels(
         Most passes; the single kernel is the first.
     tol : float
         Passes end where none lowers the mean leave-one-out loss by more.
+    prior : bool
+        Whether a learned flip matrix has its weak prior.
     """
     identity = np.eye(len(grams))
     different = distinct(grams)
@@ -67,7 +70,7 @@ def weigh_kernels(
         return exact_features(np.tensordot(weights, grams, 1), np.ones(len(codes)), norm, CHOICE_RANK)[0]
 
     def loss_of(features: Floats, penalty: float) -> float:
-        return choice_loss(features, codes, n_classes, penalty, flips, fit_intercept)
+        return choice_loss(features, codes, n_classes, penalty, flips, fit_intercept, prior)
 
     best, penalty, alone = search(len(different), penalties, lambda k: features_of(identity[different[k]]), loss_of)
     weights, history = identity[different[best]], [float(alone[best])]

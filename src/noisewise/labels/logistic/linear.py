@@ -11,7 +11,7 @@ from noisewise._numerics.cholesky import logistic_preconditioner
 from noisewise._validation import check_weights
 from noisewise.labels.base import LinearClassifier, check_iterations, check_positive
 from noisewise.labels.logistic.base import FlipClassifier
-from noisewise.labels.noise_argument import resolve_noise
+from noisewise.labels.noise_argument import NoiseArgument, resolve_noise
 from noisewise.labels.progress import with_callbacks
 
 ROWS_PER_COLUMN = 8  # with fewer, a linear model that fits all labels, flipped ones too, is likelier than any flips
@@ -24,9 +24,10 @@ class RobustLogisticRegression(LinearClassifier, FlipClassifier):
 
         |coef|^2 / (2 C) - sum_i log sum_j T[j, y_i] P(true = j | x_i)
 
-    is minimised in both by L-BFGS, with a weak Dirichlet prior on the rows of T, which is parametrised so that labels
-    can not be swapped. Without noise (``noise=FlipMatrix.none(n_classes)``) it is scikit-learn's LogisticRegression.
-    Asymmetric flips move the decision boundary, and are what it corrects; symmetric noise only flattens the posterior.
+    is minimised in both by L-BFGS, with a weak Dirichlet prior on the rows of T (`noise_prior`), which is parametrised
+    so that labels can not be swapped. Without noise (``noise=FlipMatrix.none(n_classes)``) it is scikit-learn's
+    LogisticRegression. Asymmetric flips move the decision boundary, and are what it corrects; symmetric noise only
+    flattens the posterior.
 
     Parameters
     ----------
@@ -41,6 +42,9 @@ class RobustLogisticRegression(LinearClassifier, FlipClassifier):
     max_iter : int, default=1000
     tol : float, default=1e-6
         Largest gradient of the mean loss, in preconditioned coordinates, at which the fit ends.
+    noise_prior : bool, default=True
+        Whether a flip matrix that is learnt with the function has a weak Dirichlet prior: for each class 4 labels kept
+        and half of one flipped. The paper has none.
 
     Attributes
     ----------
@@ -69,6 +73,18 @@ class RobustLogisticRegression(LinearClassifier, FlipClassifier):
     >>> print(f"{model.score(X, y):.2f}", model.noise_.matrix.round(1).tolist())
     0.94 [[1.0, 0.0], [0.4, 0.6]]
     """
+
+    def __init__(
+        self,
+        noise: NoiseArgument = None,
+        C: float = 1.0,
+        fit_intercept: bool = True,
+        max_iter: int = 1000,
+        tol: float = 1e-6,
+        noise_prior: bool = True,
+    ) -> None:
+        super().__init__(noise, C, fit_intercept, max_iter, tol)
+        self.noise_prior = noise_prior
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

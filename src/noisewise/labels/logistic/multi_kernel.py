@@ -62,6 +62,9 @@ class RobustMultiKernelLogisticRegression(KernelMachine):
         Most passes over the kernels' weights: 20, or 12 for "printed".
     tol : float, default=1e-6
         Largest gradient of the mean loss, in preconditioned coordinates, at which the last fit ends.
+    noise_prior : bool, default=True
+        Whether a flip matrix that is learnt with the function has a weak Dirichlet prior: for each class 4 labels kept
+        and half of one flipped. The paper has none, nor has ``algorithm="printed"``.
     random_state : int, RandomState, Generator or None
         Draws rows where there are many. None draws the same every time.
 
@@ -107,6 +110,7 @@ class RobustMultiKernelLogisticRegression(KernelMachine):
         max_iter: int | None = None,
         tol: float = 1e-6,
         random_state: RandomState = None,
+        noise_prior: bool = True,
     ) -> None:
         self.noise = noise
         self.kernels = kernels
@@ -118,6 +122,7 @@ class RobustMultiKernelLogisticRegression(KernelMachine):
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
+        self.noise_prior = noise_prior
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -158,6 +163,7 @@ class RobustMultiKernelLogisticRegression(KernelMachine):
                 self.fit_intercept,
                 self.max_iter or PASSES["left_out"],
                 LOSS_DEVIATION / np.sqrt(len(some)),
+                self.noise_prior,
             )
         self.kernel_weights_ = found.weights
         total = ConicSum(self.kernels_, found.weights.tolist())

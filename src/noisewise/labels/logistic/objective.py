@@ -19,7 +19,7 @@ class FlipProblem:
 
         sum_j penalties_j |C_j|^2 / 2 - sum_i w_i log sum_k T[k, y_i] P(true = k | features_i C)
 
-    and, where T is learned, minus the logarithm of its Dirichlet prior.
+    and, where T is learned, minus the logarithm of its Dirichlet prior, if it has one.
 
     Attributes
     ----------
@@ -33,6 +33,8 @@ class FlipProblem:
         1 for two classes (log-odds of the second), else one score a class.
     flips : array of shape (n_classes, n_classes) or None
         None: the flip matrix is learned too.
+    prior : bool
+        Whether a learned flip matrix has the weak Dirichlet prior; the paper's has none.
     """
 
     features: Any
@@ -42,6 +44,12 @@ class FlipProblem:
     n_classes: int
     n_scores: int
     flips: Floats | None = None
+    prior: bool = True
+
+    @property
+    def prior_counts(self) -> Floats:
+        """Pseudo-counts [true, observed] of a learned flip matrix; zero without a prior."""
+        return prior_counts(self.n_classes) if self.prior else np.zeros((self.n_classes, self.n_classes))
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -68,9 +76,10 @@ class FlipProblem:
         loss = float(np.sum(shrunk * coefficients)) / 2 - value
         if self.flips is not None:
             return loss, gradient, np.zeros(0)
-        prior = prior_counts(self.n_classes)
+        prior = self.prior_counts
         by_parameters = -unconstrained_gradient(parameters, counts + prior)
-        return loss - float(np.sum(prior * np.log(flips))), gradient, by_parameters
+        log_prior = float(np.sum(prior * np.log(flips))) if self.prior else 0.0
+        return loss - log_prior, gradient, by_parameters
 
 
 @dataclass(frozen=True)

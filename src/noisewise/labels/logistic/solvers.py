@@ -15,11 +15,12 @@ from noisewise._numerics.cholesky import JITTER, precondition
 from noisewise._numerics.em import normalised_rows
 from noisewise._typing import Floats
 from noisewise.labels.flip_likelihood import flip_likelihood
-from noisewise.labels.flip_parameters import prior_counts, start_flips, to_unconstrained
+from noisewise.labels.flip_parameters import start_flips, to_unconstrained
 from noisewise.labels.logistic.conjugate_gradient import ConjugateDirections, InitialHessian, step_length
 from noisewise.labels.logistic.objective import FlipFit, FlipProblem
 
 MOST_NOISE = 0.95  # after an EM step: the sum of both rates of two classes, else a flip relative to the diagonal
+LEAST_COUNT = 1e-100  # expected labels of a class that flip to another
 SOLVERS = ("lbfgs", "em", "printed")
 Step = Callable[[FlipProblem, Floats, Floats], Floats]
 Callback = Callable[[], bool] | None
@@ -118,10 +119,13 @@ def _alternately(
 
 
 def updated_flips(problem: FlipProblem, coefficients: Floats, parameters: Floats) -> Floats:
-    """The M-step of the flip matrix: normalised expected counts with the prior's (eqs. 7, 8 and 12), kept unswapped."""
+    """The M-step of the flip matrix: normalised expected counts with the prior's (eqs. 7, 8 and 12), kept unswapped.
+
+    Without a prior a rate that underflows stays just above zero, which has no unconstrained parameter.
+    """
     flips = problem.flips_at(parameters)
     counts = flip_likelihood(problem.scores(coefficients), problem.codes, flips, problem.weights)[2]
-    updated = normalised_rows(counts + prior_counts(problem.n_classes))
+    updated = normalised_rows(np.maximum(counts + problem.prior_counts, LEAST_COUNT))
     identity = np.eye(problem.n_classes)
     if problem.n_classes == 2:
         shrink = min(1.0, MOST_NOISE / (updated[0, 1] + updated[1, 0]))

@@ -24,6 +24,7 @@ FACTORIES: dict[str, str] = {
     "bpa-capped": "bandit_pa",
     "rcnbf": "rcnbf",
     "rcine": "rcine",
+    "rcine-nrest": "rcine",
     "ucwl": "ucwl",
     "ucwl+h": "corrected_ucwl",
     "ucwl+h, rates found": "corrected_ucwl",
@@ -31,6 +32,8 @@ FACTORIES: dict[str, str] = {
     "linucb, rates known": "linucb",
     "linucb, rates found": "linucb",
 }
+HIDDEN = {"usps": (32, 256, 32), "fashion_mnist": (32, 128, 32), "iris": (32, 32), "make_synsep": (48, 48)}
+PRINTED = "printed network, played actions"  # the estimator of Tables 1 and 2
 WITHOUT_GAMMA = ("ucwl", "ucwl+h", "ucwl+h, rates found", "linucb", "linucb, rates known", "linucb, rates found")
 
 
@@ -79,10 +82,20 @@ def n_classes_of(name: str) -> int:
     return {"make_synsep": 9, "make_synnonsep": 9, "iris": 3}.get(name, 10)
 
 
-def learner(method: str, n_classes: int, noise: Any, gamma: float | None, rounds: int, seed: int) -> Any:
+def printed_estimator(name: str, n_classes: int, counterfactual: bool = False) -> Any:
+    """NREst with the paper's network for a set, those of MNIST unless it has others, and its percentile."""
+    from noisewise.online import NREst, PrintedNetwork
+
+    synthetic = name == "make_synsep"  # "89%-percentile instead of argmax" for all sets but this
+    network = PrintedNetwork(HIDDEN.get(name, (128, 128)), dropout=0.3 if synthetic else 0.2)
+    return NREst(n_classes, network, 1.0 if synthetic else None, counterfactual)
+
+
+def learner(name: str, method: str, noise: Any, gamma: float | None, rounds: int, seed: int) -> Any:
     """A learner by the name it has in tables; those that correct by true rates get them."""
     from noisewise.online import recipes
 
+    n_classes = n_classes_of(name)
     options: dict[str, Any] = {"random_state": seed}
     if method not in WITHOUT_GAMMA:
         options["gamma"] = gamma
@@ -92,8 +105,10 @@ def learner(method: str, n_classes: int, noise: Any, gamma: float | None, rounds
         options["variant"] = method.removeprefix("soba-")
     if method.startswith("linucb"):
         options["intercept"] = False  # the rows have a constant where classes need one
-    if method == "rcine":
+    if method.startswith("rcine"):
         options["block"] = max(1, min(BLOCK, rounds // 10))
+    if method == "rcine-nrest":
+        options["tracker"] = printed_estimator(name, n_classes)
     if method in ("rcnbf", "ucwl+h", "linucb, rates known"):
         options["noise"] = noise
     if method == "linucb, rates found":
@@ -106,7 +121,7 @@ def play(name: str, method: str, rates: Any, gamma: float | None, rounds: int, s
     """Where the played label was wrong, round by round, and the learner afterwards."""
     rng = np.random.default_rng([seed, 1])
     noise = feedback_noise(rates, n_classes_of(name))
-    player = learner(method, n_classes_of(name), noise, gamma, rounds, seed)
+    player = learner(name, method, noise, gamma, rounds, seed)
     blocks = stream(name, rounds, seed, method in WITHOUT_GAMMA)
     parts = [player.play(X, y, noise=noise, rng=rng).mistakes for X, y in blocks]
     return np.concatenate(parts), player
@@ -137,7 +152,7 @@ def curve(cell: Cell) -> dict[str, Any]:
     name, method, rounds = cell["dataset"], cell["method"], cell["rounds"]
     gamma = cell["gamma"]
     if gamma == "tuned":
-        tried = "rcnbf" if method == "rcine" else method  # the same learner once the rates are found
+        tried = "rcnbf" if method.startswith("rcine") else method  # the same learner once the rates are found
         gamma = best_gamma(name, tried, tuple(cell["noise"]), rounds)
     mistakes, player = play(name, method, cell["noise"], gamma, rounds, cell.seed("dataset", "noise", "repeat"))
     times = checkpoints(rounds)
@@ -148,7 +163,7 @@ def curve(cell: Cell) -> dict[str, Any]:
         "last": float(mistakes[-(rounds // 10) :].mean()),
         "running": [float(totals[time - 1] / time) for time in times],
     }
-    if method in ("rcine", "ucwl+h, rates found"):
+    if method.startswith("rcine") or method == "ucwl+h, rates found":
         matrix = player.noise_.matrix
         found |= {"rho0": float(matrix[0, 1]), "rho1": float(matrix[1, 0])}
     return found
@@ -164,19 +179,18 @@ def checkpoints(rounds: int) -> list[int]:
 def rates(cell: Cell) -> dict[str, Any]:
     """Flip rates found from the log of RCNBF at an intermediate moment."""
     from noisewise.noise import rates_from_moments
-    from noisewise.online import NREst
 
     name, seed = cell["dataset"], cell.seed("dataset", "noise", "repeat")
     n_classes = n_classes_of(name)
     rng = np.random.default_rng([seed, 1])
     noise = FlipMatrix.binary(*cell["noise"])
-    player = learner("rcnbf", n_classes, noise, 0.2, cell["rounds"], seed)
+    player = learner(name, "rcnbf", noise, 0.2, cell["rounds"], seed)
     for X, y in stream(name, cell["rounds"], seed):  # one block: the log is that of the last N_s rounds
         log = player.play(X, y, noise=noise, rng=rng)
     if cell["estimator"] == "moments":
         found = rates_from_moments(X, log.actions, log.feedback, log.probabilities, n_classes)
     else:
-        network = NREst(n_classes, random_state=0)
+        network = printed_estimator(name, n_classes, counterfactual=cell["estimator"] != PRINTED)
         network.observe(X, log.actions, log.probabilities, log.feedback)
         found = network.estimate()
     return {"rho0": found.false_positive, "rho1": found.false_negative}

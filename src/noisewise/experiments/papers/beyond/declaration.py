@@ -73,19 +73,19 @@ def robust_classifiers(rows: Rows, printed: Printed) -> list[Block]:
     checks = targets(kernels)
     entries = []
     for line in kernels["table-5"]["rows"]:
-        for method, title in OURS.items():
+        for method in ("rgp", "voting"):
             chosen = rows.where(dataset=NAMES[line["dataset"]], noise=line["noise"], method=method)
             check = checks.get((line["dataset"], line["noise"]))
             entries.append(
                 Entry.of(
-                    (line["dataset"], f"{line['noise']:.0%}", title),
+                    (line["dataset"], f"{line['noise']:.0%}", OURS[method]),
                     chosen,
                     "error",
                     check,
                     printed=line["rMKLR"][0],
                     std=line["rMKLR"][1],
                     side="most",
-                    reason="few splits" if len(chosen) else "not in this run",
+                    reason=f"{len(chosen)} splits" if len(chosen) else "not in this run",
                 )
             )
     title = "Test error in per cent: printed is rMKLR, ours a classifier of this library"

@@ -10,7 +10,7 @@ import numpy as np
 
 from noisewise._typing import Codes, Floats
 from noisewise.experiments.harness.spec import Cell, named
-from noisewise.experiments.papers.bootkrajang.tasks import gaussians
+from noisewise.experiments.papers.bootkrajang.tasks import CLASSIFIERS, gaussians
 from noisewise.noise import FlipMatrix
 
 IMAGES_A_CLASS = 515  # as in the paper
@@ -52,10 +52,12 @@ def three_views(cell: Cell) -> dict[str, Any]:
     observed = FlipMatrix.binary(*SEARCH_NOISE).corrupt(y[train], rng)
     ends = np.cumsum([view.shape[1] for view in views])
     columns = [range(end - view.shape[1], end) for view, end in zip(views, ends, strict=True)]
+    kernels = {"kernels": grouped(columns, cell["widths"])}
     methods: dict[str, tuple[str, dict[str, Any]]] = {
         "rLR": ("RobustLogisticRegression", {}),
         "KLR": ("RobustKernelLogisticRegression", {"noise": FlipMatrix.none(2)}),
-        "rMKLR": ("RobustMultiKernelLogisticRegression", {"kernels": grouped(columns, cell["widths"])}),
+        "rMKLR": (CLASSIFIERS["rmklr-printed"][0], {**CLASSIFIERS["rmklr-printed"][1], **kernels}),
+        "rMKLR, ours": ("RobustMultiKernelLogisticRegression", kernels),
         "robust GP": ("RobustGaussianProcessClassifier", {}),
     }
     name, options = methods[cell["method"]]

@@ -13,6 +13,8 @@ SETS = list(tables.NAMES.values())
 QUICK_SETS = [tables.NAMES[name] for name in tables.NINE]
 HUNDRED = list(range(100))
 KINDS = ["symmetric", "asymmetric"]
+PRINTED = ["rklr-printed", "rmklr-printed"]  # the paper's methods, as it has them
+OURS = ["rklr", "rmklr"]  # the forms that this library has for users
 
 
 def _declare(name: str, title: str, methods: list[str], noises: list[float], shown: Any, **options: Any) -> Experiment:
@@ -44,12 +46,14 @@ PAPER = Paper(
     [
         Experiment("table-1", "Table 1: the sets", error_on_clean, {}, tables.table_1),
         _declare("figure-2", "Figure 2: KLR under noise of 30 %", ["klr"], [0.0, 0.3], figures.figure_2),
-        _declare("table-2", "Table 2: KLR and rKLR", ["klr", "rklr"], [0.1, 0.2, 0.3, 0.4], tables.table_2),
-        _declare("table-3", "Table 3: clean labels", ["rklr", "rmklr", "rgp"], [0.0], tables.table_3),
+        _declare(
+            "table-2", "Table 2: KLR and rKLR", ["klr", "rklr-printed", "rklr"], [0.1, 0.2, 0.3, 0.4], tables.table_2
+        ),
+        _declare("table-3", "Table 3: clean labels", [*PRINTED, *OURS, "rgp"], [0.0], tables.table_3),
         _declare(
             "figure-3",
             "Figures 3 and 4: methods of choosing the width, and the widths chosen",
-            ["rklr-trusted", "rklr-noisy", "rmklr"],
+            ["rklr-trusted", "rklr-noisy", "rmklr-printed"],
             [0.0, 0.3],
             figures.figure_3,
         ),
@@ -62,17 +66,23 @@ PAPER = Paper(
             sets=["banana", "thyroid", "twonorm"],
             quick_repeats=[0, 1, 2, 3, 4, 5],
         ),
-        _declare("table-4", "Table 4: time", ["rklr", "rmklr"], [0.0], tables.table_4),
+        _declare("table-4", "Table 4: time", ["rklr-noisy", "rmklr-printed", *OURS], [0.0], tables.table_4),
         _declare(
             "table-5",
             "Table 5: rKFD, SVM and rMKLR",
-            ["rkfd", "svm", "rmklr", "rgp", "voting"],
+            ["rkfd", "svm", "rmklr-printed", "rmklr", "rgp", "voting"],
             [0.1, 0.3],
             tables.table_5,
             quick_repeats=[0, 1, 2, 3],
         ),
         _declare(
-            "table-6", "Table 6: RP-KernelPerceptron", ["rmklr"], [0.1, 0.3], tables.table_6, quick_repeats=[0, 1, 2, 3]
+            "table-6",
+            "Table 6: RP-KernelPerceptron",
+            ["rp-perceptron", "rmklr-printed", "rmklr"],
+            [0.1, 0.3],
+            tables.table_6,
+            sets=[tables.NAMES[name] for name in tables.FIVE],
+            quick_repeats=[0, 1, 2, 3],
         ),
         _declare(
             "mislabelled",
@@ -90,7 +100,7 @@ PAPER = Paper(
                 "dataset": SETS,
                 "noise": [0.3],
                 "kind": KINDS,
-                "method": ["rmklr"],
+                "method": ["rmklr-printed"],
                 "kernels": [11, 21, 41, 81, 161],
                 "repeat": list(range(20)),
             },
@@ -106,7 +116,7 @@ PAPER = Paper(
                 "dataset": ["ionosphere", "heart", "australian"],
                 "noise": [0.0, 0.1, 0.2, 0.3, 0.4],
                 "kind": ["symmetric"],
-                "method": ["rmklr", "rgp", "svm"],
+                "method": ["rmklr-printed", "rmklr", "rgp", "svm"],
                 "repeat": list(range(20)),
             },
             figures.figure_6,
@@ -118,12 +128,13 @@ PAPER = Paper(
             three_views,
             {
                 "dataset": ["digits"],
-                "method": ["rLR", "KLR", "rMKLR", "robust GP"],
+                "method": stand_ins.VIEW_METHODS,
                 "widths": [21],
                 "repeat": HUNDRED,
             },
             stand_ins.table_8,
             quick={"repeat": [0, 1], "widths": [7]},
+            revision=2,
         ),
         Experiment(
             "figure-7",
@@ -142,7 +153,7 @@ PAPER = Paper(
         _declare(
             "generated",
             "Three of the sets drawn anew from their distributions",
-            ["rkfd", "svm", "rmklr", "rgp"],
+            ["rkfd", "svm", "rmklr-printed", "rmklr", "rgp"],
             [0.1, 0.3],
             stand_ins.generated,
             sets=["make_ringnorm", "make_twonorm", "make_waveform"],
@@ -151,8 +162,11 @@ PAPER = Paper(
     ],
     notes="""Random splits of the original sizes (the benchmark's own 100 splits can't be had), columns standardised on
 the training part, at most 2,000 test rows; noise on training labels only. Symmetric noise and noise of one class are
-pooled, as in the paper. Kernel logistic regression chooses its width and penalty by left-out observed labels, not by 5
-folds with a trusted tenth. rgp is the robust Gaussian process of this library,
-voting its RobustVotingClassifier, the one to start with. Tolerances set here: means of
-rKFD, the crowd, twonorm of one class, Algorithm 2 by passes.""",
+pooled, as in the paper. rKLR is the paper's: Algorithm 1, the flip matrix learnt without a prior, no intercept; its
+width and penalty are chosen by left-out observed labels, and in Figure 3 and Table 4 by the paper's 5 folds over 21
+widths or a trusted tenth. rMKLR is Algorithm 2 after 12 passes (the paper does not say how many). "rKLR, ours" and
+"rMKLR, ours" are what the library does by default: the flip matrix of a Fisher discriminant, and kernels that join by
+leave-one-out loss. The robust GP is this library's Gaussian process, voting its RobustVotingClassifier, the one to
+start with. RP-KernelPerceptron is told the true rates, as in the paper. Tolerances set here: means of rKFD, the crowd,
+twonorm of one class, Algorithm 2 by passes.""",
 )
