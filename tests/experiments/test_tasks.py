@@ -3,17 +3,21 @@
 import numpy as np
 import pytest
 
-from noisewise.experiments import Cell
+from noisewise.experiments import Cell, Rows, printed_numbers
+from noisewise.experiments.harness.data import is_here
 from noisewise.experiments.papers.agarwal import tasks as feedback
 from noisewise.experiments.papers.bootkrajang import applications as views
 from noisewise.experiments.papers.bootkrajang import tasks as kernels
-from noisewise.experiments.papers.cesa_bianchi.tasks import quadratic
+from noisewise.experiments.papers.bootkrajang.baselines import RandomProjectionPerceptron, corrected_error
+from noisewise.experiments.papers.cesa_bianchi.tasks import kernel_regret, quadratic
 from noisewise.experiments.papers.formulas import tables
 from noisewise.experiments.papers.formulas import tasks as formulas
 from noisewise.experiments.papers.gao import folds, methods
 from noisewise.experiments.papers.gao import tasks as neighbors
+from noisewise.experiments.papers.gao.tables import table_2
 from noisewise.experiments.papers.ngo import tasks as passes
 from noisewise.labels import RobustKNeighborsClassifier
+from noisewise.noise import FlipMatrix
 from noisewise.online import recipes
 
 
@@ -168,3 +172,58 @@ def test_three_views_are_as_many_images_as_in_the_paper(rng):
 
 def test_the_quadratic_target_has_the_stated_variance(rng):
     assert quadratic(200_000, rng)[1].var() == pytest.approx(0.47, abs=0.01)
+
+
+@pytest.mark.parametrize("theorem", ["3", "7"])
+def test_regret_of_the_kernel_algorithms_stays_below_the_bound_of_their_theorem(theorem):
+    found = kernel_regret(Cell("t", {"theorem": theorem, "rounds": 150, "repeat": 0}))
+    assert 0 < found["regret"] < found["bound"]
+
+
+def test_the_perceptron_on_random_projections_undoes_flips_of_known_rates(rng):
+    X = rng.normal(size=(600, 2)) + np.repeat([[-1.0, 0.0], [1.0, 0.0]], 300, axis=0)
+    y = np.repeat([0, 1], 300)
+    noise = FlipMatrix.binary(false_positive=0.0, false_negative=0.4)
+    observed = noise.corrupt(y, rng)
+    errors = [
+        np.mean(RandomProjectionPerceptron(told).fit(X, observed).predict(X) != y)
+        for told in (noise, FlipMatrix.none(2))
+    ]
+    assert errors[0] < 0.2
+    assert errors[0] < errors[1]
+
+
+def test_the_corrected_error_has_the_clean_error_as_its_mean(rng):
+    noise, y = FlipMatrix.binary(0.1, 0.3), rng.integers(0, 2, 100_000)
+    found = np.where(rng.random(len(y)) < 0.25, -1.0, 1.0) * (2 * y - 1)  # a quarter on the wrong side
+    positive = noise.unbiased_targets(noise.corrupt(y, rng))[:, 1]
+    assert abs(corrected_error(found, positive) - 0.25) < 5 * 1.5 / np.sqrt(len(y))
+
+
+def test_reasons_are_facts_of_the_cell():
+    printed = printed_numbers("gao")
+    row = {"noise": [0.1, 0.2], "repeat": 0, "accuracy": 0.5}
+    names = ("segment", "letter", "heart")
+    (compared, *_) = table_2(Rows({**row, "dataset": name, "method": "nherd"} for name in names), printed)
+    reasons = {entry.labels[0]: entry.reason for entry in compared.entries if entry.ours is not None}
+    assert set(reasons) == set(names)
+    assert "training rows" not in reasons["segment"]  # it has 2,310
+    assert "groups" in reasons["segment"]
+    assert "3,000 of 11,250 training rows" in reasons["letter"]
+    assert reasons["heart"] == "unexplained"
+
+
+def test_the_optdigits_of_the_neighbours_paper_are_the_two_digits_with_its_number_of_rows():
+    if not is_here("optdigits"):
+        pytest.skip("needs the data folder")
+    X, labels = folds.rows_of("optdigits")
+    assert len(X) == 1143
+    assert set(labels) == {1, 3}
+
+
+def test_estimators_as_printed_have_the_network_of_their_set():
+    known = {"usps": ((32, 256, 32), 0.2, None), "mnist": ((128, 128), 0.2, None), "make_synsep": ((48, 48), 0.3, 1.0)}
+    for name, (hidden, dropout, quantile) in known.items():
+        found = feedback.printed_estimator(name, 10)
+        assert (found.classifier.hidden, found.classifier.dropout, found.quantile) == (hidden, dropout, quantile)
+        assert not found.counterfactual

@@ -82,7 +82,7 @@ def _reason(title: str, rows: Rows, printed: float) -> str:
         "rMKLR": "12 passes; the paper does not say how many",
         "rKFD": "this library's, with leave-one-out posteriors",
     }
-    return f"{said}; {why[title]}" if title in why else f"{said}; {len(rows)} splits"
+    return "; ".join([f"{said}, {len(rows)} splits", *([why[title]] if title in why else [])])
 
 
 def p_values(rows: Rows, lines: list[dict[str, Any]], first: str, second: str, test: str = "ranksums") -> Table:

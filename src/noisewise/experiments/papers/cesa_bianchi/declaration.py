@@ -44,6 +44,14 @@ PAPER = Paper(
             tables.p1,
         ),
         Experiment(
+            "bounds",
+            "Theorems 3, 5, 6 and 7: regret beside its bound",
+            tasks.kernel_regret,
+            {"theorem": list(tables.THEOREMS), "rounds": [500, 2000], "repeat": list(range(5))},
+            tables.bounds,
+            quick={"rounds": [500], "repeat": [0]},
+        ),
+        Experiment(
             "p2",
             "P2: excess risk and the step",
             tasks.excess_risk,
@@ -70,7 +78,7 @@ PAPER = Paper(
             {
                 "dataset": ["make_sine", "make_noisy_moons", "make_friedman_small"],
                 "noise": [0.3, 0.4],
-                "method": list(tables.P4),
+                "method": [*tables.P4, *tables.P4_KERNELS],
                 "repeat": list(range(3)),
             },
             tables.p4,
@@ -81,7 +89,7 @@ PAPER = Paper(
             "P5: Algorithm 4, noise unknown",
             tasks.unknown_noise,
             {
-                "method": ["naive", "mean of 2", "mean of 4", "literal", "roulette", "full map"],
+                "method": [*tables.P5, "roulette, absolute loss"],
                 "rounds": [20_000],
                 "repeat": list(range(6)),
             },

@@ -15,6 +15,8 @@ from noisewise.noise.unbiased import by_copies, by_second_moment
 STREAM_NOISE = 0.09  # variance of the feature noise in P1 and P2
 STREAM_VARIANCES = 0.7 ** np.arange(10) / (0.7 ** np.arange(10)).sum()
 STEPS = {"literal": [3e-5, 1e-4, 3e-4], "roulette": [1e-4, 3e-4, 1e-3], "full map": [1e-3, 3e-3, 1e-2]}
+STEPS["roulette, absolute loss"] = [1e-3, 3e-3, 1e-2]
+CHUNK = 50  # rounds whose predictions are made before any of them is learnt: steps of theory are tiny
 
 
 def blur(variance: float) -> GaussianNoise:
@@ -70,6 +72,70 @@ def regret_on_clean_rows(cell: Cell) -> dict[str, Any]:
     predictions = model.play(rows, y, clean=X, copies=copies if how == "two copies" else None)
     found = theory.regret(predictions, X @ theory.best_in_ball(X, y, 1.0), y)
     return {"regret": float(found[-1]), "bound": float(bound.regret)}
+
+
+@named("cesa_bianchi.kernel_regret")
+def kernel_regret(cell: Cell) -> dict[str, Any]:
+    """Regret of Algorithms 3 and 4 with theory's step on clean rows of a sine, and the theorem's bound.
+
+    The competitor is the best function of norm one in the kernel's own space.
+    """
+    from noisewise.features import theory
+
+    rng = np.random.default_rng(cell.seed())
+    n, noise = cell["rounds"], blur(KERNEL_NOISE)
+    X = rng.uniform(-1, 1, (n, 1))
+    y = np.sin(2 * X[:, 0]) + 0.1 * rng.normal(size=n)
+    learner = known_noise if cell["theorem"] in ("3", "5") else any_noise
+    predictions, bound, kernel = learner(cell["theorem"], X, y, noise, cell.seed())
+    values, vectors = np.linalg.eigh(kernel.gram(X))
+    features = vectors * np.sqrt(np.clip(values, 0, None))
+    best = features @ theory.best_in_ball(features, y, 1.0)
+    return {"regret": float(theory.regret(predictions, best, y)[-1]), "bound": float(bound)}
+
+
+def known_noise(theorem: str, X: Floats, y: Floats, noise: GaussianNoise, seed: int) -> tuple[Floats, float, Any]:
+    """Predictions of Algorithm 3 before each chunk, the bound, and the kernel: Gaussian (3), rational quadratic (5)."""
+    from noisewise.features import NoisyKernelRegressor, theory
+    from noisewise.kernels import Gaussian, RationalQuadratic, surrogate
+
+    kernel = Gaussian(1.5) if theorem == "3" else RationalQuadratic(1.0, 1.0)
+    hat = surrogate(kernel, noise)
+    height = hat.height(1)
+    ball = theory.surrogate_ball(1.0, height)
+    promise = theory.surrogate_descent_guarantee(len(y), ball, height, float(np.sqrt(np.mean(y**2))))
+    copies = noise.copies(X, 2, np.random.default_rng([1, seed]))
+    predictions = np.zeros(len(y))
+    for start in range(CHUNK, len(y), CHUNK):
+        model = NoisyKernelRegressor(kernel, noise, step=promise.step, ball=ball, averaging=None)
+        model.fit(copies[:start, 0], y[:start], copies=copies[:start, 1:])
+        predictions[start : start + CHUNK] = model.predict(X[start : start + CHUNK])
+    return predictions, promise.regret, hat.clean
+
+
+def any_noise(theorem: str, X: Floats, y: Floats, noise: GaussianNoise, seed: int) -> tuple[Floats, float, Any]:
+    """Predictions of Algorithm 4 before each chunk, the bound, and the kernel: polynomial (6) or Gaussian (7)."""
+    from noisewise.datasets import CopyOracle
+    from noisewise.features import UnknownNoiseKernelRegressor, theory
+    from noisewise.kernels import Gaussian, Polynomial
+    from noisewise.losses import Squared
+
+    kernel: Any = Polynomial(2) if theorem == "6" else Gaussian(3.0)
+    length = float(np.sqrt(np.mean(X**2) + KERNEL_NOISE))
+    promise = theory.unknown_noise_guarantee(len(y), 1.0, Squared(), kernel, length, float(np.abs(y).max()))
+    model = UnknownNoiseKernelRegressor(
+        kernel, None, "geometric", 2.0, step=promise.step, ball=1.0, averaging=None, random_state=seed
+    )
+    predictions = np.zeros(len(y))
+    for start in range(0, len(y), CHUNK):
+        part = slice(start, start + CHUNK)
+        if start:
+            predictions[part] = model.predict(X[part])
+        model.partial_fit(CopyOracle(X[part], y[part], noise, rng=seed + start))
+    return predictions, promise.regret, kernel
+
+
+KERNEL_NOISE = 0.09  # variance of the feature noise
 
 
 @named("_feature_tasks.excess_risk")
@@ -167,17 +233,23 @@ def candidates(method: str, X: Floats, y: Floats, copies: Floats, noise: Gaussia
     from sklearn.kernel_ridge import KernelRidge
 
     from noisewise.features import DeconvolvedFourierRegressor, NoisyKernelRegressor
-    from noisewise.kernels import Gaussian
+    from noisewise.kernels import Gaussian, Laplacian, RationalQuadratic
 
     widths = (0.75, 1.0, 1.5, 2.0)
     if method.startswith("kernel ridge"):
         rows = {"clean": X, "noisy": copies[:, 0], "mean of 2": copies.mean(axis=1)}[method.partition(", ")[2]]
         ridges = (0.003, 0.03, 0.3, 3.0)
         return [KernelRidge(alpha=a, kernel="rbf", gamma=w**-2).fit(rows, y) for w in widths for a in ridges]
-    if method == "algorithm 3":
+    if method.startswith("algorithm 3"):
         usable = [width for width in widths if width**2 > 2.2 * float(np.max(noise.covariance))]
+        kernels: dict[str, Callable[[float], Any]] = {
+            "": Gaussian,
+            "laplacian": Laplacian,
+            "rational quadratic": lambda width: RationalQuadratic(1.0, width**2),
+        }
+        make = kernels[method.partition(", ")[2]]
         return [
-            NoisyKernelRegressor(Gaussian(width), noise, step=step).fit(copies[:, 0], y, copies=copies[:, 1:])
+            NoisyKernelRegressor(make(width), noise, step=step).fit(copies[:, 0], y, copies=copies[:, 1:])
             for width in usable
             for step in (0.03, 0.1, 0.3)
         ]
@@ -200,6 +272,7 @@ def unknown_noise(cell: Cell) -> dict[str, Any]:
     from noisewise.datasets import CopyOracle
     from noisewise.features import UnknownNoiseKernelRegressor
     from noisewise.kernels import Polynomial
+    from noisewise.losses import SmoothedAbsolute
 
     rng = np.random.default_rng(cell.seed("repeat"))
     X, y = quadratic(cell["rounds"], rng)
@@ -210,12 +283,13 @@ def unknown_noise(cell: Cell) -> dict[str, Any]:
         plain = make_pipeline(PolynomialFeatures(2), LinearRegression())
         models = [plain.fit(noise.copies(X, n_copies, rng).mean(axis=1), y)]
     else:
-        estimator: Any = {"literal": "geometric", "roulette": "roulette", "full map": "auto"}[method]
+        estimator: Any = {"literal": "geometric", "full map": "auto"}.get(method, "roulette")
+        loss = SmoothedAbsolute(1.0) if "absolute" in method else None
         seed = cell.seed("repeat")
         with np.errstate(all="ignore"):  # a step that is too long runs away; the grid has shorter ones
             models = [
                 UnknownNoiseKernelRegressor(
-                    Polynomial(2), None, estimator, 2.0, step=step, ball=2.0, random_state=seed
+                    Polynomial(2), loss, estimator, 2.0, step=step, ball=2.0, random_state=seed
                 ).partial_fit(CopyOracle(X, y, noise, rng=seed))
                 for step in STEPS[method]
             ]
