@@ -3,6 +3,7 @@
 import json
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -117,6 +118,20 @@ def test_pages_are_written_as_markdown_html_and_figures(tmp_path):
     assert "a &amp; b" in page
     assert page.count("<svg") == 1
     assert "![a figure](toy_paper-f.svg)" in (tmp_path / "pages" / "toy_paper.md").read_text()
+
+
+def test_figures_that_no_page_links_are_removed(tmp_path):
+    (part,) = toy_paper.PAPER.experiments
+    for names in (["one", "two"], ["two"]):
+        blocks = [Figure(name, "a figure", panels({"a": {"b": Curve([1, 2], [3, 4])}}, "x", "y")) for name in names]
+        library.write(toy_paper.PAPER, [(part, blocks)], tmp_path)
+    assert [path.name for path in tmp_path.glob("*.svg")] == ["toy_paper-two.svg"]
+
+
+def test_every_figure_beside_the_reproduced_pages_is_linked():
+    folder = Path(__file__).parents[2] / "docs" / "papers" / "reproduced"
+    linked = "".join(page.read_text(encoding="utf-8") for page in folder.glob("*.md"))
+    assert [figure.name for figure in folder.glob("*.svg") if f"({figure.name})" not in linked] == []
 
 
 def test_one_table_alone_leaves_the_page_of_its_paper_as_it_is(tmp_path):

@@ -101,12 +101,19 @@ def to_json(paper: Paper, parts: Sequence[Part]) -> dict[str, Any]:
 
 
 def write(paper: Paper, parts: Sequence[Part], folder: Path) -> list[Path]:
-    """Write the pages and the figures of a paper into a folder; one table alone gets pages of its own."""
+    """Write the pages and the figures of a paper into a folder; one table alone gets pages of its own.
+
+    Figures of the paper that no page links any more are removed.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     text, figures = to_markdown(paper, parts)
     stem = "-".join(_asked(paper, parts))
     files = {f"{stem}.md": text, f"{stem}.html": to_html(paper, parts), **figures}
     write_all({folder / name: content for name, content in files.items()})
+    linked = "".join(page.read_text(encoding="utf-8") for page in folder.glob(f"{paper.name}*.md"))
+    for figure in folder.glob(f"{paper.name}-*.svg"):
+        if f"({figure.name})" not in linked:
+            figure.unlink()
     return [folder / name for name in files]
 
 

@@ -67,7 +67,7 @@ def actions(rows: Rows, printed: Printed) -> list[Block]:
 def robust_classifiers(rows: Rows, printed: Printed) -> list[Block]:
     """Classifiers of this library beside the paper's own rMKLR."""
     from noisewise.experiments.harness.registry import printed_numbers
-    from noisewise.experiments.papers.bootkrajang.tables import NAMES, OURS, targets
+    from noisewise.experiments.papers.bootkrajang.tables import NAMES, OURS, splits, targets
 
     kernels = printed_numbers("bootkrajang")
     checks = targets(kernels)
@@ -85,7 +85,7 @@ def robust_classifiers(rows: Rows, printed: Printed) -> list[Block]:
                     printed=line["rMKLR"][0],
                     std=line["rMKLR"][1],
                     side="most",
-                    reason=f"{len(chosen)} splits" if len(chosen) else "not in this run",
+                    reason=splits(len(chosen)),
                 )
             )
     title = "Test error in per cent: printed is rMKLR, ours a classifier of this library"

@@ -61,7 +61,7 @@ def ours(rows: Rows, lines: list[dict[str, Any]], methods: list[str], checks: Ma
             "error",
             checks.get((line["dataset"], noise)),
             side="most",
-            reason=f"{len(chosen)} splits" if len(chosen) else "not in this run",
+            reason=splits(len(chosen)),
         )
         for line in lines
         for noise in [line.get("noise", 0.0)]
@@ -82,7 +82,16 @@ def _reason(title: str, rows: Rows, printed: float) -> str:
         "rMKLR": "12 passes; the paper does not say how many",
         "rKFD": "this library's, with leave-one-out posteriors",
     }
-    return "; ".join([f"{said}, {len(rows)} splits", *([why[title]] if title in why else [])])
+    return "; ".join([f"{said}, {splits(len(rows))}", *([why[title]] if title in why else [])])
+
+
+def splits(count: int) -> str:
+    """How many splits are behind a number, in words.
+
+    >>> splits(1), splits(4), splits(0)
+    ('1 split', '4 splits', 'not in this run')
+    """
+    return f"{count} split{'s' if count > 1 else ''}" if count else "not in this run"
 
 
 def p_values(rows: Rows, lines: list[dict[str, Any]], first: str, second: str, test: str = "ranksums") -> Table:
@@ -234,7 +243,7 @@ def table_5(rows: Rows, printed: Printed) -> list[Block]:
                 verified=check["error"],
                 tolerance=check["tolerance"],
                 side=check["side"],
-                reason=f"{sum(map(len, found))} splits" if whole else "needs all nine sets",
+                reason=splits(sum(map(len, found))) if whole else "needs all nine sets",
                 runs=sum(map(len, found)),
             )
         )
