@@ -69,5 +69,6 @@ def order_sentences(audit: LabelAudit) -> list[str]:
     for index in np.argsort(-rows, kind="stable")[:MOST_SENTENCES]:
         true, label = audit.classes[pairs[index, 0]], audit.classes[pairs[index, 1]]
         first = far[(audit.suggested[far] == true) & (audit.classes[audit.observed[far]] == label)][0]
-        sentences.append(f"far: {true} is labelled {label} in {rows[index]:,} rows, such as row {first}")
+        many = f"in {rows[index]:,} rows, such as row {first}" if rows[index] > 1 else f"in row {first}"
+        sentences.append(f"far: {true} is labelled {label} {many}")
     return sentences

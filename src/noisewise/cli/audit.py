@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from noisewise.tables import LabelledTable
 
 FILES = "audit.csv, patch.csv and audit.html"
+LEAST_SHOWN = 0.001  # probability with three decimals; smaller ones by their first digit
 AHEAD, SHOWN = 50, 10  # rows to review next, unless said otherwise; rows on the screen
 
 
@@ -416,7 +417,9 @@ def _print_worst(result: LabelAudit, picked: Any, truth: Any, in_batches: bool) 
     lines = [("row" if result.images is None else "picture", "observed", "suggested", "P(label is right)")]
     for row in (picked if in_batches else result.order)[:SHOWN]:
         observed, suggested = result.classes[result.observed[row]], result.suggested[row]
-        lines.append((str(names[row]), str(observed), str(suggested), f"{result.probability[row]:.3f}"))
+        right = result.probability[row]
+        shown = f"{right:.3f}" if right >= LEAST_SHOWN else f"{right:.1g}"
+        lines.append((str(names[row]), str(observed), str(suggested), shown))
     first, second, third = (max(len(line[column]) for line in lines) for column in range(3))
     for row_text, observed, suggested, probability in lines:
         typer.echo(f"{row_text:>{max(first, 8)}}  {observed:<{second}}  {suggested:<{third}}  {probability}")

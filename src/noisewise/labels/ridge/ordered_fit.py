@@ -1,8 +1,8 @@
-"""Ordered classes: one number for each row by the pooled ridge, and thresholds on it (cumulative probit).
+"""Ordered classes: one number for each row by the pooled ridge, and thresholds on it (cumulative logit).
 
-A row of class k has f(x) + noise between the thresholds k - 1 and k, with f a leave-one-out ridge regression of the
-classes' normal scores; a fraction of the labels is any class [1]_. So far fewer parameters are fitted than with a
-score for each class, and a row at the low end is never taken for one at the high end because they differ from the
+A row of class k has f(x) + logistic noise between the thresholds k - 1 and k, with f a leave-one-out ridge regression
+of the classes' normal scores; a fraction of the labels is any class [1]_. So far fewer parameters are fitted than with
+a score for each class, and a row at the low end is never taken for one at the high end because they differ from the
 middle in the same way.
 
 References
@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
-from scipy.special import expit, ndtr, ndtri
+from scipy.special import expit, ndtri
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from noisewise._typing import Codes, Floats, RandomState
@@ -24,7 +24,7 @@ from noisewise._validation import encode_labels, generator
 from noisewise.labels.ridge.target_fit import TargetRidge
 
 ITERATIONS = 3  # fits, each with the labels weighted by the probability that they were not changed
-FIRST_SCALE, FIRST_LOG_ODDS = 0.5, -2.0  # of the noise around f, in standard deviations of normal scores; of a change
+FIRST_SCALE, FIRST_LOG_ODDS = 0.3, -2.0  # of the noise around f, in standard deviations of normal scores; of a change
 PRIOR = 1e-3  # penalty on the squared log-odds of a change, a row
 LEAST = 1e-9  # probability of a class
 
@@ -86,7 +86,7 @@ def normal_scores(codes: Codes) -> Floats:
 
 def between(f: Floats, thresholds: Floats, scale: float) -> Floats:
     """Probability that f + noise lies between each pair of neighbouring thresholds."""
-    below = ndtr((thresholds - f[:, None]) / scale)
+    below = expit((thresholds - f[:, None]) / scale)
     edges = np.column_stack([np.zeros(len(f)), below, np.ones(len(f))])
     p = np.maximum(np.diff(edges, axis=1), LEAST)
     return np.asarray(p / p.sum(axis=1, keepdims=True))

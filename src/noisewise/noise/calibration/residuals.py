@@ -66,6 +66,7 @@ RATES = np.geomspace(3e-4, 0.6, 120)  # of wrong targets
 RATE_PRIOR = 10.0  # rates have the prior Beta(1, 10)
 STEADY = 5.0  # of the log of a residual's size, in local scales, beside the log-odds of the mixture: see `_steadied`
 SURPRISING = 0.015  # of right targets, at most, would surprise a model all the same
+CERTAIN = 0.95  # probability from which a target is in another unit
 COVERAGE = 0.9
 
 
@@ -302,7 +303,7 @@ def read_residuals(
         reasons,
         np.r_[np.nan, np.nan, units],
         float(shares @ means),
-        _interval(shares, means, stds, len(targets)),
+        _interval(shares, means, stds, len(targets), np.sum(by_reason[:, 2:].sum(axis=1) > CERTAIN)),
         (best.quantile((1 - COVERAGE) / 2), best.quantile(0.5), best.quantile((1 + COVERAGE) / 2)),
     )
 
@@ -346,12 +347,15 @@ def _units_present(data: Residuals, weights: Floats) -> tuple[float, ...]:
     return tuple(unit for unit, count in zip(UNITS, counts, strict=True) if count >= FEWEST_OF_UNIT)
 
 
-def _interval(shares: Floats, means: Floats, stds: Floats, n: int) -> tuple[float, float]:
-    """90 % interval of the averaged counts, less the right targets that would surprise a model all the same."""
+def _interval(shares: Floats, means: Floats, stds: Floats, n: int, n_units: float) -> tuple[float, float]:
+    """90 % interval of the averaged counts, less the right targets that would surprise a model all the same.
+
+    A right target does not happen to be several times in the same other unit: those that are count in any case.
+    """
     model_error = np.minimum(MODEL_ERROR * n, means)
     deviations = np.sqrt(np.square(stds) + np.square(model_error) + ROUNDING_STD**2)
     low, high = mixture_quantiles(shares, means, deviations, n, COVERAGE)
-    return max(0.0, low - SURPRISING * n), high
+    return max(0.0, low - SURPRISING * n, min(low, float(n_units))), high
 
 
 def _log_density(values: Floats, weights: Floats, iqr: float, n_bins: int = 512) -> Floats:
