@@ -13,8 +13,9 @@ from noisewise._loops import compiled
 # what a read-only installation and a user without a home come to: numba finds no place of its own
 LOCATORS = """
 import numba.core.caching as caching
-for name in ("_InTreeCacheLocator", "_InTreeCacheLocatorFsAgnostic", "_UserWideCacheLocator"):
-    getattr(caching, name).from_function = classmethod(lambda cls, *_: None)
+for name, found in list(vars(caching).items()):
+    if "InTreeCacheLocator" in name or "UserWideCacheLocator" in name:
+        found.from_function = classmethod(lambda cls, *_: None)
 """
 DECIDES = """
 from noisewise.online.recipes import linucb

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from noisewise.serve import Store, replay
-from noisewise.serve.models import lifecycle
+from noisewise.serve.models import lifecycle, retention
 from noisewise.serve.models.changes import SpecChange
 from noisewise.serve.models.service import Conflict, Full, NotFound
 from serve_app import make, service, serving, situation
@@ -153,11 +153,11 @@ def test_retention_removes_what_is_old_and_no_longer_needed(tmp_path, rng):
         await rounds(one, model, 10, rng)
         for name in ("answered later", "never answered"):
             await one.decide(model, situation([1, 0, 0, 0], decision_id=name))
-        assert lifecycle.keep_retention(one.store, [model]) == 0  # a version is stored, nothing is a day old
+        assert retention.keep_retention(one.store, [model]) == 0  # a version is stored, nothing is a day old
         await rounds(one, model, 10, rng)
         await one.feedback(model, "answered later", True)
         before = len(one.store.read())
-        removed = lifecycle.remove_older(one.store, model.id, time.time() + 1)
+        removed = retention.remove_older(one.store, model.id, time.time() + 1)
         assert removed == 21
         assert len(one.store.read()) == before - removed + 1
         one.follow_now()
@@ -267,3 +267,21 @@ def test_the_calls_of_the_lifecycle(tmp_path):
     store = Store(f"sqlite:///{tmp_path}/log.db")
     assert [name for _, name, _ in store.models()] == ["copy"]
     store.close()
+
+
+def test_the_service_keeps_the_retention_of_its_models(tmp_path, rng, monkeypatch):
+    monkeypatch.setattr("noisewise.serve.models.service.RETENTION_SECONDS", 0.1)
+
+    async def test(one):
+        model = await make(one, keep_days=1e-5)  # a second
+        await rounds(one, model, 10, rng)
+        for _ in range(400):
+            if one.store.base(model.id) is not None and len(one.store.read()) < 20:
+                break
+            await asyncio.sleep(0.05)
+        assert len(one.store.read()) < 20
+        await rounds(one, model, 10, rng)
+        assert model.progress.n_feedback == 20
+        assert replay(one.store, "m").model_file() == model.model_file()
+
+    run(tmp_path, test)

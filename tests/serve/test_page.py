@@ -21,7 +21,7 @@ def address(tmp_path_factory):
     server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="warning"))
     thread = threading.Thread(target=server.run)
     thread.start()
-    while not server.started:
+    while not server.started or app.state.service.activity is not None:
         time.sleep(0.05)
     yield f"http://127.0.0.1:{port}"
     server.should_exit = True
@@ -53,14 +53,14 @@ def test_a_drawn_digit_is_guessed_given_feedback_and_learnt_from(address, browse
     draw(browser, [(0, -90), (0, -30), (0, 30), (0, 90)])
     until(lambda: "Is it a" in text("guess"))
     browser.find_element("id", "wrong").click()
-    until(lambda: "1 rounds, 0 guesses right" in text("tally"))
+    until(lambda: "1 round, 0 right" in text("tally"))
     first = browser.find_element("css selector", "#progress polyline.corrected").get_attribute("points")
     again = browser.find_element("id", "guess-again")
     until(again.is_enabled)
     again.click()
     until(lambda: "Is it a" in text("guess"))
     browser.find_element("css selector", "body").send_keys("y")  # the keyboard gives feedback too
-    until(lambda: "2 rounds, 1 guesses right" in text("tally"))
+    until(lambda: "2 rounds, 1 right" in text("tally"))
     assert browser.find_element("css selector", "#progress polyline.corrected").get_attribute("points") != first
 
     browser.get(f"{address}/#models")
@@ -95,3 +95,50 @@ def test_every_control_has_a_name(address, browser):
     unnamed = """return [...document.querySelectorAll('button, input, select, canvas, nav')].filter(one =>
         !(one.textContent.trim() || one.ariaLabel || (one.labels && one.labels.length))).map(one => one.outerHTML)"""
     assert browser.execute_script(unnamed) == []
+
+
+def test_looking_at_the_page_makes_no_model_and_a_pupil_can_be_named_and_deleted(address, browser):
+    httpx = pytest.importorskip("httpx")
+    names = lambda: [one["name"] for one in httpx.get(f"{address}/models", timeout=30).json()["models"]]  # noqa: E731
+    browser.set_window_size(1200, 900)
+    browser.get(f"{address}/#teach")
+    before = names()
+    choice = browser.find_element("id", "pupil")
+    until(lambda: choice.get_attribute("value"))
+    browser.execute_script("const it = arguments[0]; it.value = ''; it.dispatchEvent(new Event('change'))", choice)
+    browser.find_element("id", "pupil-name").send_keys("anna")
+    browser.find_element("css selector", "#new-pupil button").click()
+    until(lambda: choice.get_attribute("value") == "anna")
+    assert names() == before
+    draw(browser, [(0, -90), (0, 90)])
+    until(lambda: "Is it a" in browser.find_element("id", "guess").text)
+    assert names() == [*before, "anna"]
+    browser.execute_script("window.confirm = () => true")
+    browser.find_element("id", "dismiss").click()
+    until(lambda: names() == before)
+
+
+def test_a_model_of_one_kind_of_feedback_is_marked_and_unknown_rates_are_called_so(address, browser):
+    httpx = pytest.importorskip("httpx")
+    client = httpx.Client(base_url=address, timeout=30)
+    client.put("/models/praised", json={"actions": ["a", "b"], "features": {"count": 2}}).raise_for_status()
+    for index in range(12):
+        made = client.post("/models/praised/decide", json={"features": [1.0, float(index)]}).json()
+        if index % 2 == 0:
+            client.post("/models/praised/feedback", json={"decision_id": made["decision_id"], "right": True})
+    browser.set_window_size(390, 844)
+    browser.get(f"{address}/#models")
+    until(lambda: browser.find_elements("css selector", "[data-model=praised]"))
+    card = "document.querySelector('[data-model=praised]')"  # cards are made anew every two seconds
+    browser.execute_script(f"{card}.click()")
+    until(lambda: browser.find_element("id", "detail-name").text == "praised")
+    assert "only positive feedback" in until(lambda: browser.find_element("id", "detail-warning").text)
+    assert "not known yet" in browser.find_element("id", "rates").text
+    assert "accuracy is not known" in browser.execute_script(f"return {card}.textContent")
+    until(lambda: browser.execute_script("return document.querySelectorAll('#log tr').length") == 15)
+    until(lambda: "decide" in browser.execute_script("return document.getElementById('latency').textContent"))
+    browser.execute_script("document.getElementById('by-time').click()")
+    until(lambda: ":" in browser.execute_script("return document.getElementById('learning-curve').textContent"))
+    fits = "return document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+    assert browser.execute_script(fits), "the page scrolls sideways on a phone"
+    client.close()

@@ -14,6 +14,7 @@ from noisewise.cli.models import fit, predict
 from noisewise.cli.reproduce import reproduce
 from noisewise.cli.review import review
 from noisewise.cli.serve import serve
+from noisewise.cli.store import store
 from noisewise.cli.stress import stress
 from noisewise.cli.talk import say, stop_cleanly
 from noisewise.cli.teach import teach
@@ -42,6 +43,7 @@ def noisewise(version: Annotated[bool, typer.Option("--version", help="Show the 
 for command in (audit, review, apply, fit, predict, reproduce, serve, stress, teach):
     app.command()(command)
 app.add_typer(log, name="log")
+app.add_typer(store, name="store")
 
 
 def main() -> None:

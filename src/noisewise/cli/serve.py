@@ -95,7 +95,7 @@ def serve(
 def _run(settings: Any, host: str, port: int, log_level: str, shown: str) -> None:
     import uvicorn
 
-    from noisewise.serve import connection_class, create_app, log_as_json
+    from noisewise.serve import BACKLOG, connection_class, create_app, log_as_json
 
     log_as_json(log_level)
     app = create_app(settings)
@@ -109,6 +109,7 @@ def _run(settings: Any, host: str, port: int, log_level: str, shown: str) -> Non
         access_log=False,
         ws="none",
         server_header=False,
+        backlog=BACKLOG,
         timeout_keep_alive=IDLE_SECONDS,
         timeout_graceful_shutdown=10,
     )

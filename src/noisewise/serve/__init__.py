@@ -7,9 +7,11 @@ try:
 except ImportError as error:
     raise ImportError(f"the service needs {error.name}: pip install 'noisewise[serve]'") from error
 
+from noisewise.serve import maintenance as maintenance
 from noisewise.serve.api.keys import Key, new_key_in, read_keys
 from noisewise.serve.api.monitoring import log_as_json
 from noisewise.serve.app import create_app
+from noisewise.serve.connections import BACKLOG as BACKLOG
 from noisewise.serve.connections import connection_class as connection_class
 from noisewise.serve.log.store import Store, check_store
 from noisewise.serve.log.store import without_password as without_password
@@ -29,4 +31,4 @@ __all__ = [
     "read_keys",
     "replay",
 ]
-__shared__ = ["connection_class", "without_password"]
+__shared__ = ["BACKLOG", "connection_class", "maintenance", "without_password"]

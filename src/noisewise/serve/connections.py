@@ -10,7 +10,8 @@ from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 HEAD_SECONDS = 10.0  # from the first byte, or from the connection on, to the end of a request's head
 MAX_CONNECTIONS = 1000  # or as many as the system has files for
-RESERVED_FILES = 100  # for the store, the page and the interpreter
+BACKLOG = 256  # connections that the system accepts at once, each a file before it is one of ours
+RESERVED_FILES = BACKLOG + 100  # and for the store, the page and the interpreter
 
 
 class LimitedConnection(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
@@ -26,6 +27,7 @@ class LimitedConnection(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
         if len(self.connections) > self.most:
             waiting = [one for one in self.connections if one._timer is not None]
             oldest = min(waiting, key=lambda one: one._timer.when(), default=self)
+            oldest._stop_waiting()  # so that the next one does not choose it too, before it is gone
             oldest.transport.abort()
         self._wait_for_head()
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+import asyncio
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Query, Request
 
 from noisewise.serve.api.models import ModelName, service_of
 from noisewise.serve.api.problems import Unavailable
-from noisewise.serve.api.schemas import DecideResponse, Explanation, FeedbackRequest, FeedbackResponse
-from noisewise.serve.models.report import explain
+from noisewise.serve.api.schemas import DecideResponse, EventList, Explanation, FeedbackRequest, FeedbackResponse
+from noisewise.serve.models.report import event_entry, explain
 from noisewise.serve.models.service import Service
 from noisewise.serve.models.spec import DecideRequest
 
@@ -42,6 +43,17 @@ async def explain_decision(name: ModelName, decision_id: str, request: Request) 
     service = service_of(request)
     model = await service.model(name)
     return explain(model.spec, await service.decision(model, decision_id))
+
+
+@router.get("/models/{name}/events", response_model=EventList)
+async def show_events(
+    name: ModelName, request: Request, limit: Annotated[int, Query(ge=1, le=1000, description="How many.")] = 50
+) -> Any:
+    """The newest rows of the log, the newest first."""
+    service = service_of(request)
+    model = await service.model(name)
+    rows = await asyncio.to_thread(service.store.newest, model.id, limit)
+    return {"events": [event_entry(model.spec, row) for row in rows]}
 
 
 async def decide_response(service: Service, name: str, body: DecideRequest) -> dict[str, Any]:

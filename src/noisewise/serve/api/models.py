@@ -50,7 +50,8 @@ async def show_model(name: ModelName, request: Request) -> Any:
 async def show_history(name: ModelName, request: Request) -> Any:
     """The learning curve: fraction of right decisions along the log, as observed and corrected for noise."""
     model = await service_of(request).model(name)
-    return {"points": model.progress.history()}
+    known = model.progress.one_kind() is None  # else nobody can tell
+    return {"points": [one if known else one | {"accuracy": None} for one in model.progress.history()]}
 
 
 @router.get("/models/{name}/people", response_model=PeopleReport)

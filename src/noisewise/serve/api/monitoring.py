@@ -78,7 +78,7 @@ class RequestMetrics:
         seconds, requests = self._children(scope["method"], route, str(status))
         seconds.observe(spent)
         requests.inc()
-        level = logging.ERROR if status >= 500 else logging.DEBUG
+        level = logging.ERROR if status >= 500 and route != "/readyz" else logging.DEBUG
         if log.isEnabledFor(level):
             fields = {"method": scope["method"], "path": scope["path"], "status": status, "request": name}
             log.log(level, "request", extra={"fields": {**fields, "seconds": round(spent, 6)}})

@@ -169,7 +169,7 @@ class Point(BaseModel):
     decisions: int
     answers: int
     heard_right: float
-    accuracy: float
+    accuracy: float | None
     false_positive: float
     false_negative: float
 
@@ -261,3 +261,24 @@ class Removed(BaseModel):
     """How many rows of the log were removed."""
 
     removed: int
+
+
+class EventEntry(BaseModel):
+    """A row of the log: a decision, feedback, activation or reward of one, or a change of the model."""
+
+    position: int
+    time: float
+    kind: Literal["decision", "feedback", "activation", "reward", "change"]
+    decision_id: str | None
+    action: str | int | None
+    probability: float | None
+    right: bool | None
+    person: str | None
+    by_default: bool
+    change: dict[str, Any] | None
+
+
+class EventList(BaseModel):
+    """Rows of the log, the newest first."""
+
+    events: list[EventEntry]

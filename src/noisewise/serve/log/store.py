@@ -190,6 +190,12 @@ class Store:
         with self.engine.begin() as connection:
             return [Event._make(row) for row in connection.execute(query)]
 
+    def newest(self, model: int, limit: int) -> list[Event]:
+        """The last rows of a model's log, the newest first."""
+        query = sa.select(events).where(events.c.model == model).order_by(events.c.position.desc()).limit(limit)
+        with self.engine.begin() as connection:
+            return [Event._make(row) for row in connection.execute(query)]
+
     def with_decisions(self, rows: list[Event]) -> list[tuple[Event, Event]]:
         """Rows of the log, each with the decision it is about; itself if it is about none that is in the log."""
         known = {(one.model, one.decision_id): one for one in rows if one.kind == DECISION}

@@ -12,16 +12,13 @@ import numpy as np
 from noisewise.serve.log import lifecycle as rows
 from noisewise.serve.log.events import change_event
 from noisewise.serve.log.group_commit import Entry
-from noisewise.serve.log.store import Store
 from noisewise.serve.models.changes import SpecChange, changed_spec
 from noisewise.serve.models.model import ServedModel, read_state, state_as_bytes
+from noisewise.serve.models.retention import AUTOMATIC, store_version
 from noisewise.serve.models.service import Conflict, Service
 from noisewise.serve.models.spec import ModelSpec
 
-MOST_VERSIONS = 10  # of one kind; then the oldest goes
-BY_HAND, AUTOMATIC = "by hand", "automatic"
-SECONDS_A_DAY = 86_400.0
-VERSIONS_A_PERIOD = 8  # automatic versions within the days for which a log is kept
+BY_HAND = "by hand"
 APPLY_TIMEOUT = 600.0  # seconds for a change to be applied: a replay of a long log
 
 
@@ -50,7 +47,7 @@ async def roll_back(service: Service, model: ServedModel, position: int) -> None
 
 async def save_version(service: Service, model: ServedModel, note: str = BY_HAND) -> int:
     """Store the present state as a version; its position."""
-    return await asyncio.to_thread(_save_version, service.store, model, note)
+    return await asyncio.to_thread(store_version, service.store, model, note)
 
 
 async def import_model(service: Service, name: str, data: bytes) -> ServedModel:
@@ -96,36 +93,6 @@ async def remove_log(service: Service, model: ServedModel) -> int:
 async def delete(service: Service, model: ServedModel) -> None:
     """Delete a model with its log."""
     await _rewrite(service, lambda: rows.delete_model(service.store, model.id))
-
-
-def keep_retention(store: Store, models: list[ServedModel]) -> int:
-    """Store automatic versions of models whose log is kept for some days, and remove what is older; how many rows."""
-    removed = 0
-    for model in models:
-        if model.spec.keep_days is not None:
-            period = SECONDS_A_DAY * model.spec.keep_days
-            versions = rows.list_versions(store, model.id)
-            if time.time() - max((one.time for one in versions), default=0.0) > period / VERSIONS_A_PERIOD:
-                _save_version(store, model, AUTOMATIC)
-            removed += remove_older(store, model.id, time.time() - period)
-    return removed
-
-
-def remove_older(store: Store, model: int, before: float) -> int:
-    """Remove the log up to the newest version from before a time, if there is one; how many rows."""
-    forbidden = rows.restored_ranges(store, model)
-    old = [
-        one.position
-        for one in rows.list_versions(store, model)
-        if one.time < before and not one.base and not any(low <= one.position < high for low, high in forbidden)
-    ]
-    return rows.remove_before(store, model, max(old), before) if old else 0
-
-
-def _save_version(store: Store, model: ServedModel, note: str) -> int:
-    data, position = model.to_bytes()
-    rows.add_version(store, model.id, position, data, note, MOST_VERSIONS)
-    return position
 
 
 async def _write(service: Service, model: ServedModel, change: dict[str, Any]) -> None:

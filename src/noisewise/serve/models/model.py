@@ -199,7 +199,7 @@ class ServedModel:
             elif not (replaying and "erased" in change):
                 other = changed_state(self, store, event, change)
                 if other is not None:
-                    self._go_to(other, with_draws="imported" in change)
+                    self._go_to(other, with_draws="imported" in change or "removed before" in change)
             self.position = event.position
 
     def _go_to(self, other: ServedModel, with_draws: bool) -> None:
@@ -272,14 +272,14 @@ class ServedModel:
 
 def changed_state(model: ServedModel, store: Store, event: Event, change: dict[str, Any]) -> ServedModel | None:
     """The state that a change asks for: a new one, an earlier one, that of what is left of the log, or None."""
-    from noisewise.serve.models.replaying import begin_at_base, replayed  # which makes models
+    from noisewise.serve.models.replaying import based, replayed  # which makes models
 
     if "reset" in change:
         return ServedModel(model.id, model.name, model.spec)
     if "imported" in change:
-        other = ServedModel(model.id, model.name, model.first_spec)
-        begin_at_base(other, store)
-        return other
+        return based(model, store)
+    if change.get("removed before", 0) > model.position:  # of rows that this process may not have read
+        return based(model, store)
     upto = change.get("restored", event.position - 1 if "erased" in change else None)
     return None if upto is None else replayed(store, model.id, model.name, model.first_spec, upto)
 

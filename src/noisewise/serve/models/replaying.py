@@ -34,6 +34,13 @@ def begin_at_base(model: ServedModel, store: Store, upto: int | None = None) -> 
         model.restore(base.data)
 
 
+def based(model: ServedModel, store: Store) -> ServedModel:
+    """A model of the same specification where its log begins."""
+    other = ServedModel(model.id, model.name, model.first_spec)
+    begin_at_base(other, store)
+    return other
+
+
 def replay(store: Store, name: str) -> ServedModel:
     """A model rebuilt from the log alone, without snapshots.
 

@@ -9,11 +9,22 @@ import numpy as np
 
 from noisewise._loops import state as codes
 from noisewise._typing import Floats
-from noisewise.serve.log.events import ACTIVATION, BY_DEFAULT, DECISION, Event, last_feedback
+from noisewise.serve.log.events import (
+    ACTIVATION,
+    BY_DEFAULT,
+    CHANGE,
+    DECISION,
+    FEEDBACK,
+    SECOND_FEEDBACK,
+    Event,
+    last_feedback,
+)
 from noisewise.serve.models.model import ServedModel
 from noisewise.serve.models.ranking import stored_scores
 from noisewise.serve.models.spec import ModelSpec
 
+KINDS = {DECISION: "decision", ACTIVATION: "activation", CHANGE: "change"}
+KINDS |= dict.fromkeys((FEEDBACK, SECOND_FEEDBACK), "feedback")
 COVARIANCES = {codes.IDENTITY: "none", codes.DIAGONAL: "diagonal", codes.FULL: "full", codes.JOINT: "full"}
 MAX_ANNOTATORS, MAX_WEIGHTS = 200, 200  # rows of a report
 
@@ -146,6 +157,23 @@ def explain(spec: ModelSpec, rows: dict[int, Event]) -> dict[str, Any]:
             "time": feedback.time,
             "by_default": feedback.source == BY_DEFAULT,
         },
+    }
+
+
+def event_entry(spec: ModelSpec, row: Event) -> dict[str, Any]:
+    """A row of the log, as a view of it shows."""
+    kind = KINDS.get(row.kind, "reward")
+    return {
+        "position": row.position,
+        "time": row.time,
+        "kind": kind,
+        "decision_id": None if kind == "change" else row.decision_id,
+        "action": spec.actions[row.code or 0] if kind == "decision" else None,
+        "probability": row.probability,
+        "right": row.right,
+        "person": row.person,
+        "by_default": row.source == BY_DEFAULT,
+        "change": row.change if kind == "change" else None,
     }
 
 

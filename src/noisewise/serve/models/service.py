@@ -34,11 +34,13 @@ from noisewise.serve.models.model import ServedModel
 from noisewise.serve.models.progress import tracked_bytes
 from noisewise.serve.models.ranking import Ranked, compact_scores
 from noisewise.serve.models.recipes import n_bytes, new_learner
+from noisewise.serve.models.retention import keep_retention
 from noisewise.serve.models.rows import row_of
 from noisewise.serve.models.spec import DecideRequest, ModelSpec
 from noisewise.serve.settings import Settings
 
 EXPIRY_SECONDS = 0.5  # between two looks for decisions whose wait is over
+RETENTION_SECONDS = 600.0  # between two looks for rows that need not be kept
 POLL_SECONDS = 0.2  # between two reads of what other processes have written
 LOCK_TIMEOUT = 15.0  # seconds to wait for the lock of a process that has just died
 log = logging.getLogger("noisewise.serve")
@@ -276,6 +278,7 @@ class Service:
     def _follow(self) -> None:
         """Follow the log and store snapshots until the process ends, through failures of the store."""
         next_save, next_expiry = time.monotonic() + self.settings.state_seconds, 0.0
+        next_retention = time.monotonic() + RETENTION_SECONDS
         while not self._stop.wait(POLL_SECONDS):
             try:
                 leads = self.settings.role != "api" and self.lock.acquire()
@@ -285,6 +288,9 @@ class Service:
                 if leads and time.monotonic() >= next_expiry:
                     self.applier.close_expired(self.committer.write_now)
                     next_expiry = time.monotonic() + EXPIRY_SECONDS
+                if leads and time.monotonic() >= next_retention:
+                    keep_retention(self.store, list(self.models.values()))
+                    next_retention = time.monotonic() + RETENTION_SECONDS
                 if leads and time.monotonic() >= next_save:
                     began = time.monotonic()
                     self.applier.save_snapshots()

@@ -8,17 +8,23 @@ export class Refused extends Error {
 }
 
 export async function call(method, path, body) {
+  const response = await send(method, path, body);
+  return response.status === 204 ? null : response.json();
+}
+
+async function send(method, path, body) {
   const headers = { "Content-Type": "application/json" };
   const key = sessionStorage.getItem("noisewise-key");
   if (key) headers.Authorization = `Bearer ${key}`;
   const response = await fetch(path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body) });
-  if (response.ok) return response.json();
+  if (response.ok) return response;
   if (response.status === 401) document.getElementById("key-form").hidden = false;
   const problem = await response.json().catch(() => ({}));
   throw new Refused(response.status, problem.detail || `the service responded with ${response.status}`);
 }
 
 export const get = (path) => call("GET", path);
+export const text = async (path) => (await send("GET", path)).text();
 export const model = (name) => `/models/${encodeURIComponent(name)}`;
 
 export function listenForKey(then) {

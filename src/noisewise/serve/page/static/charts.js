@@ -1,6 +1,7 @@
 // SVG charts: lines over rounds with feedback, and a rate with its interval.
 
 const SPACE = "http://www.w3.org/2000/svg";
+export const plural = (count, what) => `${count.toLocaleString("en")} ${what}${count === 1 ? "" : "s"}`;
 export const percent = (fraction, digits = 0) => `${(100 * fraction).toFixed(digits)} %`;
 
 export function element(name, attributes = {}, text = "") {
@@ -17,19 +18,22 @@ function svg(name, attributes = {}, text) {
   return made;
 }
 
-// lines: [{kind: "corrected" | "observed", points: [[x, fraction], ...]}]
-export function lineChart(container, lines, label) {
+// lines: [{kind: "corrected" | "observed", points: [[x, fraction], ...]}]; x are rounds, or seconds if ends are given.
+export function lineChart(container, lines, label, ends) {
   const [width, height, left, bottom] = [Math.max(280, container.clientWidth), 220, 44, 26];
-  const last = Math.max(1, ...lines.flatMap((line) => line.points.map((point) => point[0])));
-  const x = (value) => left + (value / last) * (width - left - 10);
+  const all = lines.flatMap((line) => line.points.map((point) => point[0]));
+  const first = ends && all.length ? Math.min(...all) : 0;
+  const last = Math.max(first + 1, ...all);
+  const x = (value) => left + ((value - first) / (last - first)) * (width - left - 10);
   const y = (fraction) => 10 + (1 - fraction) * (height - bottom - 10);
   const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label });
   for (const fraction of [0, 0.25, 0.5, 0.75, 1]) {
     picture.append(svg("line", { class: "axis", x1: left, x2: width - 10, y1: y(fraction), y2: y(fraction) }));
     picture.append(svg("text", { x: left - 6, y: y(fraction) + 4, "text-anchor": "end" }, percent(fraction)));
   }
-  picture.append(svg("text", { x: left, y: height - 6 }, "0"));
-  picture.append(svg("text", { x: width - 10, y: height - 6, "text-anchor": "end" }, `${last.toLocaleString("en")} rounds`));
+  const [begin, end] = ends && all.length ? ends(first, last) : ["0", plural(Math.round(last), "round")];
+  picture.append(svg("text", { x: left, y: height - 6 }, begin));
+  picture.append(svg("text", { x: width - 10, y: height - 6, "text-anchor": "end" }, end));
   for (const { kind, points } of lines) {
     const path = points.map(([at, fraction]) => `${x(at).toFixed(1)},${y(fraction).toFixed(1)}`).join(" ");
     picture.append(svg("polyline", { class: kind, points: path }));
@@ -50,9 +54,21 @@ export function intervalBar({ value, low, high }, truth) {
   return picture;
 }
 
+// The ends of a time axis, with the date only where the days differ.
+export function moments(first, last) {
+  const [from, to] = [first, last].map((seconds) => new Date(1000 * seconds));
+  const day = from.toDateString() === to.toDateString() ? {} : { month: "short", day: "numeric" };
+  const shown = { hour: "2-digit", minute: "2-digit", second: last - first < 600 ? "2-digit" : undefined, ...day };
+  return [from, to].map((moment) => moment.toLocaleString("en", { ...shown, hour12: false }));
+}
+
 export function labelledRate(name, interval, truth) {
   const row = element("div", { class: "measure" });
   row.append(element("span", {}, name));
+  if (interval.high - interval.low >= 1) {
+    row.append(element("span", { class: "quiet" }, "not known yet"));
+    return row;
+  }
   row.append(element("span", {}, `${percent(interval.value)} (${percent(interval.low)} to ${percent(interval.high)})`));
   row.append(intervalBar(interval, truth));
   return row;

@@ -1,10 +1,11 @@
 // Summaries of all models, and the report of one.
 
-import { get, model as path, showError } from "./api.js";
-import { element, intervalBar, labelledRate, lineChart, percent } from "./charts.js";
+import { get, model as path, showError, text } from "./api.js";
+import { element, intervalBar, labelledRate, lineChart, moments, percent, plural } from "./charts.js";
 
 const at = (id) => document.getElementById(id);
-const WORST = 6;
+const WORST = 6, LOGGED = 15;
+const ROUTES = [["decide", "/models/{name}/decide"], ["feedback", "/models/{name}/feedback"]];
 let chosen = null;
 
 export async function refresh() {
@@ -37,15 +38,16 @@ function card(one) {
   made.append(element("strong", {}, one.name));
   const accuracy = one.accuracy;
   made.append(element("span", { class: "big" }, accuracy ? percent(accuracy.value) : "–"));
-  const range = accuracy ? `recent accuracy (${percent(accuracy.low)} to ${percent(accuracy.high)})` : "no feedback yet";
-  const count = (number) => number.toLocaleString("en");
+  const nothing = one.counts.answers ? "accuracy is not known" : "no feedback yet";
+  const range = accuracy ? `recent accuracy (${percent(accuracy.low)} to ${percent(accuracy.high)})` : nothing;
   const facts = [
     range,
-    `${count(one.counts.decisions)} decisions, ${count(one.counts.answers)} with feedback`,
+    `${plural(one.counts.decisions, "decision")}, ${one.counts.answers.toLocaleString("en")} with feedback`,
     `${one.decisions_per_second.toFixed(1)} decisions a second`,
-    `${one.recipe}, ${one.n_actions} actions, ${one.n_features} features`,
+    `${one.recipe}, ${plural(one.n_actions, "action")}, ${plural(one.n_features, "feature")}`,
   ];
   made.append(...facts.map((fact) => element("div", { class: "facts" }, fact)));
+  if (one.warning) made.append(element("div", { class: "warning" }, one.warning));
   made.addEventListener("click", () => {
     chosen = one.name;
     refresh();
@@ -54,22 +56,63 @@ function card(one) {
 }
 
 async function showDetail(name) {
-  const [report, history] = await Promise.all([get(path(name)), get(`${path(name)}/history`)]);
+  const [report, history, log] = await Promise.all([get(path(name)), get(`${path(name)}/history`), get(`${path(name)}/events?limit=${LOGGED}`)]);
   at("detail-name").textContent = name;
-  const line = (kind, what) => ({ kind, points: smooth(history.points, what) });
-  lineChart(at("learning-curve"), [line("observed", "heard_right"), line("corrected", "accuracy")], `Learning curve of ${name}`);
+  at("detail-warning").hidden = !report.warning;
+  at("detail-warning").textContent = report.warning || "";
+  const byTime = at("by-time").checked;
+  const line = (kind, what) => ({ kind, points: smooth(history.points, what, byTime ? "time" : "answers") });
+  const lines = [line("observed", "heard_right"), ...(report.warning ? [] : [line("corrected", "accuracy")])];
+  lineChart(at("learning-curve"), lines, `Learning curve of ${name}`, byTime ? moments : undefined);
   showRates(report.noise, report.people);
   showWorst(report.actions);
   at("annotators-panel").hidden = !report.people_rates.length;
   at("annotators").replaceChildren(...report.people_rates.map(annotator));
+  at("log").replaceChildren(...log.events.map(logged));
+  await showLatency();
+}
+
+function logged(one) {
+  const row = element("tr");
+  const feedback = one.right === null ? "missing" : one.right ? "right" : "wrong";
+  const what = {
+    decision: () => `${one.action} (${percent(one.probability, 1)})`,
+    feedback: () => `${feedback}${one.by_default ? ", by default" : ""}${one.person ? `, ${one.person}` : ""}`,
+    change: () => JSON.stringify(one.change),
+    reward: () => `${one.probability}`,
+    activation: () => "",
+  }[one.kind]();
+  row.append(
+    element("td", {}, new Date(1000 * one.time).toLocaleTimeString("en", { hour12: false })),
+    element("td", {}, one.kind), element("td", { class: "wrap" }, what), element("td", { class: "quiet" }, one.decision_id || ""),
+  );
+  return row;
+}
+
+// Quantiles of the time to respond, from the histograms of /metrics; of this process.
+async function showLatency() {
+  const metrics = await text("/metrics").catch(() => "");
+  const rows = ROUTES.map(([label, route]) => {
+    const found = [...metrics.matchAll(/^noisewise_request_seconds_bucket\{([^}]*)\} (\S+)$/gm)]
+      .filter((one) => one[1].includes(`route="${route}"`))
+      .map((one) => [Number(/le="([^"]+)"/.exec(one[1])[1].replace("+Inf", "Infinity")), Number(one[2])]);
+    const total = found.length ? found[found.length - 1][1] : 0;
+    const below = (q) => found.find(([, count]) => count >= q * total)[0];
+    const shown = (q) => (total ? `≤ ${(1000 * below(q)).toLocaleString("en")} ms` : "–");
+    const row = element("tr");
+    row.append(element("th", { scope: "row" }, label), element("td", { class: "number" }, total.toLocaleString("en")));
+    row.append(...[0.5, 0.99].map((q) => element("td", { class: "number" }, shown(q))));
+    return row;
+  });
+  at("latency").replaceChildren(...rows);
 }
 
 // Moving average over a tenth of the learning curve: single points are too noisy.
-function smooth(points, what) {
+function smooth(points, what, along) {
   const halfWidth = Math.ceil(points.length / 20);
   return points.map((point, index) => {
     const near = points.slice(Math.max(0, index - halfWidth), index + halfWidth + 1);
-    return [point.answers, near.reduce((sum, one) => sum + one[what], 0) / near.length];
+    return [point[along], near.reduce((sum, one) => sum + one[what], 0) / near.length];
   });
 }
 
@@ -90,13 +133,14 @@ function showWorst(actions) {
 
 function annotator(one) {
   const row = element("tr");
-  row.append(element("th", { scope: "row" }, one.person), element("td", { class: "number" }, one.answers.toLocaleString("en")));
+  row.append(element("th", { scope: "row" }, one.person));
+  row.append(element("td", { class: `verdict ${one.signal > 0.7 ? "good" : one.signal < 0.3 ? "bad" : ""}` }, informative(one)));
+  row.append(element("td", { class: "number" }, one.answers.toLocaleString("en")));
   for (const rate of [one.false_positive, one.false_negative]) {
     const cell = element("td");
     cell.append(intervalBar(rate), ` ${percent(rate.value)}`);
     row.append(cell);
   }
-  row.append(element("td", { class: one.signal > 0.7 ? "good" : one.signal < 0.3 ? "bad" : "" }, informative(one)));
   return row;
 }
 

@@ -1,7 +1,7 @@
 // A visitor, or sample digits, teach a model by right/wrong feedback.
 
 import { call, get, model as path, showError } from "./api.js";
-import { element, labelledRate, lineChart, percent } from "./charts.js";
+import { element, labelledRate, lineChart, percent, plural } from "./charts.js";
 import { Paper } from "./digits.js";
 
 const at = (id) => document.getElementById(id);
@@ -15,7 +15,7 @@ const SPEC = {
 };
 const PUPIL = "pupil", TEACHER = "you", LAST = 50, SAMPLES = 500, PAUSE = 600;
 
-const state = { name: PUPIL, guess: null, done: false, excluded: [], rounds: [], practising: false, timer: 0 };
+const state = { name: PUPIL, known: [], guess: null, done: false, excluded: [], rounds: [], practising: false, timer: 0 };
 let paper;
 
 export function start() {
@@ -33,9 +33,13 @@ export function start() {
   at("stop").addEventListener("click", () => (state.practising = false));
   at("careless").addEventListener("input", () => {
     at("careless-value").textContent = percent(carelessness());
-    showTeacher();
   });
   at("pupil").addEventListener("change", choosePupil);
+  at("dismiss").addEventListener("click", dismiss);
+  at("new-pupil").addEventListener("submit", (event) => {
+    event.preventDefault();
+    teachPupil(at("pupil-name").value.trim());
+  });
   document.addEventListener("keydown", (event) => {
     if (at("teach").hidden || !state.guess || /^(INPUT|SELECT)$/.test(event.target.tagName)) return;
     if (event.key === "y") giveFeedback(true);
@@ -46,6 +50,7 @@ export function start() {
 export async function open() {
   try {
     const { models } = await get("/models");
+    state.known = models.map((one) => one.name);
     const fitting = models.filter((one) => one.n_actions === 10 && [64, 65].includes(one.n_features)).map((one) => one.name);
     if (!fitting.includes(state.name)) fitting.unshift(state.name);
     at("pupil").replaceChildren(
@@ -53,9 +58,7 @@ export async function open() {
       element("option", { value: "" }, "a new pupil …"),
     );
     at("pupil").value = state.name;
-    await call("PUT", path(state.name), SPEC).catch((error) => {
-      if (error.status !== 409) throw error; // a model with another specification: it is used as it is
-    });
+    at("dismiss").hidden = !state.known.includes(state.name);
     showError(null);
     await showTeacher();
     showProgress();
@@ -64,11 +67,37 @@ export async function open() {
   }
 }
 
+// A pupil becomes a model with its first lesson, not when somebody looks at this page.
+async function enrol() {
+  if (state.known.includes(state.name)) return;
+  await call("PUT", path(state.name), SPEC).catch((error) => {
+    if (error.status !== 409) throw error; // a model with another specification: it is used as it is
+  });
+  state.known.push(state.name);
+  at("dismiss").hidden = false;
+}
+
 async function choosePupil() {
-  state.name = at("pupil").value || `${PUPIL}-${Date.now().toString(36)}`;
-  state.rounds = [];
+  at("new-pupil").hidden = at("pupil").value !== "";
+  if (at("pupil").value) await teachPupil(at("pupil").value);
+  else at("pupil-name").focus();
+}
+
+async function teachPupil(name) {
+  Object.assign(state, { name, rounds: [] });
+  at("new-pupil").hidden = true;
   forget();
   await open();
+}
+
+async function dismiss() {
+  if (!confirm(`Delete ${state.name} and its log? This can't be undone.`)) return;
+  try {
+    await call("DELETE", path(state.name));
+    await teachPupil(PUPIL);
+  } catch (error) {
+    showError(error);
+  }
 }
 
 const carelessness = () => Number(at("careless").value) / 100;
@@ -92,6 +121,7 @@ async function guess() {
   const features = paper.features();
   if (!features || state.guess) return;
   try {
+    await enrol();
     const excluded = state.excluded.length ? state.excluded : null;
     state.guess = await call("POST", `${path(state.name)}/decide`, { features, excluded });
     at("guess").replaceChildren("Is it a ", element("b", {}, `${state.guess.action}`), " ?");
@@ -138,6 +168,7 @@ async function practise() {
   at("practise").disabled = true;
   forget();
   try {
+    await enrol();
     const { images, truth } = await get(`/teach/digits?count=${SAMPLES}`);
     for (let number = 0; number < images.length && state.practising; number += 1) {
       const made = await call("POST", `${path(state.name)}/decide`, { features: images[number] });
@@ -161,19 +192,26 @@ async function practise() {
 }
 
 async function showTeacher() {
-  const report = await get(path(state.name));
+  const report = state.known.includes(state.name) ? await get(path(state.name)) : { people_rates: [] };
   const you = report.people_rates.find((one) => one.person === TEACHER);
-  const truth = carelessness();
   if (!you || !you.settled) {
     at("teacher-rates").replaceChildren();
     at("teacher-note").textContent = "After a thousand rounds your estimated noise rates are shown here.";
     return;
   }
+  const all = you.answers === state.rounds.length; // feedback of an earlier visit was flipped as it was set then
   at("teacher-rates").replaceChildren(
-    labelledRate("estimated false positive rate", you.false_positive, truth),
-    labelledRate("estimated false negative rate", you.false_negative, truth),
+    labelledRate("estimated false positive rate", you.false_positive, all ? flipped(false) : undefined),
+    labelledRate("estimated false negative rate", you.false_negative, all ? flipped(true) : undefined),
   );
-  at("teacher-note").textContent = `From ${you.answers.toLocaleString("en")} rounds; the red mark is the slider.`;
+  const mark = all ? "; the red mark is what was really flipped" : "";
+  at("teacher-note").textContent = `From ${plural(you.answers, "round")}${mark}.`;
+}
+
+// The fraction of the feedback on right, or on wrong, guesses that was flipped.
+function flipped(right) {
+  const about = state.rounds.filter((round) => round[0] === right);
+  return about.length ? about.filter((round) => round[1] !== right).length / about.length : undefined;
 }
 
 function showProgress() {
@@ -184,6 +222,6 @@ function showProgress() {
     });
   lineChart(at("progress"), [{ kind: "observed", points: running(1) }, { kind: "corrected", points: running(0) }], "Fraction of right guesses");
   const right = state.rounds.filter((round) => round[0]).length;
-  const flipped = state.rounds.filter((round) => round[0] !== round[1]).length;
-  at("tally").textContent = `${state.rounds.length} rounds, ${right} guesses right, ${flipped} flipped`;
+  const changed = state.rounds.filter((round) => round[0] !== round[1]).length;
+  at("tally").textContent = `${plural(state.rounds.length, "round")}, ${right} right, ${changed} flipped`;
 }
