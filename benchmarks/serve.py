@@ -1,13 +1,14 @@
 """Throughput and latency of decisions and feedback that are on disk, as ratios to an endpoint that does nothing.
 
-Two processes of one worker each listen on this machine: the service on SQLite, and a FastAPI application with one empty
-endpoint, both under uvicorn with the same settings. A third one asks them in turn, in short slices, over connections
-that stay open; the best slice of each counts, because a machine is never alone. Afterwards every acknowledged decision
-and feedback must be in the log once.
+Two processes of one worker each listen on this machine: the service on SQLite (or on --store), and a FastAPI
+application with one empty endpoint, both under uvicorn with the same settings. A third one asks them in turn, in short
+slices, over connections that stay open. The median of the slices counts, of each against the no-op slice beside it,
+because a machine is never alone. Afterwards every acknowledged decision and feedback must be in the log once.
 """
 
 import argparse
 import asyncio
+import itertools
 import json
 import os
 import signal
@@ -16,13 +17,14 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 from pathlib import Path
 
 import numpy as np
 
 from noisewise.serve import Store
 
-CONNECTIONS, FEATURES, ACTIONS = 32, 20, 5
+CONNECTIONS = 32
 SERVER = """
 import sys, uvicorn
 from fastapi import FastAPI
@@ -85,9 +87,10 @@ async def slice_of_load(connections, path, bodies, seconds):
     return len(latencies) / (time.perf_counter() - began), latencies, responses
 
 
-def situations(rng):
-    while True:
-        yield json.dumps({"features": rng.normal(size=FEATURES).round(4).tolist()}).encode()
+def situations(rng, features):
+    """Bodies of requests without end; a few hundred are made beforehand, so that making them is not measured."""
+    made = [json.dumps({"features": rng.normal(size=features).round(4).tolist()}).encode() for _ in range(300)]
+    return itertools.cycle(made)
 
 
 async def connect(port):
@@ -104,11 +107,11 @@ def cpu_seconds(pid):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-async def measure(ports, pids, slices, seconds):
+async def measure(ports, pids, slices, seconds, features, actions, options):
     noop_port, service_port = ports
     rng = np.random.default_rng(0)
     noop, service = await connect(noop_port), await connect(service_port)
-    spec = {"actions": list(range(ACTIONS)), "features": {"count": FEATURES}, "exploration": 0.05}
+    spec = {"actions": list(range(actions)), "features": {"count": features}, "exploration": 0.05, "options": options}
     put = "PUT /models/load HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: "
     body = json.dumps(spec).encode()
     service[0].waiting = asyncio.get_running_loop().create_future()
@@ -117,19 +120,19 @@ async def measure(ports, pids, slices, seconds):
     rates = {"noop": [], "decide": [], "feedback": []}
     tails = {"noop": [], "decide": [], "feedback": []}
     spent = {"noop": [], "decide": [], "feedback": []}
-    decided, acknowledged = [], []
+    decided, acknowledged, bodies = [], [], situations(rng, features)
     for number in range(slices + 1):  # the first one warms up
         parts, clock = {}, [cpu_seconds(pids[0])]
-        parts["noop"] = await slice_of_load(noop, "/noop", situations(rng), seconds)
+        parts["noop"] = await slice_of_load(noop, "/noop", bodies, seconds)
         clock += [cpu_seconds(pids[0]), cpu_seconds(pids[1])]
-        parts["decide"] = await slice_of_load(service, "/models/load/decide", situations(rng), seconds)
+        parts["decide"] = await slice_of_load(service, "/models/load/decide", bodies, seconds)
         clock.append(cpu_seconds(pids[1]))
         new = [json.loads(response) for response in parts["decide"][2]]
         right = rng.random(len(new)) < 0.5
-        bodies = (
+        given = (
             json.dumps({"decision_id": one["decision_id"], "right": bool(yes)}).encode() for one, yes in zip(new, right)
         )
-        parts["feedback"] = await slice_of_load(service, "/models/load/feedback", bodies, seconds)
+        parts["feedback"] = await slice_of_load(service, "/models/load/feedback", given, seconds)
         clock.append(cpu_seconds(pids[1]))
         used = {"noop": clock[1] - clock[0], "decide": clock[3] - clock[2], "feedback": clock[4] - clock[3]}
         decided += [one["decision_id"] for one in new]
@@ -165,11 +168,12 @@ def start(what, port):
     return subprocess.Popen([sys.executable, "-c", SERVER, what, str(port)], env=os.environ | {"OMP_NUM_THREADS": "1"})
 
 
-def wait_for(port, seconds=120):
+def wait_for(port, path, seconds=300):
+    """Wait until a server is ready."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         try:
-            socket.create_connection(("127.0.0.1", port), 1).close()
+            urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=5).close()
             return
         except OSError:
             time.sleep(0.1)
@@ -180,33 +184,47 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--slices", type=int, default=25)
     parser.add_argument("--seconds", type=float, default=0.5)
+    parser.add_argument("--sizes", default="20x5", help="features x actions, e.g. 20x5,784x10,20x1000")
+    parser.add_argument("--covariance", choices=["full", "diagonal"], help="by default as the service chooses")
+    parser.add_argument("--store", help="an empty PostgreSQL store; by default an SQLite file")
     options = parser.parse_args()
+    for size in options.sizes.split(","):
+        measure_size(options, *map(int, size.split("x")))
+
+
+def measure_size(options, features, actions):
+    """Print the rows of one size."""
+    chosen = {"covariance": options.covariance} if options.covariance else {}
     with tempfile.TemporaryDirectory() as folder:
-        url = f"sqlite:///{Path(folder, 'load.db')}"
+        url = options.store or f"sqlite:///{Path(folder, 'load.db')}"
         ports = [free_port(), free_port()]
         servers = [start("noop", ports[0]), start(url, ports[1])]
         try:
-            for port in ports:
-                wait_for(port)
+            for port, path in zip(ports, ("/openapi.json", "/readyz")):
+                wait_for(port, path)
             pids = [server.pid for server in servers]
-            found = asyncio.run(measure(ports, pids, options.slices, options.seconds))
+            found = asyncio.run(measure(ports, pids, options.slices, options.seconds, features, actions, chosen))
             rates, tails, spent, decided, acknowledged = found
         finally:
             for server in servers:
                 server.send_signal(signal.SIGTERM)
                 server.wait(30)
         wrong = lost(url, decided, acknowledged)
-    best, tail = {name: max(r) for name, r in rates.items()}, {name: min(t) for name, t in tails.items()}
+    median = {name: float(np.median(one)) for name, one in rates.items()}
+    ratio = {name: float(np.median(np.divide(one, rates["noop"]))) for name, one in rates.items()}
+    tail = {name: float(np.median(one)) for name, one in tails.items()}
+    slower = {name: float(np.median(np.divide(one, tails["noop"]))) for name, one in tails.items()}
     cpu = {name: 1e6 * sum(used for used, _ in parts) / sum(n for _, n in parts) for name, parts in spent.items()}
-    print(f"{CONNECTIONS} connections, {FEATURES} features, {ACTIONS} actions; best of {options.slices} slices")
+    print(f"{CONNECTIONS} connections, {features} features, {actions} actions; medians of {options.slices} slices")
     for name in rates:
         print(
-            f"{name:<9} {best[name]:8,.0f} a second ({best[name] / best['noop']:.2f} of no-op)   "
-            f"p99 {1e3 * tail[name]:6.1f} ms ({tail[name] / tail['noop']:.2f} of no-op)   "
+            f"{name:<9} {median[name]:8,.0f} a second ({ratio[name]:.2f} of no-op)   "
+            f"p99 {1e3 * tail[name]:6.1f} ms ({slower[name]:.2f} of no-op)   "
             f"{cpu[name]:5.0f} us of processor ({cpu[name] / cpu['noop']:.2f})"
         )
     print(
-        f"{len(decided):,} decisions and {len(acknowledged):,} feedback events acknowledged; lost or doubled: {wrong}"
+        f"{len(decided):,} decisions and {len(acknowledged):,} feedback events acknowledged; lost or doubled: {wrong}",
+        flush=True,
     )
 
 

@@ -1,5 +1,7 @@
 """The store of an earlier service: its models, requests and responses, and how it goes on, all over HTTP."""
 
+import json
+
 import numpy as np
 
 SHORT = {"count": 2, "constant": 0.5}
@@ -154,7 +156,7 @@ def one_model(client, name):
         made.append(decide(client, name, index))
         if not closing and index % 4:
             give_feedback(client, name, index, made[-1]["action"])
-    log = good_text(client.get(f"/models/{name}/export"))
+    log = "\n".join(map(as_first_exported, good_text(client.get(f"/models/{name}/export")).splitlines()))
     return {
         **before,
         "explained": [as_lists(one) for one in explained],
@@ -165,6 +167,14 @@ def one_model(client, name):
         "exported": [len(log.splitlines()), *log.splitlines()[:6:5]],
         **({} if closing else state_of(client, name)),
     } | {"probabilities": [one["probability"] for one in made]}
+
+
+def as_first_exported(line):
+    """A line of an export without what the first version did not have: other propensities, features of actions."""
+    event = json.loads(line)
+    event["a"], event["p"] = event["a"][:1], event["p"][:1]
+    event["c"]["_multi"] = [{"_tag": one["_tag"]} for one in event["c"]["_multi"]]
+    return json.dumps(event, ensure_ascii=False)
 
 
 def state_of(client, name):

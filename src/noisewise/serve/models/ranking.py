@@ -77,7 +77,8 @@ def propensities(decision: Event, n_actions: int) -> dict[int, float]:
     allowed, probability = decision.allowed_codes(n_actions), decision.probability or 1.0
     others = len(allowed) - 1
     each = probability if decision.code != decision.best else (1 - probability) / max(others, 1)
-    return {code: 1 - others * each if code == decision.best else each for code in allowed}
+    known = {code: 1 - others * each if code == decision.best else each for code in allowed}
+    return known | {decision.code or 0: probability}  # as it was, to the last bit
 
 
 def compact_scores(ranked: Ranked) -> bytes:
