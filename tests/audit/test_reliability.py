@@ -58,7 +58,7 @@ def test_verdicts_are_held_against_the_probabilities_before_them(audited, tmp_pa
     assert found["predicted"] @ found["cases"] == pytest.approx(np.sum(1 - audit.probability[rows]))
     later.to_html(tmp_path / "audit.html")
     text = (tmp_path / "audit.html").read_text()
-    assert "were wrong (90 % interval)" in text
+    assert "were wrong, %" in text
     assert "Cross-fitted" in text
 
 

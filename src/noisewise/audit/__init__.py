@@ -39,6 +39,7 @@ from noisewise.audit.row_verdicts import tag_verdicts as tag_verdicts
 from noisewise.audit.streaming import with_progress as with_progress
 from noisewise.audit.summaries import count_with_interval as count_with_interval
 from noisewise.audit.summaries import is_open as is_open
+from noisewise.audit.summaries import probability_text as probability_text
 from noisewise.audit.summaries import readings_sentence as readings_sentence
 from noisewise.audit.table_issues import TableIssue, table_issues
 from noisewise.audit.tag_result import TagAudit
@@ -93,6 +94,7 @@ __shared__ = [
     "page",
     "patch_text",
     "pictures_of",
+    "probability_text",
     "readable_in",
     "readings_sentence",
     "refuse_decided",

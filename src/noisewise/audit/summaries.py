@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from noisewise.audit.result import LabelAudit
 
 SMALL_CLASS = 5  # rows; the flip rates of fewer can't be estimated
+LEAST_SHOWN = 0.001  # probability that is written with three decimals
 LEAST_CONFUSED = 0.5  # expected rows of a pair of classes that is worth a sentence
 NORMAL_95 = 1.645  # quantile of the standard normal distribution, for two-sided 90 % intervals
 PRIOR_WRONG, PRIOR_LABELS = 1, 10  # beta prior of an annotator's error rate: one wrong label of ten
@@ -53,6 +54,15 @@ def readings_sentence(audit: LabelAudit) -> str:
     if len(set(counts.values())) == 1:
         return f"about {counts['outcomes']} labels are wrong, whether they are {' or '.join(counts)}"
     return "; ".join(f"if labels are {READINGS[name][0]}, about {count} are wrong" for name, count in counts.items())
+
+
+def probability_text(probability: float) -> str:
+    """A probability for a reader; small ones are told apart, too.
+
+    >>> probability_text(0.25), probability_text(0.0002), probability_text(0.0)
+    ('0.250', '1 in 5,000', '0.000')
+    """
+    return f"1 in {1 / probability:,.0f}" if 0 < probability < LEAST_SHOWN else f"{probability:.3f}"
 
 
 def count_with_interval(count: Estimate) -> str:

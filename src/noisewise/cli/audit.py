@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from noisewise.tables import LabelledTable
 
 FILES = "audit.csv, patch.csv and audit.html"
-LEAST_SHOWN = 0.001  # probability with three decimals; smaller ones by their first digit
 AHEAD, SHOWN = 50, 10  # rows to review next, unless said otherwise; rows on the screen
 
 
@@ -393,7 +392,7 @@ def _print_json(result: LabelAudit, picked: Any, truth: Any, paths: list[Path]) 
 
 
 def _print_worst(result: LabelAudit, picked: Any, truth: Any, in_batches: bool) -> None:
-    from noisewise.audit import is_open, order_sentences, readings_sentence
+    from noisewise.audit import is_open, order_sentences, probability_text, readings_sentence
 
     for note in result.notes:
         say(f"note: {note}")
@@ -417,9 +416,7 @@ def _print_worst(result: LabelAudit, picked: Any, truth: Any, in_batches: bool) 
     lines = [("row" if result.images is None else "picture", "observed", "suggested", "P(label is right)")]
     for row in (picked if in_batches else result.order)[:SHOWN]:
         observed, suggested = result.classes[result.observed[row]], result.suggested[row]
-        right = result.probability[row]
-        shown = f"{right:.3f}" if right >= LEAST_SHOWN else f"{right:.1g}"
-        lines.append((str(names[row]), str(observed), str(suggested), shown))
+        lines.append((str(names[row]), str(observed), str(suggested), probability_text(result.probability[row])))
     first, second, third = (max(len(line[column]) for line in lines) for column in range(3))
     for row_text, observed, suggested, probability in lines:
         typer.echo(f"{row_text:>{max(first, 8)}}  {observed:<{second}}  {suggested:<{third}}  {probability}")

@@ -23,6 +23,11 @@ def features_of(X: Any, rows: Codes, most: int | None = None) -> dict[str, list[
     return {f"x{j}": values[:, j].tolist() for j in range(n_columns)}
 
 
+def cell_text(value: Any) -> str:
+    """A value of a row, for a reader."""
+    return f"{value:.4g}" if isinstance(value, float) else "" if value is None else str(value)
+
+
 def _from_lazy(X: Any, rows: Codes, most: int | None) -> dict[str, list[Any]]:
     """Rows of a lazy polars frame, in the given order; the others are not kept in memory."""
     import polars

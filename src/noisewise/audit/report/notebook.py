@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from noisewise.audit.summaries import count_with_interval, headline, is_open, readings_sentence
+from noisewise.audit.summaries import count_with_interval, headline, is_open, probability_text, readings_sentence
 
 if TYPE_CHECKING:
     from noisewise.audit.result import LabelAudit
@@ -26,7 +26,8 @@ def summary_html(audit: LabelAudit) -> str:
     rows = audit.order[:MOST_ROWS].tolist()
     names = ("row", "observed", "suggested", "P(label is right)")
     cells: list[tuple[object, ...]] = [
-        (row, audit.classes[audit.observed[row]], audit.suggested[row], f"{audit.probability[row]:.3f}") for row in rows
+        (row, audit.classes[audit.observed[row]], audit.suggested[row], probability_text(audit.probability[row]))
+        for row in rows
     ]
     lines = [headline(audit), *([readings_sentence(audit)] if is_open(audit) else []), *audit.notes]
     return _summary(lines, names, cells)
@@ -43,7 +44,7 @@ def targets_html(audit: TargetAudit) -> str:
     wrong, rows = audit.expected_errors, audit.order[:MOST_ROWS].tolist()
     names = ("row", "observed", "suggested", "P(number is right)", "looks")
     cells: list[tuple[object, ...]] = [
-        (row, f"{audit.observed[row]:.6g}", f"{audit.suggested[row]:.6g}", f"{right:.3f}", audit.reasons[row])
+        (row, f"{audit.observed[row]:.6g}", f"{audit.suggested[row]:.6g}", probability_text(right), audit.reasons[row])
         for row, right in zip(rows, audit.probability[rows], strict=True)
     ]
     found = f"about {count_with_interval(wrong)} of {len(audit.observed):,} numbers look wrong"
@@ -54,7 +55,7 @@ def tags_html(audit: TagAudit) -> str:
     """How many rows have a wrong tag, and the worst of them."""
     names = ("row", "observed", "suggested", "wrong", "P(all are right)")
     columns = audit.columns(audit.order[:MOST_ROWS], ", ")
-    cells = [(*values[:-1], f"{values[-1]:.3f}") for values in zip(*columns.values(), strict=True)]
+    cells = [(*values[:-1], probability_text(values[-1])) for values in zip(*columns.values(), strict=True)]
     found = f"about {np.sum(1 - audit.probability):,.0f} of {len(audit.observed):,} rows have a wrong tag"
     return _summary([f"{found}; {len(audit.picked):,} rows are worth a look", *audit.notes], names, cells)
 

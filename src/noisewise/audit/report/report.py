@@ -23,6 +23,7 @@ from noisewise.audit.summaries import (
     count_with_interval,
     is_open,
     is_small,
+    probability_text,
 )
 
 if TYPE_CHECKING:
@@ -120,8 +121,8 @@ def _reliability(columns: dict[str, NDArray[Any]] | None) -> list[dict[str, str]
         {
             "range": f"{low:.0%} to {high:.0%}",
             "cases": f"{cases:,}",
-            "predicted": f"{mean:.1%}",
-            "happened": f"{rate:.1%} ({least:.1%} to {most:.1%})",
+            "predicted": f"{100 * mean:.1f}",
+            "happened": f"{100 * rate:.1f} ({100 * least:.1f} to {100 * most:.1f})",
         }
         for low, high, cases, mean, rate, least, most in zip(*(columns or {}).values(), strict=True)
     ]
@@ -194,7 +195,7 @@ def _worst_rows(audit: LabelAudit) -> tuple[list[str], list[list[dict[str, Any]]
         if images:
             cells.append({"image": images[i], "key": int(row), "text": GONE, "kind": "pixels" if pixels else "photo"})
         cells += [cell(str(audit.classes[audit.observed[row]])), cell(str(audit.suggested[row]))]
-        cells.append({"text": f"{audit.probability[row]:.3f}", "key": float(audit.probability[row])})
+        cells.append({"text": probability_text(audit.probability[row]), "key": float(audit.probability[row])})
         for name, values in (features | texts).items():
             kind = "path" if audit.images is not None and str(audit.images[row]).endswith(str(values[i])) else "value"
             cells.append(folded(values[i]) if name in texts else {**cell(values[i]), "kind": kind})

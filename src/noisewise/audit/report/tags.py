@@ -4,20 +4,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+from scipy import sparse
+
 from noisewise.audit.report.charts import histogram
+from noisewise.audit.report.features import cell_text, features_of
 from noisewise.audit.report.pages import page
+from noisewise.audit.summaries import probability_text
 
 if TYPE_CHECKING:
     from noisewise.audit.tag_result import TagAudit
 
-MOST_ROWS = 200  # shown
+MOST_ROWS, MOST_COLUMNS = 200, 6  # shown: rows, features of a row
 
 
 def tag_page(audit: TagAudit, title: str) -> str:
     """The page as text."""
     from markupsafe import Markup
 
-    table = audit.columns(audit.order[:MOST_ROWS], ", ")
+    worst = audit.order[:MOST_ROWS]
+    table = audit.columns(worst, ", ")
+    table["probability"] = np.array([probability_text(right) for right in table["probability"]], dtype=object)
+    features = {} if sparse.issparse(audit.X) else features_of(audit.X, worst, MOST_COLUMNS)
+    shown = {name: [cell_text(value) for value in values] for name, values in features.items()}
     content = {
         "title": title,
         "n": f"{len(audit.observed):,}",
@@ -26,6 +35,7 @@ def tag_page(audit: TagAudit, title: str) -> str:
         "tags": audit.by_tag("polars").to_dicts(),
         "histogram": Markup(histogram(audit.probability)),
         "notes": audit.notes,
-        "rows": list(zip(*table.values(), strict=True)),
+        "columns": ["row", "observed", "suggested", "wrong", "P(all are right)", *shown],
+        "rows": list(zip(*table.values(), *shown.values(), strict=True)),
     }
     return page("tags.html", content)

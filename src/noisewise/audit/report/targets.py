@@ -8,8 +8,9 @@ import numpy as np
 from scipy import sparse
 
 from noisewise.audit.report.charts import histogram, svg
-from noisewise.audit.report.features import features_of
+from noisewise.audit.report.features import cell_text, features_of
 from noisewise.audit.report.pages import page
+from noisewise.audit.summaries import probability_text
 
 if TYPE_CHECKING:
     from noisewise.audit.target_result import TargetAudit
@@ -76,7 +77,14 @@ def _scatter(audit: TargetAudit) -> str:
             strict=True,
         )
     ]
-    return svg(300, 300, "Observed numbers over the predicted ones", points)
+    ends = [f"{low - reach:.3g}", f"{high + reach:.3g}"]
+    axes = ['<path class="axis" d="M10 10V290H290" fill="none"/>', '<path class="axis" d="M10 290L290 10"/>']
+    axes += [
+        f'<text x="{x}" y="304" text-anchor="{at}">{end}</text>'
+        for x, at, end in zip((10, 290), ("start", "end"), ends)
+    ]
+    axes.append(f'<text x="14" y="18">{ends[1]}</text>')
+    return svg(300, 308, "Observed numbers over the predicted ones", axes + points)
 
 
 def _worst_rows(audit: TargetAudit) -> tuple[list[str], list[list[str]]]:
@@ -89,14 +97,10 @@ def _worst_rows(audit: TargetAudit) -> tuple[list[str], list[list[str]]]:
             f"{audit.observed[row]:.6g}",
             f"{audit.suggested[row]:.5g}",
             f"{audit.low[row]:.4g} to {audit.high[row]:.4g}",
-            f"{audit.probability[row]:.3g}",
+            probability_text(audit.probability[row]),
             str(audit.reasons[row]),
-            *(_text(values[i]) for values in features.values()),
+            *(cell_text(values[i]) for values in features.values()),
         ]
         for i, row in enumerate(worst)
     ]
     return columns, rows
-
-
-def _text(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else "" if value is None else str(value)

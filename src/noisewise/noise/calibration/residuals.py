@@ -355,7 +355,7 @@ def _interval(shares: Floats, means: Floats, stds: Floats, n: int, n_units: floa
     model_error = np.minimum(MODEL_ERROR * n, means)
     deviations = np.sqrt(np.square(stds) + np.square(model_error) + ROUNDING_STD**2)
     low, high = mixture_quantiles(shares, means, deviations, n, COVERAGE)
-    return max(0.0, low - SURPRISING * n, min(low, float(n_units))), high
+    return max(0.0, low - SURPRISING * n, CERTAIN * float(n_units)), high
 
 
 def _log_density(values: Floats, weights: Floats, iqr: float, n_bins: int = 512) -> Floats:
