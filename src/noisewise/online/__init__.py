@@ -4,6 +4,7 @@ from noisewise.online import recipes, theory
 from noisewise.online.actions.bandit import ContextualBandit
 from noisewise.online.actions.decision import ActionDecision
 from noisewise.online.actions.encoder import PairEncoder
+from noisewise.online.actions.estimated_noise import NoiseEstimates
 from noisewise.online.actions.features import FeatureIndex
 from noisewise.online.actions.hashed import HashedModel
 from noisewise.online.actions.joint import JointModel
@@ -103,6 +104,6 @@ __model_parts__ = [
     part.__name__
     for part in (
         *(ActionRates, FeedbackTable, MissingReport, RoundLog),
-        *(Channel, FeatureIndex, HashedModel, JointModel, PairEncoder, RewardReader, RewardScale),
+        *(Channel, FeatureIndex, HashedModel, JointModel, NoiseEstimates, PairEncoder, RewardReader, RewardScale),
     )
 ]

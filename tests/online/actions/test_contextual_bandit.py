@@ -66,7 +66,7 @@ def played_by(bandit, contexts, actions, rewards):
     return np.array(played)
 
 
-def ridge_scores(contexts, rows, rewards, context, offered, ridge=1.0):
+def ridge_scores(contexts, rows, rewards, context, offered, ridge=0.3):
     """Ridge regression on products of standardised columns, by one dense solve."""
 
     def standard(table, like):

@@ -11,19 +11,22 @@ from math import inf
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from noisewise._frames import frame_like
 from noisewise._loops.action_state import MATCHING
 from noisewise._typing import Floats, RandomState
 from noisewise._validation import check_number
 from noisewise.online.actions.decision import ActionDecision, new_decision, stored_row
 from noisewise.online.actions.encoder import PairEncoder
+from noisewise.online.actions.estimated_noise import NoiseEstimates
 from noisewise.online.actions.features import FeatureIndex, Rows, as_features
 from noisewise.online.actions.hashed import HashedModel
 from noisewise.online.actions.joint import JointModel, Row
 from noisewise.online.actions.offers import Offer, as_context, as_offer, n_rows, take_rows
 from noisewise.online.actions.policies import ThompsonSampling, policy_parameters
-from noisewise.online.actions.rewards import Channel, RewardReader, RewardScale
+from noisewise.online.actions.rewards import Channel, Reading, RewardReader, RewardScale
 from noisewise.online.actions.rounds import played_features
 from noisewise.online.learners.base import seeded_rng
 from noisewise.online.learners.record import DecisionRecord, Lock
@@ -70,15 +73,16 @@ class ContextualBandit(DecisionRecord, BaseEstimator):
         Whether `learn` is given costs, in this interval, of which less is better.
     outcomes : dict of weights or None
         Weights of several outcomes: `learn` may be given their counts, as ``{"click": 1, "purchase": 0}``.
-    noise : FlipMatrix over low (0) and high (1) reward, GaussianNoise of one variance, a dict of these, or None
-        The noise of the rewards that `learn` is given; a dict has one for each group.
+    noise : FlipMatrix over low (0) and high (1) reward, GaussianNoise (one variance), a dict of these, "estimate", None
+        The noise of the rewards that `learn` is given; a dict has one for each group. "estimate": how the rewards of
+        each group follow what all of them together expect; `report` shows it.
     noise_by : str, default="person"
-        What the keys of such a dict are: "person", given to `learn`; "action", by name; or a feature of the action.
+        What a group is: "person", given to `learn`; "action", by name; or a feature of the action.
     memory : float or None
         How many rounds are remembered: a round's weight decays by 1 - 1 / memory with each later one. None: all.
     missing : {"drop", "no"}, default="drop"
         How a missing reward (None) is read: not at all, so that it may still come; or as the lowest.
-    ridge : float, default=1.0
+    ridge : float, default=0.3
         Penalty of the weights, in units of the mean squared length of a row.
     hash_bits : int or None
         Features have one of 2^hash_bits columns by the hash of their name, with a diagonal covariance, so that memory
@@ -99,7 +103,7 @@ class ContextualBandit(DecisionRecord, BaseEstimator):
     ...     decision = bandit.decide({"time": "evening"}, meals)
     ...     bandit = bandit.learn(decision, reward=1 if decision.action == "tart" else 0)
     >>> bandit.predict({"time": "evening"}, meals).round(1).tolist()
-    [0.1, 1.0]
+    [0.0, 1.0]
     >>> cake = {"id": "cake", "taste": "sweet", "price": 4.5}  # was never on offer before
     >>> bandit.predict({"time": "evening"}, [cake]).round(1).tolist()
     [0.9]
@@ -125,7 +129,7 @@ class ContextualBandit(DecisionRecord, BaseEstimator):
         noise_by: str = "person",
         memory: float | None = None,
         missing: str = "drop",
-        ridge: float = 1.0,
+        ridge: float = 0.3,
         hash_bits: int | None = None,
         random_state: RandomState = None,
     ) -> None:
@@ -175,11 +179,11 @@ class ContextualBandit(DecisionRecord, BaseEstimator):
         """
         with self._lock:
             context, row, mark = self._check_decision(decision)
-            read = self.reader_.read(reward, person if self.reader_.noise_by == "person" else decision.group)
-            if read is None:
+            group = person if self.reader_.noise_by == "person" else decision.group
+            reading = self.reader_.read(reward, group)
+            if reading is None:
                 return self
-            if not self.model_.learn(context, row, *read):
-                raise ValueError("the features are too large; their squares overflow")
+            self._learn(context, row, reading, group)
             self._mark_learnt(*mark)
             return self
 
@@ -206,13 +210,15 @@ class ContextualBandit(DecisionRecord, BaseEstimator):
                     raise ValueError(f"{n_rows(played)} actions have {n_rows(more)} {what}; each needs one")
             named = [None] * n_rows(played) if names is None else list(names)
             groups = self._groups(Offer(named, played)) if people is None else people
+            self.model_, self.reader_ = deepcopy(self.model_), deepcopy(self.reader_)
+            if isinstance(self.reader_.channels, NoiseEstimates):
+                self._learn_one_by_one(shared, Offer(named, played), rewards, groups)
+                return self
             scales, targets = self.reader_.read_all(rewards, groups)
-            kept, self.model_ = np.flatnonzero(scales), deepcopy(self.model_)
+            kept = np.flatnonzero(scales)
             for start in range(0, len(kept), BLOCK):
                 block = kept[start : start + BLOCK]
-                offer = Offer([named[index] for index in block], take_rows(played, block))
-                rows = self.encoder_.encode(take_rows(shared, block), offer)
-                self.model_ = self._widened(self.model_, *rows)
+                rows = self._rows(shared, Offer(named, played), block)
                 self.model_.add(*rows, scales[block], targets[block])
             self.model_.solve()
             return self
@@ -239,6 +245,24 @@ class ContextualBandit(DecisionRecord, BaseEstimator):
             made = np.empty(len(means))
             policy_loops().fill_probabilities(*self.policy_, self.model_.n_rounds, means, variances, made)
             return made
+
+    def report(self, backend: str | None = None) -> Any:
+        """Estimates of the noise by group, as a frame: rounds, and offset and signal relative to all groups."""
+        with self._lock:
+            estimates = self.reader_.channels if "reader_" in self.__dict__ else None
+            if not isinstance(estimates, NoiseEstimates):
+                raise ValueError("there are no estimates of the noise; with noise='estimate' there will be")
+            groups = list(estimates.groups)
+            lines = [estimates.line(group) for group in groups]
+            named = np.empty(len(groups), dtype=object)
+            named[:] = groups
+            columns = {
+                self.noise_by: named,
+                "rounds": np.array([int(estimates.groups[group][0]) for group in groups]),
+                "offset": np.array([offset for offset, _ in lines]),
+                "signal": np.array([signal for _, signal in lines]),
+            }
+            return frame_like(columns, backend=backend)
 
     @property
     def n_rounds_(self) -> int:
@@ -317,6 +341,35 @@ class ContextualBandit(DecisionRecord, BaseEstimator):
                 )
         model.widen(contexts.numeric, actions.numeric, shared, rows)
         return model
+
+    def _rows(self, contexts: Any, offer: Offer, block: NDArray[np.intp]) -> tuple[Rows, Rows]:
+        """Rows of some rounds of a log, for which the model has weights."""
+        part = Offer([offer.names[index] for index in block], take_rows(offer.features, block))
+        rows = self.encoder_.encode(take_rows(contexts, block), part)
+        self.model_ = self._widened(self.model_, *rows)
+        return rows
+
+    def _learn_one_by_one(self, contexts: Any, offer: Offer, rewards: Any, groups: Sequence[Any] | None) -> None:
+        """A log in order, where what is learnt of the noise changes what is learnt from the next round."""
+        for start in range(0, len(offer), BLOCK):
+            block = np.arange(start, min(start + BLOCK, len(offer)))
+            shared, rows = self._rows(contexts, offer, block)
+            for index in block.tolist():
+                group = None if groups is None else groups[index]
+                reading = self.reader_.read(rewards[index], group)
+                if reading is not None:
+                    self._learn(shared.row(index - start), rows.row(index - start), reading, group)
+
+    def _learn(self, context: Row, row: Row, reading: Reading, group: Any) -> None:
+        """One round; nothing is learnt if the products of its features overflow."""
+        estimates = self.reader_.channels if isinstance(self.reader_.channels, NoiseEstimates) else None
+        if estimates is not None:
+            alone = Rows(np.array([0, len(row[0])]), *row)
+            predicted = self.model_.score(context, alone, False)[0].item()
+        if not self.model_.learn(context, row, reading.scale, reading.target):
+            raise ValueError("the features are too large; their squares overflow")
+        if estimates is not None:
+            estimates.observe(group, predicted, reading.unit)
 
     def _decide(self, context: Any, offer: Offer, slot: str | None = None) -> ActionDecision:
         groups = self._groups(offer)

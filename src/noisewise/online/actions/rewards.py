@@ -12,6 +12,7 @@ import numpy as np
 from noisewise._typing import Floats
 from noisewise._validation import is_missing, listed
 from noisewise.noise import FlipMatrix, GaussianNoise
+from noisewise.online.actions.estimated_noise import NoiseEstimates
 from noisewise.online.learners.decision import BOOLEAN_TYPES, NUMBER_TYPES
 
 LARGEST_VARIANCE = 0.25  # of a reward in [0, 1]: that of a fair coin
@@ -101,20 +102,29 @@ def channel_of(noise: Any, span: float) -> Channel:
         variance = float(noise.covariance.item()) / span**2
         return Channel(weight=LARGEST_VARIANCE / (LARGEST_VARIANCE + variance), bounded=False)
     raise ValueError(
-        f"the noise of rewards is {noise!r:.60}; FlipMatrix.binary(...) (flips) or GaussianNoise(variance) is needed"
+        f"the noise of rewards is {noise!r:.60}; FlipMatrix.binary(...) (flips) or GaussianNoise(variance) "
+        "is needed, or 'estimate'"
     )
+
+
+class Reading(NamedTuple):
+    """A reward as the regression takes it: the row times `scale` was worth `target`; and as it was given, in [0, 1]."""
+
+    scale: float
+    target: float
+    unit: float
 
 
 @dataclass(frozen=True)
 class RewardReader:
-    """Rewards as targets of the regression: the row times `scale` was worth `target`.
+    """Rewards as targets of the regression.
 
-    `channels` is one for all, or one for each group. The target has the mean of the clean reward times the scale, so
-    that rounds count by their information.
+    `channels` is one for all, one for each group, or estimates of these. The target has the mean of the clean reward
+    times the scale, so that rounds count by their information.
     """
 
     scale: RewardScale
-    channels: Channel | dict[Any, Channel]
+    channels: Channel | dict[Any, Channel] | NoiseEstimates
     noise_by: str
     missing: str
 
@@ -126,12 +136,14 @@ class RewardReader:
         if not isinstance(noise_by, str):
             raise ValueError(f"noise_by is {noise_by!r:.40}; it is 'person', 'action' or the name of a feature")
         span = scale.high - scale.low
+        if isinstance(noise, str) and noise == "estimate":
+            return cls(scale, NoiseEstimates(), noise_by, missing)
         if isinstance(noise, Mapping):
             return cls(scale, {group: channel_of(one, span) for group, one in noise.items()}, noise_by, missing)
         return cls(scale, channel_of(noise, span), noise_by, missing)
 
-    def read(self, reward: Any, group: Any) -> tuple[float, float] | None:
-        """Scale and target of one reward; None if it is missing, and missing ones are dropped."""
+    def read(self, reward: Any, group: Any) -> Reading | None:
+        """One reward; None if it is missing, and missing ones are dropped."""
         channel = self._channel(group)
         unit = self.scale.unit(reward, channel.bounded)
         if unit is None:
@@ -139,7 +151,7 @@ class RewardReader:
                 return None
             unit = 0.0
         root = sqrt(channel.weight)
-        return root * channel.signal, root * (unit - channel.offset)
+        return Reading(root * channel.signal, root * (unit - channel.offset), unit)
 
     def read_all(self, rewards: Any, groups: Sequence[Any] | None) -> tuple[Floats, Floats]:
         """Scales and targets of many rewards; a scale of 0 where nothing is to be learnt."""
@@ -148,10 +160,10 @@ class RewardReader:
         if given is not None and given.dtype.kind in "fiub" and given.ndim == 1:
             return self._read_numbers(given.astype(np.float64), self._channel(None))
         read = [
-            self.read(reward, None if groups is None else groups[number]) or (0.0, 0.0)
+            self.read(reward, None if groups is None else groups[number]) or NOTHING
             for number, reward in enumerate(rewards)
         ]
-        made = np.array(read).reshape(-1, 2)
+        made = np.array(read).reshape(-1, 3)
         return made[:, 0].copy(), made[:, 1].copy()
 
     def _read_numbers(self, given: Floats, channel: Channel) -> tuple[Floats, Floats]:
@@ -169,10 +181,15 @@ class RewardReader:
     def _channel(self, group: Any) -> Channel:
         if isinstance(self.channels, Channel):
             return self.channels
+        if isinstance(self.channels, NoiseEstimates):
+            return Channel(*self.channels.line(group))
         if group not in self.channels:
             known, what = listed(list(self.channels)), self.noise_by
             raise ValueError(f"the {what} is {group!r:.40}; noise is known of {known}, so one of these is needed")
         return self.channels[group]
+
+
+NOTHING = Reading(0.0, 0.0, 0.0)
 
 
 def _is_number(value: Any) -> bool:
