@@ -217,7 +217,7 @@ def good_text(reply):
 
 
 def as_lists(value):
-    """JSON without objects and times: their items in order of their names."""
+    """JSON without objects, times and what the first version did not say: their items in order of their names."""
     if isinstance(value, dict):
-        return [[name, as_lists(value[name])] for name in sorted(value) if name != "time"]
+        return [[name, as_lists(value[name])] for name in sorted(value) if name not in ("time", "recomputed")]
     return [as_lists(one) for one in value] if isinstance(value, list) else value

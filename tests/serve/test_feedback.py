@@ -41,7 +41,7 @@ def test_feedback_may_follow_missing_feedback_and_then_counts(tmp_path):
         assert [outcome.status for outcome in said] == [ACCEPTED, DUPLICATE, ACCEPTED, DUPLICATE, DUPLICATE]
         assert said[3].event.right is said[4].event.right is True
         assert (model.progress.n_missing, model.progress.n_feedback, model.learner.n_rounds_) == (1, 1, 1)
-        explained = explain(model.spec, await one.decision(model, made.decision_id))
+        explained = explain(model, await one.decision(model, made.decision_id))
         assert explained["answer"]["right"] is True
         assert [feedback.right for _, feedback in logged_rounds(one.store, model)] == [True]
         assert replay(one.store, "m").model_file() == model.model_file()

@@ -1,6 +1,7 @@
 """The same service over a real PostgreSQL."""
 
 import asyncio
+import time
 
 import pytest
 
@@ -95,3 +96,28 @@ def test_a_killed_postgres_is_waited_for(postgres, caplog):
 
     asyncio.run(run())
     assert "could not be written" in caplog.text
+
+
+def test_an_api_process_decides_with_a_state_less_than_two_seconds_old(postgres, rng):
+    async def run():
+        async with (
+            service(postgres.url, role="learner") as learner,
+            service(postgres.url, role="api") as first,
+            service(postgres.url, role="api") as second,
+        ):
+            spec = {"actions": list(range(10)), "features": {"count": 784}, "options": {"covariance": "full"}}
+            writing, ages = await make(first, "large", **spec), []
+            following = await second.model("large")
+            await first.decide(writing, situation(rng.normal(size=784)))  # loops are compiled, states are read
+            await asyncio.sleep(1)
+            for x in rng.normal(size=(10, 784)):
+                made = await first.decide(writing, situation(x))
+                given = await first.feedback(writing, made.decision_id, bool(x[0] > 0))
+                began = time.monotonic()
+                while following.position < given.event.position:
+                    await asyncio.sleep(0.01)
+                ages.append(time.monotonic() - began)
+            assert max(ages) < 2, ages
+            assert learner.following
+
+    asyncio.run(run())

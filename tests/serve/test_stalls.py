@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from noisewise.serve import replay
+from noisewise.serve.models.report import explain
 from serve_app import make, service, situation
 
 WORST = 0.25  # seconds: several times what is measured on a busy machine, a tenth of the stall of a refit on the loop
@@ -134,5 +135,10 @@ def test_the_stored_scores_of_many_actions_are_few(tmp_path, rng):
             model = await make(one, actions=list(range(500)))
             made = await one.decide(model, situation(np.ones(4)))
             assert len(made.scores) < 500
+            scores = explain(model, await one.decision(model, made.decision_id))["scores"]
+            assert len(scores) == 500
+            assert sum(not score["recomputed"] for score in scores) <= 18
+            chosen = next(score for score in scores if score["action"] == made.code)
+            assert not chosen["recomputed"]
 
     asyncio.run(run())

@@ -42,7 +42,8 @@ async def explain_decision(name: ModelName, decision_id: str, request: Request) 
     """Why an action was played, and its feedback."""
     service = service_of(request)
     model = await service.model(name)
-    return explain(model.spec, await service.decision(model, decision_id))
+    rows = await service.decision(model, decision_id)
+    return await asyncio.to_thread(explain, model, rows)
 
 
 @router.get("/models/{name}/events", response_model=EventList)

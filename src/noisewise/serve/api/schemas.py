@@ -181,12 +181,13 @@ class PointList(BaseModel):
 
 
 class ActionScore(BaseModel):
-    """Score and confidence width of an action at the time of the decision."""
+    """Score and confidence width of an action at the time of the decision; `recomputed` if by the present state."""
 
     action: str | int
     score: float
     width: float
     allowed: bool
+    recomputed: bool
 
 
 class Answer(BaseModel):

@@ -20,7 +20,7 @@ from noisewise.serve.log.events import (
     last_feedback,
 )
 from noisewise.serve.models.model import ServedModel
-from noisewise.serve.models.ranking import stored_scores
+from noisewise.serve.models.ranking import rank, stored_scores
 from noisewise.serve.models.spec import ModelSpec
 
 KINDS = {DECISION: "decision", ACTIVATION: "activation", CHANGE: "change"}
@@ -127,11 +127,12 @@ def annotator_rates(model: ServedModel) -> list[dict[str, Any]]:
     ]
 
 
-def explain(spec: ModelSpec, rows: dict[int, Event]) -> dict[str, Any]:
+def explain(model: ServedModel, rows: dict[int, Event]) -> dict[str, Any]:
     """The explanation of a decision from the rows of the log about it, by kind."""
-    made, feedback = rows[DECISION], last_feedback(rows)
+    made, feedback, spec = rows[DECISION], last_feedback(rows), model.spec
     n = len(spec.actions)
     stored = stored_scores(made, n)
+    scores = stored if len(stored) == n else present_scores(model, made) | stored
     allowed = made.allowed_codes(n)
     return {
         "decision_id": made.decision_id,
@@ -146,8 +147,14 @@ def explain(spec: ModelSpec, rows: dict[int, Event]) -> dict[str, Any]:
         "active": made.active != 0 or ACTIVATION in rows,
         "features": made.row.tolist(),
         "scores": [
-            {"action": spec.actions[code], "score": score, "width": width, "allowed": code in allowed}
-            for code, (score, width) in stored.items()
+            {
+                "action": spec.actions[code],
+                "score": score,
+                "width": width,
+                "allowed": code in allowed,
+                "recomputed": code not in stored,
+            }
+            for code, (score, width) in scores.items()
         ],
         "answer": None
         if feedback is None
@@ -158,6 +165,13 @@ def explain(spec: ModelSpec, rows: dict[int, Event]) -> dict[str, Any]:
             "by_default": feedback.source == BY_DEFAULT,
         },
     }
+
+
+def present_scores(model: ServedModel, made: Event) -> dict[int, tuple[float, float]]:
+    """Score and width of every action by the present state, where a decision has not stored them all."""
+    with model.lock:
+        ranked = rank(model.current[0], made.row, None, model.rng_state.copy())
+    return dict(enumerate(zip(ranked.scores.tolist(), ranked.widths.tolist())))
 
 
 def event_entry(spec: ModelSpec, row: Event) -> dict[str, Any]:

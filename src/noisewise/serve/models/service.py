@@ -284,6 +284,7 @@ class Service:
                 leads = self.settings.role != "api" and self.lock.acquire()
                 if leads and not self.following:
                     self._start_following()
+                    self._phase = None
                 self.follow_now()
                 if leads and time.monotonic() >= next_expiry:
                     self.applier.close_expired(self.committer.write_now)
