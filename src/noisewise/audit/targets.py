@@ -31,6 +31,7 @@ PROBABLY_RIGHT = 0.5  # a model is fitted to these targets
 REPEATS = 2  # of the folds, in the last fit of a model
 DIGITS = 2  # of a suggestion, finer than the interval of right numbers; more would be noise
 EXACT = 12  # significant digits of a number in its usual unit: those of a quotient beyond are rounding errors
+POINTS = (-1.0, *(10.0**power for power in (-3, -2, -1, 1, 2, 3)))  # factors that leave the digits as they are
 
 Predict = Callable[[Floats, Floats, int], Floats]
 
@@ -163,7 +164,9 @@ def _audited(table: Any, targets: Floats, judged: JudgedTargets, notes: tuple[st
     doubtful = np.flatnonzero(known)[reading.right < PROBABLY_RIGHT]
     reason = reading.reason[reading.right < PROBABLY_RIGHT]
     reasons[doubtful], factors[doubtful] = np.array(reading.reasons, dtype=object)[reason], reading.factors[reason]
-    in_unit = _significant(targets / np.where(np.isnan(factors), 1, factors))
+    in_unit = targets / np.where(np.isnan(factors), 1, factors)
+    point = np.isin(factors, POINTS)  # a decimal point that moved back loses no digit
+    in_unit = np.where(point, _significant(in_unit), _rounded(in_unit, (high - low) / 10))
     suggested = np.where(np.isnan(factors), _rounded(middle, high - low), in_unit)
     unjudged = there & ~known
     if not there.all():

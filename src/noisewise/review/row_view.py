@@ -67,6 +67,10 @@ class RowViews:
         code = names.index(text) if names else text
         return {"code": code, "name": text, "probability": self._subject.probability(row, text)}
 
+    def _value(self, row: int) -> list[list[str]]:
+        """The tags or the number of another row; its label is that of its class."""
+        return [] if self._review.names else [["here", self._subject.observed(row)]]
+
     def _brief(self, rows: list[int], telling: list[str]) -> list[dict[str, Any]]:
         """Rows beside another: picture, the beginning of texts, and the columns that tell most there."""
         pictures = self._compared.pictures(rows, SMALL_SIDE) or [""] * len(rows)
@@ -76,7 +80,7 @@ class RowViews:
             | {
                 "picture": picture,
                 "texts": [text[:BRIEF] + ("…" if len(text) > BRIEF else "") for text in some],
-                "values": [[name, as_text(self._compared.cell(name, row))] for name in telling],
+                "values": [*self._value(row), *([name, as_text(self._compared.cell(name, row))] for name in telling)],
             }
             for row, picture, some in zip(rows, pictures, texts, strict=True)
         ]

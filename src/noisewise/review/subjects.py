@@ -260,7 +260,10 @@ class NumberSubject(_Subject):
         """What a row is compared with."""
         values = self.audit.observed[row], self.audit.suggested[row]
         observed, suggested = (int(np.searchsorted(self._edges, value, side="right")) for value in values)
-        return Comparison(self._by_range, observed, suggested, (self._range(observed), self._range(suggested)))
+        names = self._range(observed), self._range(suggested)
+        if observed == suggested:  # no rows tell one from the other
+            observed, names = len(self._edges) + 1, (self.observed(row), names[1])
+        return Comparison(self._by_range, observed, suggested, names)
 
     def _range(self, index: int) -> str:
         """A range of numbers, for a reader."""
