@@ -1,6 +1,7 @@
 """Noise of rewards estimated by person, while learning."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from noisewise import load, save
@@ -58,7 +59,9 @@ def test_estimated_noise_makes_scores_follow_the_truth_more_closely():
 
 def test_a_log_is_learnt_as_live_and_goes_on_after_it_was_saved(tmp_path):
     contexts, played, rewards, who = log(400)
-    logged = ContextualBandit(noise="estimate").learn_logged(contexts, played, rewards, people=who)
+    index = range(400, 0, -1)  # rows of frames are taken by their order, whatever their names
+    given = pd.Series(rewards, index=index), pd.Series(who, index=index)
+    logged = ContextualBandit(noise="estimate").learn_logged(contexts, played, given[0], people=given[1])
     live = ContextualBandit(noise="estimate")
     for number in range(400):
         if number == 300:

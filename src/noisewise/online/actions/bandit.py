@@ -209,10 +209,10 @@ class ContextualBandit(DecisionRecord, BaseEstimator):
                 if more is not None and n_rows(more) != n_rows(played):
                     raise ValueError(f"{n_rows(played)} actions have {n_rows(more)} {what}; each needs one")
             named = [None] * n_rows(played) if names is None else list(names)
-            groups = self._groups(Offer(named, played)) if people is None else people
+            groups = self._groups(Offer(named, played)) if people is None else list(people)
             self.model_, self.reader_ = deepcopy(self.model_), deepcopy(self.reader_)
             if isinstance(self.reader_.channels, NoiseEstimates):
-                self._learn_one_by_one(shared, Offer(named, played), rewards, groups)
+                self._learn_one_by_one(shared, Offer(named, played), list(rewards), groups)
                 return self
             scales, targets = self.reader_.read_all(rewards, groups)
             kept = np.flatnonzero(scales)
@@ -349,7 +349,7 @@ class ContextualBandit(DecisionRecord, BaseEstimator):
         self.model_ = self._widened(self.model_, *rows)
         return rows
 
-    def _learn_one_by_one(self, contexts: Any, offer: Offer, rewards: Any, groups: Sequence[Any] | None) -> None:
+    def _learn_one_by_one(self, contexts: Any, offer: Offer, rewards: list[Any], groups: Sequence[Any] | None) -> None:
         """A log in order, where what is learnt of the noise changes what is learnt from the next round."""
         for start in range(0, len(offer), BLOCK):
             block = np.arange(start, min(start + BLOCK, len(offer)))
