@@ -22,7 +22,7 @@ def reproduce(
     paper: Annotated[str, typer.Argument(help="A paper, `all` of them, or `list`.")],
     table: Annotated[str | None, typer.Argument(help="One table or figure, for instance table-2.")] = None,
     quick: Annotated[
-        bool, typer.Option("--quick/--full", help="Fewer seeds and sets (minutes), or the paper's protocol.")
+        bool, typer.Option("--quick/--full", help="Fewer seeds and sets (minutes), or all that are declared (hours).")
     ] = True,
     engine: Annotated[str, typer.Option("--engine", help="Where the cells run: local, dask or ray.")] = "local",
     scheduler: Annotated[

@@ -32,6 +32,7 @@ def figure_2(rows: Rows, printed: Printed) -> list[Block]:
                         tolerance=check["tolerance"][index],
                         side="least" if narrow else check.get("side", "near"),
                         reason=_why(chosen, check["values"][index]),
+                        runs=int(sum(chosen.values("runs"))),
                     )
                 )
     blocks: list[Block] = [_table(rows)]
@@ -71,7 +72,8 @@ def covariance(rows: Rows, printed: Printed) -> list[Block]:
             full, diagonal = (chosen.where(method=method).mean("error") for method in ("ucwl, full", "ucwl"))
             apart = None if full is None or diagonal is None else full - diagonal
             words = f"{rate:.0%}: full {full or 0:.3f}, diagonal {diagonal or 0:.3f}"
-            entries.append(Entry((name, words), ours=apart, verified=0.0, side="most"))
+            why = _why(chosen.where(method="ucwl, full"), diagonal or 0.0)
+            entries.append(Entry((name, words), ours=apart, verified=0.0, side="most", reason=why))
     return [Comparison("Mistake rate with the full matrix less that with its diagonal", ["set", "noise"], entries)]
 
 
