@@ -6,7 +6,18 @@ import pytest
 from typer.testing import CliRunner
 
 from noisewise.cli import app
-from noisewise.experiments import RowStore, find_paper, keyed, paper_names, parts_of, printed_numbers, run, to_markdown
+from noisewise.experiments import (
+    Rows,
+    RowStore,
+    find_paper,
+    keyed,
+    paper_names,
+    parts_of,
+    printed_numbers,
+    run,
+    to_markdown,
+)
+from noisewise.experiments.papers.bootkrajang import tables as kernels
 
 PAPERS = paper_names()
 
@@ -101,3 +112,37 @@ def test_the_command_refuses_what_it_does_not_know():
     for words in (["goa"], ["all", "table-2"], ["gao", "table-9"]):
         result = CliRunner().invoke(app, ["reproduce", *words])
         assert isinstance(result.exception, ValueError)
+
+
+def kernel_rows(**measured):
+    """Two runs of the printed rKLR on heart at 30 %, and two of KLR."""
+    plain = {"dataset": "raetsch_heart", "noise": 0.3, "repeat": 0}
+    return Rows(
+        {**plain, "kind": kind, "method": method, **measured, "error": measured["error"] + (method == "klr")}
+        for kind in ("symmetric", "asymmetric")
+        for method in ("klr", "rklr-printed")
+    )
+
+
+@pytest.mark.parametrize(("rate", "fitted"), [(0.0, True), (0.2, False)])
+def test_a_flip_matrix_that_found_no_noise_is_named_as_the_reason(rate, fitted):
+    rows = kernel_rows(error=90.0, false_positive=rate, false_negative=rate)
+    compared, *_ = kernels.table_2(rows, printed_numbers("bootkrajang"))
+    reasons = {entry.labels: entry.reason for entry in compared.entries if entry.ours is not None}
+    assert ("flips are fitted" in reasons["Heart", "30%", "rKLR"]) is fitted
+    assert "flips are fitted" not in reasons["Heart", "30%", "KLR"]
+
+
+def test_p_values_stand_beside_the_side_that_print_has():
+    table = kernels.p_values(kernel_rows(error=10.0), printed_numbers("bootkrajang")["table-2"]["rows"], "KLR", "rKLR")
+    shown = {(name, noise): here for name, noise, _, here in table.lines}
+    assert shown["Heart", "30%"].startswith("rKLR (")
+    assert shown["Heart", "30%"].endswith("; 2 and 2 runs)")
+    assert shown["Banana", "30%"] == ""
+
+
+def test_papers_orders_are_run_where_they_can_be():
+    (figure,) = find_paper("ngo").find("figure-2")
+    runs = {(cell["dataset"], cell["method"]): cell["runs"] for cell in figure.plan()}
+    assert (runs["usps", "ucwl"], runs["digits", "marow"], runs["mnist", "ucwl"]) == (20, 20, 5)
+    assert ("mnist", "ucwl, full") not in runs

@@ -84,7 +84,7 @@ def horizon(rows: Rows, printed: Printed) -> list[Block]:
 def figure_2_images(rows: Rows, printed: Printed) -> list[Block]:
     """The larger images, at fewer rounds than print."""
     if not len(rows):
-        return [Text("Not run: the sets are not here.")]
+        return [Text("Not run.")]
     return [error_table(rows), *(curves(rows, "figure-2", name) for name in rows.unique("dataset")), claims(rows)]
 
 

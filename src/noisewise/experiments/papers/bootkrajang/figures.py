@@ -55,7 +55,7 @@ def figure_6(rows: Rows, printed: Printed) -> list[Block]:
         for name in rows.unique("dataset")
     }
     if not curves:
-        return [Text("Not run: the sets are not here.")]
+        return [Text("Not run.")]
     said = "StPMKL is not run: print shows its authors' curves without numbers, and their program can't be had."
     drawing = charts.panels(curves, "symmetric noise", "accuracy, %")
     return [Text(said), Figure("figure-6", "Accuracy against label noise", drawing)]
@@ -65,7 +65,7 @@ def figure_7(rows: Rows, printed: Printed) -> list[Block]:
     """Accuracy against the number of annotators."""
     counts = sorted(rows.unique("annotators"))
     if not counts:
-        return [Text("Not run: the crowd set is not here.")]
+        return [Text("Not run.")]
     curves = {
         method: charts.Curve(
             counts, [rows.where(method=method, annotators=n).mean("accuracy") or np.nan for n in counts]

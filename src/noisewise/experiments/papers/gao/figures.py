@@ -121,4 +121,4 @@ def figures_3_to_5(rows: Rows, printed: Printed) -> list[Block]:
         if curves:
             drawing = charts.panels(curves, x_label, "accuracy", columns=4)
             blocks.append(Figure(f"figure-{number}", f"Figure {number}: influence of {x_label}", drawing))
-    return blocks or [Text("Not run: the sets are not here.")]
+    return blocks or [Text("Not run.")]

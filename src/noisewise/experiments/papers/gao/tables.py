@@ -244,7 +244,7 @@ def table_3_by_voters(rows: Rows, printed: Printed) -> list[Block]:
                 )
             )
     if not lines:
-        return [Text("Not run: the set is not here.")]
+        return [Text("Not run.")]
     header = ["noise", "rate", *(f"k' = {k}" for k in SHOWN_VOTERS)]
     at = VOTERS.index(50)
     right = [row["tau_plus"][at] > row["tau_minus"][at] for row in rows.where(noise=(0.3, 0.1))]
@@ -286,7 +286,7 @@ def groupings(rows: Rows, printed: Printed) -> list[Block]:
         "verdict",
     ]
     said = f"Accuracy at (0.1, 0.2) with every grouping of the classes; a fit is within {GROUPING_TOLERANCE} of both"
-    return [Table(said, header, lines)] if lines else [Text("Not run: the sets are not here.")]
+    return [Table(said, header, lines)] if lines else [Text("Not run.")]
 
 
 GROUPING_TOLERANCE = 0.02
