@@ -48,6 +48,20 @@ def test_verdicts_follow_the_rules(entry, verdict):
     assert entry.verdict == (verdict or "within the paper's std; as verified")
 
 
+@pytest.mark.parametrize(
+    ("runs", "reason", "why"),
+    [
+        (1, "unexplained", "no further from print than chance takes 1 run"),
+        (4, "other columns", "no further from print than chance takes 4 runs; other columns"),
+        (9, "unexplained", "unexplained"),  # .06 is more than three standard errors, .05
+        (None, "unexplained", "unexplained"),
+    ],
+)
+def test_few_runs_may_be_far_from_print_by_chance(runs, reason, why):
+    entry = Entry((), ours=0.79, printed=0.85, std=0.05, runs=runs, reason=reason)
+    assert entry.verdict == f"differs: {why}"
+
+
 def test_numbers_too_small_for_the_digits_show_their_power_of_ten():
     entry = Entry(("a",), ours=0.00012, error=0.0, verified=0.5, tolerance=1e-9)
     (line,) = Comparison("", ["what"], [entry]).table().lines

@@ -18,7 +18,8 @@ or on the right side of a stated limit. **within tolerance**: the paper prints n
 is within the stated tolerance. **differs**: none of these, with the reason. **not run**: with the reason.
 A dash: nothing to compare. Where a number is both printed and verified, the verified one decides: a cell near print
 that misses it says so and counts as different, one that meets it and is not as printed says so too. The column "runs"
-has the number of cells behind a number."""
+has the number of cells behind a number; a difference of no more than three standard errors of so many runs, by the
+paper's standard deviation, says so."""
 UNEXPLAINED = "unexplained"
 
 
@@ -88,7 +89,7 @@ class Entry:
         if self.ours is None:
             return f"not run: {self.reason or 'not in this run'}"
         near = "within the paper's std" if self.std is not None else "within tolerance"
-        why = f": {self.reason}" if self.reason else ""
+        why = f": {self.why}" if self.why else ""
         match self.is_as_printed, self.is_verified:
             case None, None:
                 return "—"
@@ -103,6 +104,16 @@ class Entry:
             case None, True:
                 return "as verified"
         return f"differs{why}"
+
+    @property
+    def why(self) -> str:
+        """The reason, and whether so few runs could be as far from print by chance: three standard errors."""
+        if self.ours is None or self.printed is None or self.std is None or not self.runs:
+            return self.reason
+        if abs(self.ours - self.printed) > 3 * self.std / self.runs**0.5:
+            return self.reason
+        chance = f"no further from print than chance takes {self.runs} run{'s' if self.runs > 1 else ''}"
+        return chance if self.reason in ("", UNEXPLAINED) else f"{chance}; {self.reason}"
 
     @property
     def agrees(self) -> bool | None:
@@ -207,7 +218,7 @@ def tally(blocks: Sequence[Block]) -> dict[str, int]:
     entries = [entry for block in blocks if isinstance(block, Comparison) for entry in block.entries]
     checked = [entry.is_verified for entry in entries if entry.is_verified is not None]
     beside = [entry.is_as_printed for entry in entries if entry.is_as_printed is not None]
-    differing = [entry.reason for entry in entries if entry.agrees is False]
+    differing = [entry.why for entry in entries if entry.agrees is False]
     unexplained = sum(not reason or reason.startswith(UNEXPLAINED) for reason in differing)
     return {
         "cells": len(entries),

@@ -49,7 +49,7 @@ def checked(rows: Rows, printed: Printed, datasets: list[str], rounds: int) -> C
 
 def _streams(rows: Rows) -> str:
     rates = ", ".join(f"{rate:g}" for rate in rows.unique("gamma_used"))
-    return f"{len(rows)} streams, exploration rate tuned to {rates}"
+    return f"{len(rows)} stream{'s' if len(rows) > 1 else ''}, exploration rate tuned to {rates}"
 
 
 def curves(rows: Rows, name: str, dataset: str) -> Figure:
