@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import socket
 from contextlib import suppress
 from pathlib import Path
@@ -122,6 +123,7 @@ def _run(settings: Any, host: str, port: int, log_level: str, shown: str) -> Non
 
     server = Server(config)
     app.state.stop_server = lambda: setattr(server, "should_exit", True)
+    signal.signal(signal.SIGHUP, lambda *_: app.state.reload_keys())
     with suppress(SystemExit):  # by a signal, or because it could not start
         server.run()
     if not server.started or app.state.refusal is not None:

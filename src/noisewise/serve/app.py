@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -53,8 +52,6 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         app.state.service, app.state.registry = service, registry
         monitoring.register_collectors(registry, service)
         task = asyncio.create_task(_start(app, service))
-        with suppress(ValueError, RuntimeError, NotImplementedError):  # not in the main thread, or no such signal
-            asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, keys.reload)
         try:
             yield
         finally:
@@ -73,7 +70,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         docs_url=None,  # its page loads scripts from another origin
         redoc_url=None,
     )
-    app.state.refusal, app.state.stop_server = None, None
+    app.state.refusal, app.state.stop_server, app.state.reload_keys = None, None, keys.reload
     for part in ROUTERS:
         app.include_router(part.router)
     for prefix in personalizer.PREFIXES:

@@ -81,10 +81,9 @@ class AccessControl:
         """The whole body, or why it is refused."""
         path, settings = scope["path"], self.settings
         most = settings.largest_import if path.endswith(("/state", "/model")) else settings.largest_body
-        too_large = problem(413, f"the body is larger than {most:,} bytes")
         length = headers.get(b"content-length", b"")
         if length.isdigit() and int(length) > most:
-            return too_large, b""
+            return _too_large(most), b""
         parts, size, more = [], 0, True
         try:
             async with asyncio.timeout(settings.body_seconds):
@@ -94,7 +93,7 @@ class AccessControl:
                     size += len(parts[-1])
                     more = message.get("more_body", False)
                     if size > most:
-                        return too_large, b""
+                        return _too_large(most), b""
         except TimeoutError:
             close = {"Connection": "close"}
             return problem(408, f"the body took more than {settings.body_seconds:g} seconds", headers=close), b""
@@ -121,6 +120,10 @@ class TokenBuckets:
         left = min(most, left + (now - then) * rate)
         self._buckets[client] = (left - (left >= 1), now)
         return left >= 1
+
+
+def _too_large(most: int) -> Any:
+    return problem(413, f"the body is larger than {most:,} bytes")
 
 
 def _given_key(headers: dict[bytes, bytes]) -> bytes:
