@@ -50,7 +50,9 @@ def restore(file: str | Path, url: str) -> int:
             for table in metadata.sorted_tables:
                 if connection.execute(sa.select(sa.func.count()).select_from(table)).scalar():
                     raise ValueError("the store is not empty; a backup is restored into a new one")
-        return _copy(source, target)
+        rows = _copy(source, target)
+        target.acknowledge_all()  # an earlier file of this name may have had more
+        return rows
     finally:
         source.close()
         target.close()

@@ -120,6 +120,12 @@ class Store:
                     self._mark = os.open(f"{self.path}.mark", os.O_CREAT | os.O_WRONLY, 0o600)
                 os.pwrite(self._mark, b"%020d\n" % position, 0)
 
+    def acknowledge_all(self) -> None:
+        """Note that what is in the log is all there is."""
+        with self.engine.begin() as connection:
+            last = self.last_position(connection)
+        self.acknowledge(last)
+
     def lost_rows(self) -> int:
         """Acknowledged rows that are no longer in the log: its write-ahead log was cut, or a copy lacks it."""
         try:

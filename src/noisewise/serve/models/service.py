@@ -89,6 +89,7 @@ class Service:
                 "without the file that ends in -wal; decisions go on from what is there",
                 *(self.lost_rows, self.store.path),
             )
+            self.store.acknowledge_all()  # said once
         self._phase = "compiling"
         warm_up()
         self._phase = "waiting for the lock of another process"
