@@ -14,7 +14,7 @@ import pytest
 from sklearn.datasets import load_digits
 
 from browsers import start_browser
-from noisewise import audit_labels
+from noisewise import audit_labels, audit_multilabel, audit_targets
 from noisewise.audit.verdicts import read_verdicts
 from noisewise.review import ReviewSession
 
@@ -249,3 +249,26 @@ def test_a_screen_reader_finds_names_and_news(page):
     assert page.find_element("id", "error").get_attribute("role") == "alert"
     assert "Row" in page.find_element("id", "spoken").get_attribute("textContent")
     assert [entry for entry in page.get_log("browser") if "409" not in entry["message"]] == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "typed", "verdict"), [("numbers", "41.5", 41.5), ("tags", "red;blue", ("blue", "red"))]
+)
+def test_numbers_and_tags_are_typed(browser, serving, tmp_path, kind, typed, verdict):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 3))
+    if kind == "numbers":
+        audit = audit_targets(pl.DataFrame(X), (30 + 5 * X[:, 0] + rng.normal(0, 0.3, 120)).round(2))
+    else:
+        audit = audit_multilabel(pl.DataFrame(X), X > 0, tags=["blue", "green", "red"])
+    with serving(ReviewSession(audit, tmp_path, rows=[5, 6, 7])) as server:
+        browser.get(server.url)
+        until(lambda: browser.find_element("id", "review").is_displayed())
+        press(browser, "k")
+        until(lambda: shown_row(browser) == 6)
+        press(browser, "o")
+        press(browser, typed)
+        press(browser, "\ue007")  # Enter
+        until(lambda: shown_row(browser) == 7)
+        assert server.review.verdicts[6] == verdict
+        assert not server.review._changes(5)

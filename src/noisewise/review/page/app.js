@@ -224,6 +224,7 @@ function openOther() {
   find("filter").value = state.free ? state.shown.suggested.name : "";
   listLabels();
   find("other").showModal();
+  find("filter").select();  // what is there can be typed over
 }
 
 function listLabels() {
