@@ -3,6 +3,7 @@
     python benchmarks/features.py              all tables
     python benchmarks/features.py --rows 20000 --doublings 3
     python benchmarks/features.py --only averages --seeds 8
+    python benchmarks/features.py --only peers --seeds 4     beside kernel ridge and logistic regression on the averages
 
 The problems of the last table are those of tests/features/test_averaging_baseline.py (ratios of 1.1 at most).
 odrpack (orthogonal distance regression) is given the true standard deviations of the noise in features and targets; so
@@ -20,10 +21,22 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
+from sklearn.base import is_classifier
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
+from sklearn.preprocessing import StandardScaler
 
 from noisewise import GaussianNoise
 from noisewise.datasets import make_friedman_small
-from noisewise.features import DeconvolvedFourierRegressor, NoisyFeatureRegressor, OnlineNoisyRegressor
+from noisewise.features import (
+    DeconvolvedFourierRegressor,
+    NoisyFeatureClassifier,
+    NoisyFeatureRegressor,
+    OnlineNoisyRegressor,
+)
 
 TRUE = np.array([1.0, -2.0, 0.5, 0.0, 3.0])
 
@@ -126,18 +139,55 @@ def against_averages(seeds):
     print(f"at most {worst:.3f} of the error of averaging")
 
 
+def against_peers(seeds):
+    """Clean and noisy test rows of bundled sets, two copies of each training row; peers get their averages.
+
+    For noisy rows the peers are fitted to single copies.
+    """
+    print("| set | noise | test rows | learner | ours | peer | ours / peer |\n|---|---|---|---|---|---|---|")
+    grid = {"alpha": 10.0 ** np.arange(-4, 2), "gamma": [0.003, 0.01, 0.03, 0.1, 0.3]}
+    ridge = TransformedTargetRegressor(GridSearchCV(KernelRidge(kernel="rbf"), grid), transformer=StandardScaler())
+    sets = {
+        "diabetes": (load_diabetes(return_X_y=True), DeconvolvedFourierRegressor(random_state=0), ridge),
+        "friedman": (make_friedman_small(700, 0), DeconvolvedFourierRegressor(random_state=0), ridge),
+        "diabetes, online": (load_diabetes(return_X_y=True), OnlineNoisyRegressor(), OnlineNoisyRegressor(step="root")),
+        "cancer": (load_breast_cancer(return_X_y=True), NoisyFeatureClassifier(), LogisticRegression(max_iter=1000)),
+        "digits": (load_digits(return_X_y=True), NoisyFeatureClassifier(), LogisticRegression(max_iter=1000)),
+    }
+    for name, ((X, y), ours, peer) in sets.items():
+        for deviation in (0.1, 0.5, 1.0):
+            noise, found = GaussianNoise(deviation**2), []
+            for seed in range(seeds):
+                rng = np.random.default_rng(seed)
+                order, n = rng.permutation(len(y)), int(0.7 * len(y))
+                rows, targets = StandardScaler().fit_transform(X)[order], np.asarray(y)[order]
+                copies, later = noise.copies(rows[:n], 2, rng), noise.corrupt(rows[n:], rng)
+                ours.fit(copies[:, 0], targets[:n], copies=copies)
+                predicted = [ours.predict(rows[n:]), peer.fit(copies.mean(axis=1), targets[:n]).predict(rows[n:])]
+                predicted += [ours.predict(later, noisy=True), peer.fit(copies[:, 0], targets[:n]).predict(later)]
+                apart = np.not_equal if is_classifier(ours) else np.subtract
+                found.append([np.mean(np.asarray(apart(one, targets[n:]), float) ** 2) for one in predicted])
+            for rows_are, (mine, theirs) in zip(("clean", "noisy"), np.mean(found, axis=0).reshape(2, 2)):
+                print(
+                    f"| {name} | {deviation} | {rows_are} | {type(ours).__name__} | {mine:.4g} | {theirs:.4g} | "
+                    f"{mine / theirs:.3f} |",
+                    flush=True,
+                )
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=20_000)
     parser.add_argument("--doublings", type=int, default=3)
     parser.add_argument("--sizes", nargs="+", type=int, default=[1_000, 10_000, 40_000])
     parser.add_argument("--seeds", type=int, default=8)
-    parser.add_argument("--only", choices=["scaling", "odr", "averages"])
+    parser.add_argument("--only", choices=["scaling", "odr", "averages", "peers"])
     options = parser.parse_args()
     tables = {
         "scaling": lambda: scaling(options.rows, options.doublings),
         "odr": lambda: against_odr(options.sizes),
         "averages": lambda: against_averages(options.seeds),
+        "peers": lambda: against_peers(options.seeds),
     }
     for name, table in tables.items():
         if options.only in (None, name):

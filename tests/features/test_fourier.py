@@ -1,7 +1,15 @@
 """Deconvolved random Fourier features: unbiased products of clean features, and regression on noisy rows."""
 
+import os
+from pathlib import Path
+
 import numpy as np
 import pytest
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.datasets import load_diabetes
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.model_selection import GridSearchCV
+from sklearn.preprocessing import StandardScaler
 
 from helpers import assert_biased, assert_unbiased
 from noisewise import GaussianNoise
@@ -14,7 +22,13 @@ from noisewise.features import (
     SymmetricNoise,
 )
 from noisewise.features.noise_argument import characteristic_of_mean
-from noisewise.features.solvers.deconvolution import excess_products, pair_damping, principal_components, rotate
+from noisewise.features.solvers.deconvolution import (
+    excess_products,
+    noisier_products,
+    pair_damping,
+    principal_components,
+    rotate,
+)
 from noisewise.kernels import Gaussian, Laplacian, Linear
 
 ROW = np.array([0.4, -0.8])
@@ -98,9 +112,63 @@ def test_pieces_give_what_all_rows_give(rng):
     pieces = DeconvolvedFourierRegressor(**options)
     for part in (slice(0, 1), slice(1, 17), slice(17, 300)):
         pieces.partial_fit(copies[part, 0], y[part], copies=copies[part])
-    np.testing.assert_allclose(pieces.predict(X), whole.predict(X), atol=1e-5)
+    np.testing.assert_allclose(pieces.coef_, whole.coef_, atol=1e-4)
     with pytest.raises(ValueError, match="all need as many"):
         pieces.partial_fit(X, y)
+
+
+def test_where_nothing_is_corrected_it_is_as_good_as_kernel_ridge_on_the_averages():
+    X, y = load_diabetes(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    rng, noise = np.random.default_rng(0), GaussianNoise(0.1)
+    copies = noise.copies(X[:300], 2, rng)
+    model = DeconvolvedFourierRegressor(noise, random_state=0).fit(copies[:, 0], y[:300], copies=copies)
+    grid = {"alpha": 10.0 ** np.arange(-3, 2), "gamma": [0.003, 0.01, 0.03, 0.1]}
+    plain = TransformedTargetRegressor(GridSearchCV(KernelRidge(kernel="rbf"), grid), transformer=StandardScaler())
+    assert model.correction_ == 0
+    assert model.score(X[300:], y[300:]) > plain.fit(copies.mean(axis=1), y[:300]).score(X[300:], y[300:]) - 0.02
+
+
+@pytest.mark.skipif("NOISEWISE_DATA" not in os.environ, reason="NOISEWISE_DATA names no folder")
+@pytest.mark.parametrize("seed", range(3))
+def test_housing_is_as_good_as_kernel_ridge_on_the_averages(seed):
+    data = np.load(Path(os.environ["NOISEWISE_DATA"]) / "housing.npz")
+    X, y, rng = data["X"].astype(float), data["medv"].astype(float), np.random.default_rng(seed)
+    order, noise = rng.permutation(len(y)), GaussianNoise(0.09)
+    X, y = StandardScaler().fit_transform(X)[order], y[order]
+    copies = noise.copies(X[:350], 2, rng)
+    model = DeconvolvedFourierRegressor(noise, random_state=0).fit(copies[:, 0], y[:350], copies=copies)
+    grid = {"alpha": 10.0 ** np.arange(-3, 2), "gamma": [0.003, 0.01, 0.03, 0.1]}
+    plain = TransformedTargetRegressor(GridSearchCV(KernelRidge(kernel="rbf"), grid), transformer=StandardScaler())
+    assert model.score(X[350:], y[350:]) > plain.fit(copies.mean(axis=1), y[:350]).score(X[350:], y[350:]) - 0.02
+
+
+def test_moments_of_a_noisier_copy_are_those_of_its_features(rng):
+    X, noise = rng.normal(size=(400_000, 1)), GaussianNoise(0.5)
+    copies = noise.copies(X, 2, rng)
+    frequencies, phases = np.array([[0.5], [1.5]]), np.array([0.3, 2.0])
+
+    def moments(rows):
+        angles = rows @ frequencies.T + phases
+        return np.column_stack([np.ones(len(rows)), np.cos(angles), np.sin(2 * X)]), np.sin(angles)
+
+    Z, sines = moments(copies.mean(axis=1))
+    damped = noisier_products((Z.T @ Z)[None], (sines.T @ sines)[None], frequencies, noise, 2, 1e-3)[0]
+    Z = moments(copies[:, 0])[0]
+    np.testing.assert_allclose(damped / len(X), Z.T @ Z / len(X), atol=0.006)
+
+
+@pytest.mark.parametrize("m", [1, 2])
+@pytest.mark.parametrize("in_pieces", [False, True])
+def test_noisy_rows_are_predicted_by_the_mean_target_of_rows_like_them(m, in_pieces, rng):
+    noise = GaussianNoise(1.0)
+    X = rng.normal(size=(3000, 1))
+    copies = noise.copies(X, m, rng)
+    model = DeconvolvedFourierRegressor(noise, random_state=0)
+    getattr(model, "partial_fit" if in_pieces else "fit")(copies[:, 0], X[:, 0], copies=copies)
+    rows = np.array([[-1.5], [0.0], [1.0]])
+    np.testing.assert_allclose(model.predict(rows, noisy=True), rows[:, 0] / 2, atol=0.12)  # E[x | x~] = x~ / 2
+    assert (np.abs(model.predict(rows)) > np.abs(rows[:, 0]) / 2 + 0.05)[[0, 2]].all()
 
 
 def test_moons_are_separated_through_noise(rng):

@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LinearRegression
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import StandardScaler
 
 from noisewise import GaussianNoise
 from noisewise.datasets import load, make_california_like, make_linear_stream
@@ -115,6 +117,52 @@ def test_classes_are_separated_as_in_clean_rows(n_classes, rng):
     corrected = NoisyFeatureClassifier(noise).fit(noisy, y)
     assert corrected.correction_ > 0
     assert corrected.score(X, y) > NoisyFeatureClassifier().fit(noisy, y).score(X, y)
+
+
+@pytest.mark.parametrize("deviation", [0.0, 0.3, 0.7])
+@pytest.mark.parametrize("dataset", [load_breast_cancer, load_iris, load_wine])
+def test_classes_are_told_apart_at_least_as_well_as_by_logistic_regression(dataset, deviation):
+    X, y = dataset(return_X_y=True)
+    errors = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        order, n = rng.permutation(len(y)), int(0.6 * len(y))
+        rows, labels, noise = StandardScaler().fit_transform(X)[order], y[order], GaussianNoise(deviation**2)
+        copies = noise.copies(rows[:n], 2, rng)
+        ours = NoisyFeatureClassifier(noise).fit(copies[:, 0], labels[:n], copies=copies)
+        plain = LogisticRegression(max_iter=1000).fit(copies.mean(axis=1), labels[:n])
+        errors.append([1 - model.score(rows[n:], labels[n:]) for model in (ours, plain)])
+    assert np.mean(errors, axis=0)[0] <= np.mean(errors, axis=0)[1] + 0.025  # of 60 to 228 test rows in each run
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_without_noise_the_classifier_is_logistic_regression(n_classes):
+    X, y = load_iris(return_X_y=True)
+    X, y = X[y < n_classes], y[y < n_classes]
+    model, plain = NoisyFeatureClassifier().fit(X, y), LogisticRegression().fit(StandardScaler().fit_transform(X), y)
+    np.testing.assert_allclose(model.coef_, plain.coef_ / X.std(axis=0), rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(
+        model.decision_function(X), plain.decision_function(StandardScaler().fit_transform(X)), atol=1e-2
+    )
+
+
+def test_noise_that_turns_the_boundary_is_undone(rng):
+    X = rng.normal(size=(4000, 2)) @ np.array([[1.0, 0.8], [0.0, 0.6]])
+    y, noise = X[:, 0] - X[:, 1] > 0.3, GaussianNoise([1.0, 0.0])
+    noisy = noise.corrupt(X, rng)
+    model, plain = NoisyFeatureClassifier(noise).fit(noisy, y), LogisticRegression().fit(noisy, y)
+    assert model.score(X, y) > plain.score(X, y) + 0.05
+    assert np.mean(model.predict(noisy, noisy=True) == y) > max(plain.score(noisy, y) - 0.01, model.score(noisy, y))
+
+
+@pytest.mark.parametrize("m", [1, 2])
+def test_noisy_rows_are_predicted_as_by_least_squares_on_single_copies(m, rng):
+    X, y = correlated(4000, rng)
+    noise = GaussianNoise(0.5)
+    copies = noise.copies(X, m, rng)
+    model = NoisyFeatureRegressor(noise).fit(copies[:, 0], y, copies=copies)
+    single = LinearRegression().fit(copies.reshape(-1, 3), np.repeat(y, m))
+    np.testing.assert_allclose(model.predict(X[:50], noisy=True), single.predict(X[:50]), atol=0.05)
 
 
 def test_classes_may_come_before_their_rows(rng):

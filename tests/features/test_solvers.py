@@ -9,8 +9,16 @@ from helpers import assert_biased, assert_unbiased
 from noisewise import GaussianNoise
 from noisewise.features import LaplaceNoise, MaskingNoise, SymmetricNoise
 from noisewise.features.noise_argument import characteristic_of_mean, correction_of_mean, gather_copies
-from noisewise.features.solvers.cross_validation import fold_products, squared_loss, standard_error_rule, subtract_noise
+from noisewise.features.solvers.cross_validation import (
+    fold_numbers,
+    fold_products,
+    squared_loss,
+    standard_error_rule,
+    subtract_noise,
+)
 from noisewise.features.solvers.least_squares import ridge_of_ball, solve, solve_cross_validated
+from noisewise.features.solvers.plain_ridge import RIDGES, fit_plain_ridge
+from noisewise.kernels import Gaussian
 
 ROW = np.array([1.0, -0.5, 2.0])
 COVARIANCE = np.array([[0.5, 0.2, 0.0], [0.2, 0.4, 0.1], [0.0, 0.1, 0.3]])
@@ -36,7 +44,7 @@ def test_products_less_the_correction_are_those_of_clean_rows(noise, known, m, r
     mean = copies.mean(axis=1)
     correction = correction_of_mean(copies, noise if known else None)
     groups = 500
-    products = fold_products(mean, groups) - correction.sums(N, groups, 0)
+    products = fold_products(mean, groups) - correction.sums(np.arange(N) % groups, groups)
     assert_unbiased(products.reshape(groups, -1) / (N / groups), np.outer(ROW, ROW).ravel())
 
 
@@ -47,7 +55,7 @@ def test_without_the_correction_products_are_too_large(rng):
 
 def test_two_copies_are_corrected_to_their_symmetrised_product(rng):
     copies = rng.normal(size=(7, 2, 3))
-    products = fold_products(copies.mean(axis=1), 1)[0] - correction_of_mean(copies).sums(7, 1, 0)[0]
+    products = fold_products(copies.mean(axis=1), 1)[0] - correction_of_mean(copies).total(7)
     cross = copies[:, 0].T @ copies[:, 1]
     np.testing.assert_allclose(products, (cross + cross.T) / 2, atol=1e-12)
 
@@ -57,13 +65,33 @@ def test_covariances_of_each_row_are_summed_fold_by_fold(rng):
     covariances = roots @ roots.swapaxes(1, 2)
     correction = correction_of_mean(np.zeros((10, 1, 3)), row_covariances=covariances)
     expected = [covariances[(np.arange(10) + 1) % 3 == fold].sum(axis=0) for fold in range(3)]
-    np.testing.assert_allclose(correction.sums(10, 3, first_fold=1), expected)
+    np.testing.assert_allclose(correction.sums((np.arange(10) + 1) % 3, 3), expected)
 
 
 def test_folds_go_on_where_the_last_piece_ended(rng):
     Z = rng.normal(size=(11, 4))
-    pieces = fold_products(Z[:5], 3) + fold_products(Z[5:], 3, first_fold=5 % 3)
+    pieces = fold_products(Z[:5], 3) + fold_products(Z[5:], 3, fold_numbers(Z[5:], 3, first_fold=5 % 3))
     np.testing.assert_allclose(pieces, fold_products(Z, 3))
+
+
+def test_plain_ridge_is_kernel_ridge_chosen_by_leave_one_out(rng):
+    X, Y = rng.normal(size=(60, 2)), rng.normal(size=(60, 2))
+    kernel = Gaussian(2.0)
+    fitted = fit_plain_ridge(X[:, None], Y, kernel, rng)
+    losses = []
+    for ridge in RIDGES:  # with a column of ones for the intercept, which has no penalty
+        ones = np.ones((60, 1))
+        system = np.block([[kernel.gram(X) + ridge * np.eye(60), ones], [ones.T, np.zeros((1, 1))]])
+        inverse = np.linalg.inv(system)
+        dual = inverse[:60, :60] @ Y
+        losses.append(np.mean(np.square(dual / np.diag(inverse)[:60, None]).sum(axis=1)))
+    assert fitted.ridge == RIDGES[np.argmin(losses)]
+    assert fitted.loss == pytest.approx(min(losses), rel=1e-6)
+    system = kernel.gram(X) + fitted.ridge * np.eye(60)
+    ones = np.linalg.solve(system, np.ones(60))
+    intercept = ones @ Y / ones.sum()
+    expected = kernel.gram(X[:5], X) @ np.linalg.solve(system, Y - intercept) + intercept
+    np.testing.assert_allclose(fitted(X[:5]), expected, atol=1e-6)
 
 
 def test_loss_from_sums_is_the_loss_of_the_rows(rng):

@@ -1,7 +1,12 @@
 """Online gradient descent on noisy rows: unbiased gradients, steps, averages and regret on clean rows."""
 
+import os
+from pathlib import Path
+
 import numpy as np
 import pytest
+from sklearn.datasets import load_diabetes
+from sklearn.preprocessing import StandardScaler
 
 from helpers import assert_biased, assert_unbiased, z_scores
 from noisewise import GaussianNoise
@@ -98,7 +103,7 @@ def test_one_sided_copies_are_the_printed_algorithm(rng):
     np.testing.assert_allclose(model.fit(copies[:, 0], y, copies=copies).coef_, w)
 
 
-@pytest.mark.parametrize("step", ["adagrad", "root"])
+@pytest.mark.parametrize("step", ["auto", "scaled", "adagrad", "root"])
 def test_pieces_are_the_whole_bit_for_bit(step, rng):
     X, y = make_linear_stream(300, rng)
     copies = GaussianNoise(0.1).copies(X, 2, rng)
@@ -110,7 +115,7 @@ def test_pieces_are_the_whole_bit_for_bit(step, rng):
     assert pieces.intercept_ == whole.intercept_
 
 
-@pytest.mark.parametrize("step", ["adagrad", "root"])
+@pytest.mark.parametrize("step", ["auto", "scaled", "adagrad", "root"])
 def test_units_and_offsets_do_not_matter(step, rng):
     X, y = make_linear_stream(2000, rng)
     noise = GaussianNoise(0.02)
@@ -118,6 +123,83 @@ def test_units_and_offsets_do_not_matter(step, rng):
     model = OnlineNoisyRegressor(noise, step=step).fit(noisy, y)
     moved = OnlineNoisyRegressor(GaussianNoise(2.0), step=step).fit(10 * noisy + 7, 100 * y - 300)
     np.testing.assert_allclose(moved.predict(10 * X + 7), 100 * model.predict(X) - 300, rtol=1e-6)
+
+
+def test_the_losses_that_choose_the_step_are_unbiased_and_those_of_the_weights_before(rng):
+    X, y = make_linear_stream(60, rng)
+    noise = GaussianNoise(0.05)
+    copies = noise.copies(X, 2, rng)
+    for averaging in ("last", "suffix"):
+        model = OnlineNoisyRegressor(noise, averaging=averaging, fit_intercept=False)
+        rows, losses = copies.mean(axis=1), []
+        for t in range(1, 60):
+            part = model.fit(copies[:t, 0], y[:t], copies=copies[:t])
+            state = descent.Descent(*part._state)
+            w = state.weights if averaging == "last" else state.older / state.rounds[1]
+            losses.append((w @ rows[t] - y[t]) ** 2 - w @ noise.matrix(10) @ w / 2)
+        found, state, parts = np.zeros(60), descent.begin(10), tuple(correction_of_mean(copies, noise))
+        rest = np.zeros((0, 10)), np.zeros(0), averaging == "suffix", found
+        descent.descend(state, rows, rows, y, parts, descent.ROOT, 1.0, 0.0, False, *rest)
+        np.testing.assert_allclose(found[1:], losses, atol=1e-12)
+
+
+def test_the_step_changes_for_a_rival_that_is_better_by_two_standard_errors(rng):
+    ours, rivals = rng.normal(size=(2, 300))
+    rivals += np.where(np.arange(300) < 100, 0.5, -0.5)
+    chosen, record = np.zeros(301, dtype=np.bool_), np.zeros(7)
+    descent.compare(record, ours, rivals, 2.0, chosen)
+    for t in (2, 50, 127, 128, 200, 300):
+        later = (rivals - ours)[2 ** (int(np.log2(t)) - 1) - 1 : t]  # from the restart before the last one on
+        assert chosen[t] == (len(later) >= 20 and later.mean() + 2 * later.std(ddof=1) / np.sqrt(len(later)) < 0)
+    assert chosen[-1]
+    assert not chosen[:100].any()
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.1, 0.5])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_default_step_is_no_worse_than_the_root_and_better_in_uneven_units(noise, seed):
+    X, y = load_diabetes(return_X_y=True)
+    rng = np.random.default_rng(seed)
+    order = rng.permutation(len(y))
+    X, y = StandardScaler().fit_transform(X)[order], y[order]
+    copies = GaussianNoise(noise**2).copies(X[:300], 2, rng) if noise else None
+
+    def score(step, units):
+        model = OnlineNoisyRegressor(step=step)
+        given = None if copies is None else copies * units
+        return model.fit((X[:300] if noise == 0 else copies[:, 0]) * units, y[:300], copies=given).score(
+            X[300:] * units, y[300:]
+        )
+
+    assert score("auto", 1.0) > score("root", 1.0) - 0.01
+    uneven = 10.0 ** np.arange(-4, 6)
+    assert score("auto", uneven) > max(0.25, score("root", uneven) + 0.1)
+
+
+@pytest.mark.skipif("NOISEWISE_DATA" not in os.environ, reason="NOISEWISE_DATA names no folder")
+@pytest.mark.parametrize("seed", range(3))
+def test_the_default_step_is_no_worse_than_the_root_on_housing(seed):
+    data = np.load(Path(os.environ["NOISEWISE_DATA"]) / "housing.npz")
+    order = np.random.default_rng(seed).permutation(506)
+    X, y = StandardScaler().fit_transform(data["X"].astype(float))[order], data["medv"].astype(float)[order]
+    auto, root, adagrad = (
+        OnlineNoisyRegressor(step=step).fit(X[:350], y[:350]).score(X[350:], y[350:])
+        for step in ("auto", "root", "adagrad")
+    )
+    assert auto > root - 0.01
+    assert auto > adagrad - 0.05
+
+
+def test_noisy_rows_are_predicted_by_the_mean_target_of_rows_like_them(rng):
+    X = rng.normal(size=(20_000, 2)) * [1.0, 2.0] + 5
+    noise, rows = GaussianNoise([1.0, 0.0]), np.array([[4.0, 5.0], [6.0, 7.0]])
+    copies = noise.copies(X, 2, rng)
+    for model in (
+        OnlineNoisyRegressor(noise).fit(copies[:, 0], X.sum(axis=1)),
+        OnlineNoisyRegressor().fit(copies[:, 0], X.sum(axis=1), copies=copies),
+    ):
+        np.testing.assert_allclose(model.predict(rows), rows.sum(axis=1), atol=0.15)
+        np.testing.assert_allclose(model.predict(rows, noisy=True), [9.5, 12.5], atol=0.15)
 
 
 def test_weights_stay_in_the_ball(rng):
@@ -132,7 +214,8 @@ def test_weights_stay_in_the_ball(rng):
         ({"step": "leap"}, "adagrad"),
         ({"step": "constant"}, "needs its rate"),
         ({"step": "theory"}, "give the radius"),
-        ({"rate": 0.0}, "above 0"),
+        ({"step": "root", "rate": 0.0}, "above 0"),
+        ({"rate": 0.1}, "one step rule"),
         ({"radius": -1.0}, "above 0"),
         ({"averaging": "none"}, "suffix"),
         ({"noise": GaussianNoise([1.0, 2.0])}, "2 columns, the data have 3"),

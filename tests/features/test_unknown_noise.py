@@ -289,7 +289,16 @@ def test_copies_that_do_not_match_are_refused(rng):
     with pytest.raises(ValueError, match=r"copies have shape \(9, 2, 2\), and X has \(10, 2\)"):
         UnknownNoiseKernelRegressor().fit(rng.normal(size=(10, 2)), np.zeros(10), copies=np.zeros((9, 2, 2)))
     with pytest.raises(RuntimeError, match="ran dry: 3 were supplied"):
-        UnknownNoiseKernelRegressor().fit(rng.normal(size=(9, 2)), np.zeros(9), copies=np.zeros((9, 2, 2)))
+        UnknownNoiseKernelRegressor().fit(rng.normal(size=(9, 2)), np.zeros(9), copies=rng.normal(size=(9, 2, 2)))
+
+
+def test_noisy_rows_are_predicted_by_the_mean_target_of_rows_like_them(rng):
+    X = rng.normal(size=(6000, 1)) + 2
+    oracle = CopyOracle(X, X[:, 0], GaussianNoise(1.0), rng=0)
+    model = UnknownNoiseKernelRegressor(Polynomial(1), random_state=0).partial_fit(oracle)
+    rows = np.array([[0.0], [2.0], [4.0]])
+    np.testing.assert_allclose(model.predict(rows), [0, 2, 4], atol=0.3)
+    np.testing.assert_allclose(model.predict(rows, noisy=True), [1, 2, 3], atol=0.3)  # half way to the mean
 
 
 def test_series_without_a_finite_variance_are_refused(rng):

@@ -8,7 +8,8 @@ import numpy as np
 
 from noisewise._loops.compiled import compiled
 
-CONSTANT, ROOT, ADAGRAD = 0, 1, 2  # step rules
+CONSTANT, ROOT, ADAGRAD, SCALED = 0, 1, 2, 3  # step rules
+LEAST_COMPARED = 20  # rounds: the standard error of fewer differences says little
 
 
 class Descent(NamedTuple):
@@ -87,17 +88,27 @@ def descend(
     centred: bool,
     clean: Any,
     predictions: Any,
+    suffix: bool,
+    losses: Any,
 ) -> None:
     """One round for each row, in order; updates `state`.
 
     `correction` is (variances, covariances, deviations) as in `fill_gradient`. A `radius` of 0 is the adaptive ball
     |w s| <= 2 s_y, with the standard deviations s of the columns and s_y of the target so far. Where `clean` has rows,
-    the prediction for each, made before its update, is written to `predictions`.
+    the prediction for each, made before its update, is written to `predictions`; where `losses` has entries, the
+    unbiased loss of each round before its update, of the suffix average or of the last weights.
     """
     variances, covariances, deviations = correction
     d = len(state.weights)
-    gradient, first, second = np.zeros(d), np.zeros(d), np.zeros(d)
+    gradient, first, second, averaged = np.zeros(d), np.zeros(d), np.zeros(d), np.zeros(d)
     for t in range(len(targets)):
+        if len(losses):
+            for j in range(d):
+                averaged[j] = state.older[j] / max(state.rounds[1], 1) if suffix else state.weights[j]
+                centre = state.means[j] if centred else 0.0
+                first[j], second[j] = left[t, j] - centre, right[t, j] - centre
+            target = targets[t] - (state.means[d] if centred else 0.0)
+            losses[t] = unbiased_loss(t, averaged, first, second, target, variances, covariances, deviations)
         if len(clean):
             predictions[t] = state.means[d] if centred else 0.0
             for j in range(d):
@@ -116,6 +127,60 @@ def descend(
 
 
 @compiled
+def unbiased_loss(
+    t: int, weights: Any, left: Any, right: Any, target: float, variances: Any, covariances: Any, deviations: Any
+) -> float:
+    """(w.left - target) (w.right - target) - w'C w, C being the noise covariance of round t as in `fill_gradient`."""
+    d = len(weights)
+    one, other, noise = -target, -target, 0.0
+    for j in range(d):
+        one += weights[j] * left[j]
+        other += weights[j] * right[j]
+    if len(variances):
+        row = variances[min(t, len(variances) - 1)]
+        for j in range(d):
+            noise += row[j] * weights[j] * weights[j]
+    if len(covariances):
+        matrix = covariances[min(t, len(covariances) - 1)]
+        for i in range(d):
+            for j in range(d):
+                noise += matrix[i, j] * weights[i] * weights[j]
+    for a in range(deviations.shape[1]):
+        along = 0.0
+        for j in range(d):
+            along += deviations[t, a, j] * weights[j]
+        noise += along * along
+    return one * other - noise
+
+
+@compiled
+def compare(record: Any, losses: Any, rivals: Any, standard_errors: float, chosen: Any) -> None:
+    """Whether the rival's loss is lower by so many standard errors, before each round [chosen] and after the last.
+
+    `record` holds the rounds, and for an older and a newer sum, which restart as in `average`, the count, the sum and
+    the sum of squares of the losses' differences. `chosen` has one entry more than there are rounds.
+    """
+    for t in range(len(chosen)):
+        count, total = record[1], record[2]
+        chosen[t] = False
+        if count >= LEAST_COMPARED:
+            variance = max(record[3] - total * total / count, 0.0) / (count - 1.0)
+            chosen[t] = total / count + standard_errors * np.sqrt(variance / count) < 0.0
+        if t == len(losses):
+            break
+        record[0] += 1.0
+        rounds = int(record[0])
+        if rounds & (rounds - 1) == 0:
+            for k in range(3):
+                record[1 + k], record[4 + k] = record[4 + k], 0.0
+        difference = rivals[t] - losses[t]
+        for start in (1, 4):
+            record[start] += 1.0
+            record[start + 1] += difference
+            record[start + 2] += difference * difference
+
+
+@compiled
 def take_step(state: Any, gradient: Any, step: int, rate: float) -> None:
     """A step against the gradient: constant, decreasing as 1 / sqrt(t), or adapted to each column (AdaGrad)."""
     d = len(gradient)
@@ -129,6 +194,9 @@ def take_step(state: Any, gradient: Any, step: int, rate: float) -> None:
         elif step == ROOT:
             if length > 0.0:
                 state.weights[j] -= rate * past / length / np.sqrt(past) * gradient[j]
+        elif step == SCALED:
+            if state.deviations[j] > 0.0:
+                state.weights[j] -= rate * past / (d * state.deviations[j]) / np.sqrt(past) * gradient[j]
         else:
             state.squares[j] += gradient[j] * gradient[j]
             if state.squares[j] > 0.0 and state.deviations[j] > 0.0:

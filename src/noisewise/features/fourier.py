@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from noisewise._numerics.blocks import blocks
+from noisewise._numerics.row_hash import row_hashes
 from noisewise._typing import Codes, Floats, RandomState
 from noisewise._validation import generator
 from noisewise.features.checks import check_noise
@@ -18,19 +19,31 @@ from noisewise.features.noise_argument import (
     gather_copies,
     noise_or_estimate,
 )
-from noisewise.features.solvers.cross_validation import fold_products
-from noisewise.features.solvers.deconvolution import excess_products, pair_damping, solve_deconvolved
+from noisewise.features.solvers.cross_validation import fold_numbers, fold_products
+from noisewise.features.solvers.deconvolution import (
+    excess_products,
+    noisier_products,
+    pair_damping,
+    solve_deconvolved,
+)
 from noisewise.features.solvers.least_squares import Fitted
+from noisewise.features.solvers.plain_ridge import PlainRidge, fit_plain_ridge
 from noisewise.features.targets import LabelTargets, NumberTargets, Scored
 from noisewise.kernels import Gaussian, Radial, draw_frequencies, median_width
 from noisewise.noise import MaskingNoise
 
 RELATIVE_WIDTHS = (1.0, 0.5, 0.25, 2.0)  # candidates, in units of the median distance
 BLOCK_ROWS = 8192  # rows whose features are held in memory at once
+PLAIN_SEED = 0  # draws the landmarks of kernel ridge regression, apart from the frequencies
 
 
 class _DeconvolvedFourier(Scored):
     """Second moments of cosines, and of sines, for each fold; the noise is corrected for when they are solved."""
+
+    ridge_: PlainRidge | None = None  # models of earlier versions have none of these
+    _noisy_ridge: PlainRidge | None = None
+    _noisy_fit: Floats | None = None
+    _fit_losses: tuple[float, float, float] | None
 
     def __init__(
         self,
@@ -64,13 +77,36 @@ class _DeconvolvedFourier(Scored):
         copies : array of shape (n, m, d), optional
             Further independent noisy copies (replicates). X is not counted twice where it is one of them or their mean.
         """
-        return self._take(*self._check_training(X, y, fresh=True), copies, fresh=True)
+        rows, Y = self._check_training(X, y, fresh=True)
+        self._take(rows, Y, copies, fresh=True)
+        if self.strength is None:
+            self._compare_plain(gather_copies(rows, copies), Y)
+        return self
+
+    def _compare_plain(self, every: Floats, Y: Floats) -> None:
+        """Keep kernel ridge regression on the mean copies where it gains more over the uncorrected features than they.
+
+        What deconvolution gains is the unbiased loss on clean rows; what kernel ridge gains is the loss on noisy ones:
+        that on clean rows can't be known. Its leave-one-out loss is none where rows are repeated.
+        """
+        rows = every.mean(axis=1)
+        if self._fit_losses is None or len(np.unique(row_hashes(rows, exact=True))) < len(rows):
+            return
+        plain = fit_plain_ridge(rows[:, None], Y, self.kernel, generator(PLAIN_SEED))
+        noisy, uncorrected, chosen = self._fit_losses
+        if plain.loss >= noisy:
+            return
+        several = every.shape[1] > 1
+        self._noisy_ridge = fit_plain_ridge(every, Y, self.kernel, generator(PLAIN_SEED)) if several else plain
+        if noisy - plain.loss > uncorrected - chosen:
+            self.ridge_, self.correction_ = plain, 0.0
+            self.validation_loss_, self.validation_error_ = plain.loss, np.nan
 
     def _take(self, X: Floats, Y: Floats, copies: Any, fresh: bool) -> Self:
         self._check_settings()
         every = gather_copies(X, copies)
-        check_noise(self, every, copies)
-        n, m, _ = every.shape
+        check_noise(self, every, copies, refuse=fresh)
+        n, m, d = every.shape
         rows = every.mean(axis=1)
         if fresh:
             self._draw(rows)
@@ -78,9 +114,11 @@ class _DeconvolvedFourier(Scored):
         elif m != self.n_copies_:
             raise ValueError(f"this piece has {m} copies of each row, the first had {self.n_copies_}; all need as many")
         if self.noise is None and m > 1:
-            self._noise_sum += m * correction_of_mean(every).sums(n, 1, 0)[0]
+            self._noise_sum += m * correction_of_mean(every).total(n)
+        folds = fold_numbers(every.reshape(n, m * d), self.n_folds, self.n_samples_seen_ % self.n_folds)
         for part in blocks(n, BLOCK_ROWS):
-            self._add(rows[part], Y[part] - self._shift)
+            self._add(rows[part], Y[part] - self._shift, folds[part])
+        self.ridge_ = self._noisy_ridge = self._noisy_fit = None
         self._solve(Y.shape[1])
         return self
 
@@ -110,12 +148,11 @@ class _DeconvolvedFourier(Scored):
         self._sines = np.zeros((self.n_folds, self.n_components, self.n_components))
         self._noise_sum = np.zeros((self.frequencies_.shape[1],) * 2)
 
-    def _add(self, rows: Floats, targets: Floats) -> None:
+    def _add(self, rows: Floats, targets: Floats, folds: Codes) -> None:
         angles = rows @ self.frequencies_.T + self.phases_
-        first_fold = self.n_samples_seen_ % self.n_folds
         columns = np.column_stack([np.ones(len(rows)), np.cos(angles), targets])
-        self._sums += fold_products(columns, self.n_folds, first_fold)
-        self._sines += fold_products(np.sin(angles, out=angles), self.n_folds, first_fold)
+        self._sums += fold_products(columns, self.n_folds, folds)
+        self._sines += fold_products(np.sin(angles, out=angles), self.n_folds, folds)
         self.n_samples_seen_ += len(rows)
 
     def _solve(self, q: int) -> None:
@@ -136,6 +173,9 @@ class _DeconvolvedFourier(Scored):
         self.coef_[:, kept] = fitted.coefficients[1:].T * damping[kept]
         self.intercept_ = fitted.coefficients[0] + self._shift
         self.correction_, self.strength_, self.n_kept_ = fitted.noise_fraction, fitted.strength, len(kept)
+        self._fit_losses = None
+        if fitted.choice is not None:
+            self._fit_losses = fitted.noisy_loss, fitted.choice.means[0], fitted.choice.means[fitted.choice.best]
         self.validation_loss_, self.validation_error_ = fitted.validation
 
     def _fitted(self, kept: Codes, damping: Floats, q: int) -> Fitted:
@@ -151,10 +191,26 @@ class _DeconvolvedFourier(Scored):
         )
 
     def _scores(self, X: Floats) -> Floats:
-        scores = [
-            np.cos(X[part] @ self.frequencies_.T + self.phases_) @ self.coef_.T for part in blocks(len(X), BLOCK_ROWS)
-        ]
-        return np.asarray(np.concatenate(scores) + self.intercept_)
+        if self.ridge_ is not None:
+            return self.ridge_(X)
+        return self._of_features(X, self.coef_, self.intercept_)
+
+    def _noisy_scores(self, X: Floats) -> Floats:
+        """The better uncorrected fit: kernel ridge, or that of the features, to moments damped like a single copy's."""
+        if self._noisy_ridge is not None:
+            return self._noisy_ridge(X)
+        if self._noisy_fit is None:
+            q, least = len(self.coef_), self.max_inflation**-2
+            sums = noisier_products(self._sums, self._sines, self.frequencies_, self.noise_, self.n_copies_, least)
+            none = np.zeros_like(self._sines)
+            fitted = solve_deconvolved(sums, none, np.ones(len(none[0])), self._priors, q, self.strength)
+            self._noisy_fit = fitted.coefficients
+        return self._of_features(X, self._noisy_fit[1:].T, self._noisy_fit[0] + self._shift)
+
+    def _of_features(self, X: Floats, coef: Floats, intercept: Floats) -> Floats:
+        parts = blocks(len(X), BLOCK_ROWS)
+        scores = [np.cos(X[part] @ self.frequencies_.T + self.phases_) @ coef.T for part in parts]
+        return np.asarray(np.concatenate(scores) + intercept)
 
     def _check_settings(self) -> None:
         if isinstance(self.noise, MaskingNoise):
@@ -214,6 +270,7 @@ class DeconvolvedFourierRegressor(NumberTargets, _DeconvolvedFourier):
     frequencies_, phases_ : arrays of shape (n_components, n_features) and (n_components,), those of the features
     coef_, intercept_ : weights of the clean features
     correction_ : 1 if the fit is deconvolved, 0 if the k-standard-error rule preferred the uncorrected one
+    ridge_ : kernel ridge regression on the mean copies, if it predicts (from `fit`, not in pieces); else None
     strength_, n_kept_ : the ridge, and the number of features that were not dropped
     validation_loss_, validation_error_ : the unbiased held-out loss of the choice and its standard error
     n_samples_seen_, n_copies_ : rows, and replicates of each

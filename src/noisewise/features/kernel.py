@@ -10,12 +10,13 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from noisewise._numerics.blocks import blocks
-from noisewise._typing import Floats, RandomState
+from noisewise._typing import Codes, Floats, RandomState
 from noisewise._validation import generator
 from noisewise.features.checks import check_noise
 from noisewise.features.noise_argument import gather_copies, noise_matrix
-from noisewise.features.solvers.cross_validation import standard_error_rule
+from noisewise.features.solvers.cross_validation import fold_numbers, standard_error_rule
 from noisewise.features.solvers.kernel_ridge import LANDMARKS, KernelRidge, fit_kernel_ridge
+from noisewise.features.solvers.plain_ridge import fit_plain_ridge
 from noisewise.features.solvers.surrogate_descent import Replicates, Stream, descend, two_replicates
 from noisewise.features.theory import surrogate_descent_guarantee
 from noisewise.kernels import ADVISED_RATE, Gaussian, Radial, Surrogate, largest_variance, median_width, surrogate
@@ -124,23 +125,26 @@ class NoisyKernelRegressor(RegressorMixin, BaseEstimator):
             ridge = fit_kernel_ridge(every.mean(axis=1), pair, y_centred, hats, self.budget or LANDMARKS)
             kernels, hats = [kernels[ridge.kernel]], [hats[ridge.kernel]]
         streams = [self._play(pair, y_centred, hat) for hat in hats]
-        chosen = self._choose(streams, ridge)
+        chosen = self._choose(streams, ridge, fold_numbers(every.mean(axis=1), len(every)))
         self.kernel_, self.highest_rate_ = kernels[chosen], hats[chosen][0].highest_rate
         self.intercept_ += centre
+        self.noisy_ridge_ = fit_plain_ridge(every, targets[:, None], self.kernel, generator(0))
         return self
 
     def predict(self, X: Any, noisy: bool = False) -> Floats:
-        """Predictions for clean rows; with ``noisy=True``, for rows that are single noisy copies.
+        """The predicted target of each clean row; with ``noisy=True``, of rows with the noise of one training copy.
 
-        The prediction of a noisy row is unbiased for that of the clean row, with a variance: for a small squared error,
-        predict clean rows or means of many replicates.
+        For a noisy row that is the mean target of rows that look like it, E[y | noisy x]: kernel ridge regression on
+        the copies, as they are.
         """
         check_is_fitted(self)
         rows = validate_data(self, X, dtype=np.float64, reset=False)
+        if noisy and hasattr(self, "noisy_ridge_"):
+            return np.asarray(self.noisy_ridge_(rows)[:, 0])
         n_kept = self.support_rows_.shape[0]
         noise = GaussianNoise(noise_matrix(self.noise_, rows.shape[1]))
         corrected = surrogate(self.kernel_, noise, self.highest_rate_)
-        kernel = corrected if noisy else corrected.clean
+        kernel = corrected if noisy else corrected.clean  # noisy rows of models that earlier versions fitted
         values = np.empty(len(rows))
         for part in blocks(len(rows), PREDICTED_ROWS):
             values[part] = kernel.gram(rows[part], self.support_rows_) @ self.dual_coef_ if n_kept else 0.0
@@ -154,14 +158,22 @@ class NoisyKernelRegressor(RegressorMixin, BaseEstimator):
         balls = np.full(len(steps), max(ball, 1e-300))
         return descend(pair, y, hats, steps, balls, self.averaging, self.budget)
 
-    def _choose(self, streams: list[Stream], ridge: KernelRidge | None) -> int:
-        """Keep the fit that the k-standard-error rule selects; the index of its kernel."""
+    def _choose(self, streams: list[Stream], ridge: KernelRidge | None, distinct: Codes) -> int:
+        """Keep the fit that the k-standard-error rule selects; the index of its kernel.
+
+        Rounds of a row that the stream met before tell nothing: a repeated row repeats its noise.
+        """
         losses = np.concatenate([stream.losses for stream in streams])
         if ridge is not None:
             losses = np.concatenate([losses, ridge.losses[None]])
-        later = losses[:, losses.shape[1] // 2 :]  # after a burn-in of the streams
-        start = None if ridge is None else len(later) - 1
-        choice = standard_error_rule(later, np.ones(later.shape[1]), start=start)
+        half = losses.shape[1] // 2  # after a burn-in of the streams
+        met_first = np.sort(np.unique(distinct, return_index=True)[1])
+        if ridge is not None and (met_first >= half).sum() < 2:
+            losses = losses[-1:]
+        else:
+            losses = losses[:, met_first[met_first >= half]]
+        start = None if ridge is None else len(losses) - 1
+        choice = standard_error_rule(losses, np.ones(losses.shape[1]), start=start)
         self.loss_ = float(choice.means[choice.best])
         if ridge is not None and choice.best == start:
             self.correction_, self.step_, self.intercept_ = float(ridge.corrected), np.nan, ridge.intercept

@@ -7,19 +7,25 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.linear_model import LogisticRegression
 
 from noisewise._typing import Floats
 from noisewise.features.checks import check_noise
 from noisewise.features.noise_argument import FeatureNoise, correction_of_mean, gather_copies, noise_or_estimate
-from noisewise.features.solvers.cross_validation import centre, fold_products
+from noisewise.features.solvers.cross_validation import centre, fold_numbers, fold_products, subtract_noise
 from noisewise.features.solvers.least_squares import (
     STRENGTHS,
     Fitted,
+    attenuate,
+    column_scales,
+    disattenuate,
     solve,
     solve_cross_validated,
     total_least_squares_scale,
 )
 from noisewise.features.targets import LabelTargets, NumberTargets, Scored
+
+LOGISTIC_STEPS = 1000  # of L-BFGS, on standardised columns
 
 
 class _NoisyLinear(Scored):
@@ -63,7 +69,7 @@ class _NoisyLinear(Scored):
     def _take(self, X: Floats, Y: Floats, copies: Any, row_covariances: Any, fresh: bool) -> Self:
         self._check_settings()
         every = gather_copies(X, copies)
-        check_noise(self, every, copies, row_covariances)
+        check_noise(self, every, copies, row_covariances, refuse=fresh)
         n, m, d = every.shape
         correction = correction_of_mean(every, self.noise, row_covariances)
         rows = np.column_stack([every.mean(axis=1), Y])
@@ -73,9 +79,9 @@ class _NoisyLinear(Scored):
             self._sums = np.zeros((self.n_folds, 1 + rows.shape[1], 1 + rows.shape[1]))
             self._corrections = np.zeros((self.n_folds, d, d))
             self._noise_sum = np.zeros((d, d))
-        first_fold = self.n_samples_seen_ % self.n_folds
-        self._sums += fold_products(np.column_stack([np.ones(n), rows - self._shift]), self.n_folds, first_fold)
-        added = correction.sums(n, self.n_folds, first_fold)
+        folds = fold_numbers(every.reshape(n, m * d), self.n_folds, self.n_samples_seen_ % self.n_folds)
+        self._sums += fold_products(np.column_stack([np.ones(n), rows - self._shift]), self.n_folds, folds)
+        added = correction.sums(folds, self.n_folds)
         self._corrections += added
         self._noise_sum += m * added.sum(axis=0)
         self.n_samples_seen_ += n
@@ -83,7 +89,7 @@ class _NoisyLinear(Scored):
         return self
 
     def _solve(self, d: int, q: int) -> None:
-        fitted = self._fitted(q)
+        fitted = self._fitted(self._sums, self._corrections, q, self.target_noise)
         weights = fitted.coefficients[1:]
         self._keep(weights.T, fitted.coefficients[0] + self._shift[d:] - self._shift[:d] @ weights)
         self.correction_, self.strength_ = fitted.noise_fraction, fitted.strength
@@ -91,11 +97,11 @@ class _NoisyLinear(Scored):
         self.noise_ = noise_or_estimate(self.noise, self._noise_sum, self.n_samples_seen_)
         self._keep_attenuation(weights, q)
 
-    def _fitted(self, q: int) -> Fitted:
-        total, noise = self._sums.sum(axis=0), self._corrections.sum(axis=0)
-        scale = None if self.target_noise is None else total_least_squares_scale(total, noise, self.target_noise)
+    def _fitted(self, sums: Floats, corrections: Floats, q: int, target_noise: float | None = None) -> Fitted:
+        total, noise = sums.sum(axis=0), corrections.sum(axis=0)
+        scale = None if target_noise is None else total_least_squares_scale(total, noise, target_noise)
         if self.strength is None:
-            return solve_cross_validated(self._sums, self._corrections, q, self.constraint, self.standard_errors, scale)
+            return solve_cross_validated(sums, corrections, q, self.constraint, self.standard_errors, scale)
         strength, fraction = np.array([float(self.strength)]), scale or 1.0
         coefficients = solve(total, fraction * noise, q, strength, self.constraint)[0]
         return Fitted(coefficients, fraction, float(strength[0]), None)
@@ -107,10 +113,7 @@ class _NoisyLinear(Scored):
         variances = np.diag(observed)
         noise_fraction = np.divide(np.diag(noise), variances, out=np.zeros(len(noise)), where=variances > 0)
         self.reliability_ = np.clip(1 - noise_fraction, 0.0, 1.0)
-        values, vectors = np.linalg.eigh(observed - noise)
-        signal = vectors * np.maximum(values, 0.0) @ vectors.T
-        explained = signal @ weights
-        attenuated = np.linalg.pinv(signal + noise, hermitian=True) @ explained
+        explained, attenuated = attenuate(weights, observed, noise)
         size = float(np.sum(weights * explained))
         self.attenuation_ = float(np.clip(np.sum(attenuated * explained) / size, 0.0, 1.0)) if size > 0 else 1.0
         self._keep_attenuated(attenuated.T)
@@ -127,6 +130,14 @@ class _NoisyLinear(Scored):
 
     def _scores(self, X: Floats) -> Floats:
         return np.asarray(X @ np.atleast_2d(self.coef_).T + self.intercept_)
+
+    def _noisy_scores(self, X: Floats) -> Floats:
+        """Least squares on single copies: the moments of the mean copy, with the noise of one copy."""
+        d, q = X.shape[1], len(np.atleast_2d(self.coef_))
+        further = np.trace(self._noise_sum) / max(np.trace(self._corrections.sum(axis=0)), 1e-300) - 1
+        sums = subtract_noise(self._sums, -max(further, 0.0) * self._corrections)
+        fitted = self._fitted(sums, np.zeros_like(self._corrections), q).coefficients
+        return np.asarray((X - self._shift[:d]) @ fitted[1:] + fitted[0] + self._shift[d:])
 
     def _keep(self, coef: Floats, intercept: Floats) -> None:
         self.coef_, self.intercept_ = coef, intercept
@@ -230,8 +241,10 @@ class NoisyFeatureRegressor(NumberTargets, _NoisyLinear):
 class NoisyFeatureClassifier(LabelTargets, _NoisyLinear):
     """Linear classification for features with known noise, or with several noisy copies (replicates) of each row.
 
-    Squared loss on targets of -1 and 1, corrected and cross-validated as in `NoisyFeatureRegressor`, with the same
-    parameters and attributes. It separates clean rows; noisy rows can be given to `predict` as well.
+    Logistic regression on the mean replicate, whose coefficients v become those of clean rows: ``(G - f C)^-1 G v``,
+    with the covariance G of the mean replicates and the fraction f of their noise covariance C that corrected least
+    squares of targets -1 and 1 selects as in `NoisyFeatureRegressor`. Where it selects none, it is logistic
+    regression. In pieces (`partial_fit`) it is corrected least squares alone, from moments in one pass.
 
     Parameters
     ----------
@@ -242,10 +255,15 @@ class NoisyFeatureClassifier(LabelTargets, _NoisyLinear):
     ----------
     classes_ : array of shape (n_classes,), the labels in order
     coef_ : array of shape (1, n_features) for two classes, else (n_classes, n_features)
+    correction_, strength_, noise_, reliability_, attenuation_, n_samples_seen_
+        As in `NoisyFeatureRegressor`, of the least-squares fit.
 
     References
     ----------
     .. [1] Fuller, W. A. (1987). Measurement Error Models. Wiley.
+    .. [2] Carroll, R. J., Ruppert, D., Stefanski, L. A., Crainiceanu, C. M. (2006). Measurement Error in Nonlinear
+       Models: A Modern Perspective. 2nd edition, Chapman and Hall/CRC. Chapter 4: regression calibration, by which the
+       log-odds of noisy rows are those of the clean rows to be expected.
 
     Examples
     --------
@@ -257,6 +275,36 @@ class NoisyFeatureClassifier(LabelTargets, _NoisyLinear):
     >>> bool(model.score(X, labels) > 0.97)
     True
     """
+
+    def fit(self, X: Any, y: Any, copies: ArrayLike | None = None, row_covariances: ArrayLike | None = None) -> Self:
+        """Learn from noisy rows; parameters as in `NoisyFeatureRegressor.fit`, with labels for targets."""
+        rows, Y = self._check_training(X, y, fresh=True)
+        self._take(rows, Y, copies, row_covariances, fresh=True)
+        self._fit_logistic(gather_copies(rows, copies).mean(axis=1), Y)
+        return self
+
+    def _fit_logistic(self, rows: Floats, Y: Floats) -> None:
+        """Replace the least-squares coefficients by those of logistic regression, corrected as these were."""
+        q = Y.shape[1]
+        gram, _, means, _ = centre(self._sums.sum(axis=0), q)
+        scale, mean = column_scales(gram, means), rows.mean(axis=0)
+        codes = Y[:, 0] > 0 if q == 1 else Y.argmax(axis=1)
+        logistic = LogisticRegression(max_iter=LOGISTIC_STEPS).fit((rows - mean) / scale, codes)
+        weights = logistic.coef_.T
+        if self.correction_:
+            ridge = self.strength_ if self.constraint == "ridge" else 0.0
+            weights = disattenuate(weights, self._sums, self._corrections, q, self.correction_, ridge)
+        self.coef_ = (weights / scale[:, None]).T
+        self.intercept_ = logistic.intercept_ - self.coef_ @ mean
+
+    def _noisy_scores(self, X: Floats) -> Floats:
+        """Attenuated by the noise that the coefficients were corrected for, and that of one copy beyond the mean's."""
+        q, n = len(self.coef_), self.n_samples_seen_
+        observed, _, means, _ = centre(self._sums.sum(axis=0), q)
+        of_mean, mean = self._corrections.sum(axis=0) / n, means + self._shift[: X.shape[1]]
+        further = self._noise_sum / n - of_mean
+        weights = attenuate(self.coef_.T, observed + further, further + self.correction_ * of_mean)[1]
+        return np.asarray((X - mean) @ weights + self.coef_ @ mean + self.intercept_)
 
     def partial_fit(
         self,

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from noisewise._typing import Floats
+from noisewise._typing import Codes, Floats
 from noisewise.noise import GaussianNoise, LaplaceNoise, MaskingNoise, SymmetricNoise
 
 FeatureNoise = GaussianNoise | LaplaceNoise | MaskingNoise | SymmetricNoise | None
@@ -25,24 +25,27 @@ class Correction(NamedTuple):
     covariances: Floats
     deviations: Floats
 
-    def sums(self, n_rows: int, n_folds: int, first_fold: int) -> Floats:
-        """The correction summed over the rows of each fold, of shape (n_folds, d, d); folds as in `fold_products`."""
+    def sums(self, folds: Codes, n_folds: int) -> Floats:
+        """The correction summed over the rows of each fold, of shape (n_folds, d, d)."""
         d = self.variances.shape[1]
         total = np.zeros((n_folds, d, d))
-        folds = (first_fold + np.arange(n_rows)) % n_folds
         counts = np.bincount(folds, minlength=n_folds)
         for fold in range(n_folds):
-            rows = slice((fold - first_fold) % n_folds, n_rows, n_folds)
+            rows = np.flatnonzero(folds == fold)
             total[fold] += np.diag(_sum_rows(self.variances, rows, counts[fold]))
             total[fold] += _sum_rows(self.covariances, rows, counts[fold])
             vectors = self.deviations[rows].reshape(-1, d)
             total[fold] += vectors.T @ vectors
         return total
 
+    def total(self, n_rows: int) -> Floats:
+        """The correction summed over all rows, of shape (d, d)."""
+        return np.asarray(self.sums(np.zeros(n_rows, dtype=np.intp), 1)[0])
 
-def _sum_rows(parts: Floats, rows: slice, count: int) -> Floats:
-    if len(parts) == 1:
-        return np.asarray(count * parts[0])
+
+def _sum_rows(parts: Floats, rows: Codes, count: int) -> Floats:
+    if len(parts) <= 1:  # for all rows, or none
+        return np.asarray(count * parts.sum(axis=0))
     return np.asarray(parts[rows].sum(axis=0))
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from noisewise._typing import Floats
+from noisewise.features.calibration import add_copies, begin_moments, calibrate
 from noisewise.features.checks import check_noise
 from noisewise.features.noise_argument import (
     Correction,
@@ -19,8 +20,9 @@ from noisewise.features.noise_argument import (
 from noisewise.features.targets import NumberTargets
 from noisewise.features.theory import known_covariance_guarantee, two_copies_guarantee
 
-STEP_RULES = ("theory", "constant", "root", "adagrad")
-RATES = {"root": 1.0, "adagrad": 0.2}  # defaults
+STEP_RULES = ("auto", "root", "scaled", "adagrad", "constant", "theory")
+RATES = {"root": 1.0, "scaled": 1.0, "adagrad": 0.2}  # defaults
+STANDARD_ERRORS = 2.0  # by which the loss of "scaled" must be lower than that of "root"
 
 
 class OnlineNoisyRegressor(NumberTargets):
@@ -35,12 +37,14 @@ class OnlineNoisyRegressor(NumberTargets):
     ----------
     noise : GaussianNoise, LaplaceNoise, MaskingNoise, SymmetricNoise or None
         The noise, where it is known. None with copies: estimated from them. None without copies: no noise.
-    step : {"adagrad", "root", "constant", "theory"}, default="adagrad"
-        The step size: AdaGrad, rate / sqrt(t), `rate`, or the one of the regret bound. The last one is for checking the
-        bound; in practice it is far too small.
+    step : {"auto", "root", "scaled", "adagrad", "constant", "theory"}, default="auto"
+        The step size: rate / sqrt(t), the same for columns in units of their standard deviations, AdaGrad, `rate`, or
+        the one of the regret bound, which is for checking the bound and in practice far too small. "auto" does the
+        first two and takes "root", unless the unbiased losses of "scaled" before each of the later rounds were lower by
+        two standard errors: columns of different units.
     rate : float, optional
-        For "adagrad" in units of the target's and the column's standard deviations (0.2 by default), for "root" in
-        units of the rows' mean squared length (1 by default), for "constant" as it is.
+        For "adagrad" in units of the target's and the column's standard deviations (0.2 by default), for "root" and
+        "scaled" in units of the rows' mean squared length (1 by default), for "constant" as it is.
     radius : float, optional
         Weights are projected on a ball of this radius [B_w]. By default the ball adapts to the data: weights of
         standardised columns have a norm of at most twice the target's standard deviation.
@@ -58,7 +62,7 @@ class OnlineNoisyRegressor(NumberTargets):
     ----------
     coef_, intercept_ : the linear predictor for clean features
     noise_ : the noise, given, or Gaussian with the covariance estimated from the copies
-    rate_ : the rate in use
+    step_, rate_ : the rule that the coefficients come from, and its rate
     n_samples_seen_ : rounds so far
 
     References
@@ -83,7 +87,7 @@ class OnlineNoisyRegressor(NumberTargets):
     def __init__(
         self,
         noise: FeatureNoise = None,
-        step: str = "adagrad",
+        step: str = "auto",
         rate: float | None = None,
         radius: float | None = None,
         averaging: str = "suffix",
@@ -147,28 +151,46 @@ class OnlineNoisyRegressor(NumberTargets):
 
         self._check_settings()
         every = gather_copies(rows, copies)
-        check_noise(self, every, copies, row_covariances)
+        check_noise(self, every, copies, row_covariances, refuse=fresh)
         n, m, d = every.shape
         correction = correction_of_mean(every, self.noise, row_covariances)
+        if fresh:
+            self.rate_ = self._choose_rate(every, targets, correction)
+            self._state, self._rival = tuple(descent.begin(d)), tuple(descent.begin(d))
+            self._comparison, self._noise_sum = np.zeros(7), np.zeros((d, d))
+            self._moments = begin_moments(rows)
+        self._noise_sum += m * correction.total(n)
+        if hasattr(self, "_moments"):  # models of earlier versions have none
+            add_copies(self._moments, every)
         left = right = np.ascontiguousarray(every.mean(axis=1))
         if not self.symmetrised and m == 2 and correction.deviations.shape[1]:
             left, right = np.ascontiguousarray(every[:, 0]), np.ascontiguousarray(every[:, 1])
             correction = correction._replace(deviations=np.zeros((n, 0, d)))
-        if fresh:
-            self.rate_ = self._choose_rate(every, targets, correction)
-            self._state = tuple(descent.begin(d))
-            self._noise_sum = np.zeros((d, d))
-        self._noise_sum += m * correction.sums(n, 1, 0)[0]
-        predictions = np.zeros(len(clean))
-        code = {"root": descent.ROOT, "adagrad": descent.ADAGRAD}.get(self.step, descent.CONSTANT)
+        return self._descend(left, right, targets, correction, clean)
+
+    def _descend(self, left: Floats, right: Floats, targets: Floats, correction: Correction, clean: Floats) -> Floats:
+        """All rounds by one rule, or by two of which the losses decide; returns the predictions for clean rows."""
+        from noisewise._loops import descent
+
+        codes = {"root": descent.ROOT, "scaled": descent.SCALED, "adagrad": descent.ADAGRAD}
+        rules, states = [self.step], [descent.Descent(*self._state)]
+        if self.step == "auto":
+            rules, states = ["root", "scaled"], [*states, descent.Descent(*self._rival)]
+        n, several = len(targets), len(rules) > 1
+        predictions, losses = np.zeros((len(rules), len(clean))), np.zeros((len(rules), n if several else 0))
         parts = tuple(np.ascontiguousarray(part) for part in correction)
         ball = 0.0 if self.radius is None else float(self.radius)
-        state = descent.Descent(*self._state)
-        descent.descend(
-            state, left, right, targets, parts, code, self.rate_, ball, self.fit_intercept, clean, predictions
-        )
-        self._keep(state)
-        return predictions
+        suffix, centred = self.averaging == "suffix", self.fit_intercept
+        for rule, state, before, loss in zip(rules, states, predictions, losses):
+            code, rate = codes.get(rule, descent.CONSTANT), RATES[rule] if several else self.rate_
+            descent.descend(state, left, right, targets, parts, code, rate, ball, centred, clean, before, suffix, loss)
+        chosen = np.zeros(n + 1, dtype=np.bool_)
+        if several:
+            descent.compare(self._comparison, losses[0], losses[1], STANDARD_ERRORS, chosen)
+            self.rate_ = RATES[rules[int(chosen[-1])]]
+        self.step_ = rules[int(chosen[-1])]
+        self._keep(states[int(chosen[-1])])
+        return np.asarray(np.where(chosen[: len(clean)], predictions[-1], predictions[0]))
 
     def _keep(self, state: Any) -> None:
         d = len(state.weights)
@@ -181,7 +203,7 @@ class OnlineNoisyRegressor(NumberTargets):
         if self.rate is not None:
             return float(self.rate)
         if self.step != "theory":
-            return RATES[self.step]
+            return RATES["root" if self.step == "auto" else self.step]
         rounds = len(targets) if self.horizon is None else self.horizon
         squares = (every**2).sum(axis=2)
         target_bound = float(np.sqrt(np.mean(targets**2)))
@@ -190,7 +212,7 @@ class OnlineNoisyRegressor(NumberTargets):
             row_bound = float(np.sqrt(squares.mean()))
             return two_copies_guarantee(rounds, self.radius, row_bound, target_bound).step
         row_bound = float(np.mean(squares**2) ** 0.25)
-        noise = float(np.linalg.eigvalsh(correction.sums(len(targets), 1, 0)[0] / len(targets))[-1])
+        noise = float(np.linalg.eigvalsh(correction.total(len(targets)) / len(targets))[-1])
         return known_covariance_guarantee(rounds, self.radius, row_bound, target_bound, noise).step
 
     def _check_settings(self) -> None:
@@ -200,6 +222,8 @@ class OnlineNoisyRegressor(NumberTargets):
             raise ValueError("a constant step needs its rate")
         if self.step == "theory" and self.radius is None:
             raise ValueError("the step of theory is for a ball of known radius: give the radius")
+        if self.step == "auto" and self.rate is not None:
+            raise ValueError("a rate is for one step rule: give step='root' or step='scaled' too")
         if self.rate is not None and not self.rate > 0:
             raise ValueError(f"rate is {self.rate}; a number above 0 will do")
         if self.radius is not None and not self.radius > 0:
@@ -209,3 +233,7 @@ class OnlineNoisyRegressor(NumberTargets):
 
     def _scores(self, X: Floats) -> Floats:
         return np.asarray(X @ self.coef_[:, None] + self.intercept_)
+
+    def _noisy_scores(self, X: Floats) -> Floats:
+        noise = self._noise_sum / self.n_samples_seen_
+        return self._scores(calibrate(X, getattr(self, "_moments", None), noise))

@@ -22,24 +22,28 @@ class Scored(BaseEstimator, ABC):
         """One column of scores, or one for each class."""
 
     @abstractmethod
+    def _noisy_scores(self, X: Floats) -> Floats:
+        """The same for rows with the noise of a single copy."""
+
+    @abstractmethod
     def _check_training(self, X: Any, y: Any, fresh: bool) -> tuple[Floats, Floats]:
         """Rows and targets; a fresh start sets what scikit-learn keeps about X."""
 
-    def _check_and_score(self, X: Any) -> Floats:
+    def _check_and_score(self, X: Any, noisy: bool = False) -> Floats:
         check_is_fitted(self)
-        return self._scores(validate_data(self, X, reset=False, dtype=np.float64))
+        rows = validate_data(self, X, reset=False, dtype=np.float64)
+        return self._noisy_scores(rows) if noisy else self._scores(rows)
 
 
 class NumberTargets(RegressorMixin, Scored):
     """A regressor of one target."""
 
-    def predict(self, X: Any) -> Floats:
-        """The predicted target of each clean row.
+    def predict(self, X: Any, noisy: bool = False) -> Floats:
+        """The predicted target of each clean row; with ``noisy=True``, of rows with the noise of one training copy.
 
-        For rows as noisy as the training rows, a model without correction predicts better; that of a linear one has the
-        coefficients `attenuated_coef_`.
+        For a noisy row that is the mean target of rows that look like it, E[y | noisy x], which is attenuated.
         """
-        return np.asarray(self._check_and_score(X)[:, 0])
+        return np.asarray(self._check_and_score(X, noisy)[:, 0])
 
     def _check_training(self, X: Any, y: Any, fresh: bool) -> tuple[Floats, Floats]:
         rows, targets = validate_data(self, X, y, reset=fresh, dtype=np.float64, y_numeric=True)
@@ -51,14 +55,17 @@ class LabelTargets(ClassifierMixin, Scored):
 
     classes_: NDArray[Any]
 
-    def decision_function(self, X: Any) -> Floats:
-        """Score of each class; for two classes the score of the second, which is predicted above zero."""
-        scores = self._check_and_score(X)
+    def decision_function(self, X: Any, noisy: bool = False) -> Floats:
+        """Score of each class; for two classes the score of the second, which is predicted above zero.
+
+        Of clean rows; with ``noisy=True``, of rows with the noise of one training copy.
+        """
+        scores = self._check_and_score(X, noisy)
         return np.asarray(scores[:, 0]) if len(self.classes_) == 2 else scores
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The label with the highest score."""
-        scores = self._check_and_score(X)
+    def predict(self, X: Any, noisy: bool = False) -> NDArray[Any]:
+        """The label with the highest score, of clean rows; with ``noisy=True``, of rows as noisy as a training copy."""
+        scores = self._check_and_score(X, noisy)
         best = (scores[:, 0] > 0).astype(np.intp) if len(self.classes_) == 2 else scores.argmax(axis=1)
         return np.asarray(self.classes_[best])
 

@@ -12,6 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from noisewise._typing import Floats, RandomState
 from noisewise._validation import check_binary_or_more, encode_labels, find_labels, generator
 from noisewise.datasets import CopyOracle
+from noisewise.features.calibration import add_copies, begin_moments, calibrate
+from noisewise.features.checks import refuse_equal_copies
 from noisewise.features.maps.descent import MapDescent, State
 from noisewise.features.maps.random_map import Estimator
 from noisewise.features.noise_argument import gather_copies
@@ -77,7 +79,7 @@ class _MapLearner(Scored):
         )
 
     def _reset(self) -> None:
-        for name in ("state_", "centre_", "scale_"):
+        for name in ("state_", "centre_", "scale_", "_moments"):
             self.__dict__.pop(name, None)
         self.n_queries_ = 0
         self._rng = generator(self.random_state)
@@ -91,16 +93,21 @@ class _MapLearner(Scored):
     def _scores(self, X: Floats) -> Floats:
         return self._descent().predict(self.state_, (X - self.centre_) / self.scale_)
 
+    def _noisy_scores(self, X: Floats) -> Floats:
+        return self._scores(calibrate(X, getattr(self, "_moments", None)))
+
     def _learn_rows(self, rows: Floats, targets: Floats, copies: ArrayLike | None, fresh: bool) -> None:
         if fresh:
             self._standardise(rows)
+        if copies is not None:
+            refuse_equal_copies(gather_copies(rows, copies))
         oracle = Repeats(rows, targets) if copies is None else CopyOracle(None, targets, gather_copies(rows, copies))
         self._learn(oracle, lambda labels: labels, targets.shape[1])
 
     def _learn(self, oracle: Any, encode: Callable[[NDArray[Any]], Floats], n_outputs: int) -> None:
         """All rounds of an oracle; `encode` makes its targets or labels the rows of an array (maps, outputs)."""
         descent = self._descent()
-        learn, targets_of = None, getattr(oracle, "targets", None)
+        learn, targets_of, pairs = None, getattr(oracle, "targets", None), []
         for row, target in enumerate(oracle):
             plan, degree = descent.draw(self._rng)
             wanted = int(descent.map.queries(plan).sum())
@@ -111,14 +118,26 @@ class _MapLearner(Scored):
                 learn = descent.learner(self.state_)
             targets = [target] * len(plan) if targets_of is None else targets_of(len(plan))
             learn((copies[:wanted] - self.centre_) / self.scale_, plan, degree, encode(np.asarray(targets)))
+            pairs.append(copies[:2])
             if row % CHECK_EVERY == CHECK_EVERY - 1:
                 descent.check_variance(self.state_)
+                self._add_pairs(pairs)
+                pairs = []
         if learn is None:
             raise ValueError("the oracle showed no row; there is nothing to learn from")
         descent.check_variance(self.state_)
+        self._add_pairs(pairs)
+
+    def _add_pairs(self, pairs: list[Floats]) -> None:
+        """Keep the moments of a copy of some rounds, and the noise of two, for predictions of noisy rows."""
+        for n_copies in (1, 2):
+            shown = [copies for copies in pairs if len(copies) == n_copies]
+            if shown and hasattr(self, "_moments"):  # models of earlier versions have none
+                add_copies(self._moments, np.stack(shown))
 
     def _begin(self, descent: MapDescent, n_features: int, n_outputs: int) -> None:
         self.state_ = descent.start(n_features, n_outputs)
+        self._moments = begin_moments(np.zeros((1, n_features)))
         if not hasattr(self, "centre_"):
             self.centre_, self.scale_ = np.zeros(n_features), np.ones(n_features)
             self.n_features_in_ = n_features

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from noisewise._typing import Floats
+from noisewise._numerics.row_hash import row_hashes
+from noisewise._typing import Codes, Floats
 
 
 class Choice(NamedTuple):
@@ -22,15 +23,29 @@ class Choice(NamedTuple):
     errors: Floats
 
 
-def fold_products(Z: Floats, n_folds: int, first_fold: int = 0) -> Floats:
-    """Sums of z z' over the rows of each fold, of shape (n_folds, p, p); row i is in fold (first + i) mod n_folds.
+def fold_numbers(rows: Floats, n_folds: int, first_fold: int = 0) -> Codes:
+    """The fold of each row: distinct row i is in fold (first + i) mod n_folds, and so are its repetitions.
+
+    A noisy row that is repeated repeats its noise: held out in one fold and learnt from in another, the noise would
+    pass for signal.
+
+    >>> fold_numbers(np.array([[5.0], [7.0], [5.0], [9.0]]), n_folds=2)
+    array([0, 1, 0, 0])
+    """
+    _, first, group = np.unique(row_hashes(rows, exact=True), return_index=True, return_inverse=True)
+    return np.asarray((first_fold + np.argsort(np.argsort(first))[group.ravel()]) % n_folds)
+
+
+def fold_products(Z: Floats, n_folds: int, folds: Codes | None = None) -> Floats:
+    """Sums of z z' over the rows of each fold, of shape (n_folds, p, p); by default row i is in fold i mod n_folds.
 
     >>> fold_products(np.array([[1.0], [2.0], [3.0]]), n_folds=2)[:, 0, 0]
     array([10.,  4.])
     """
+    folds = np.arange(len(Z)) % n_folds if folds is None else folds
     sums = np.empty((n_folds, Z.shape[1], Z.shape[1]))
     for fold in range(n_folds):
-        part = np.ascontiguousarray(Z[(fold - first_fold) % n_folds :: n_folds])
+        part = np.ascontiguousarray(Z[folds == fold])
         sums[fold] = part.T @ part
     return sums
 

@@ -47,6 +47,33 @@ def excess_products(cosines: Floats, sines: Floats, minus: Floats, plus: Floats)
     return np.asarray(cosines - ((cosines + sines) * minus + (cosines - sines) * plus) / 2)
 
 
+def noisier_products(
+    sums: Floats, sines: Floats, frequencies: Floats, noise: FeatureNoise, n_copies: int, least: float
+) -> Floats:
+    """Sums of z z' of the features of the mean of `n_copies` replicates, as they would be of a single one.
+
+    Features, and products cos(a - b) and cos(a + b), are damped by the ratio of both characteristic functions; it
+    counts as zero where that of the mean is below `least`.
+    """
+    if n_copies == 1:
+        return sums
+
+    def ratio(w: Floats) -> Floats:
+        of_mean = characteristic_of_mean(noise, w, n_copies)
+        usable = np.abs(of_mean) > least
+        return np.where(usable, characteristic_of_mean(noise, w, 1) / np.where(usable, of_mean, 1.0), 0.0)
+
+    single, (minus, plus) = ratio(frequencies), np.empty((2, len(frequencies), len(frequencies)))
+    for i, w in enumerate(frequencies):
+        minus[i], plus[i] = ratio(w - frequencies), ratio(w + frequencies)
+    damped, inside = sums.copy(), slice(1, 1 + len(single))
+    damped[:, inside] *= single[:, None]
+    damped[:, :, inside] *= single
+    cosines = sums[:, inside, inside]
+    damped[:, inside, inside] = ((cosines + sines) * minus + (cosines - sines) * plus) / 2
+    return damped
+
+
 def principal_components(sums: Floats, n_targets: int, prior: Floats) -> Floats:
     """Leading eigenvectors (D, r) of the features' covariance, in units of the prior's standard deviations."""
     root = np.sqrt(prior)
@@ -116,7 +143,8 @@ def solve_deconvolved(
     candidates = np.concatenate([[usual], np.arange(plain, clean.shape[0] * clean.shape[1])])
     choice = standard_error_rule(clean.reshape(-1, len(sums))[candidates], counts, standard_errors, start=0)
     i, j = divmod(int(candidates[choice.best]), len(RELATIVE_RIDGES))
-    return Fitted(fits[i, j], float(families[i][1]), float(RELATIVE_RIDGES[j]), choice)
+    noisy_loss = float(noisy[: len(priors)].sum(axis=2).min() / counts.sum())
+    return Fitted(fits[i, j], float(families[i][1]), float(RELATIVE_RIDGES[j]), choice, noisy_loss)
 
 
 def _rotate_back(path: Floats, basis: Floats) -> Floats:

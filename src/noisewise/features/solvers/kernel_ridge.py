@@ -7,7 +7,13 @@ from typing import NamedTuple
 import numpy as np
 
 from noisewise._typing import Floats
-from noisewise.features.solvers.cross_validation import fold_products, squared_loss, standard_error_rule, subtract_noise
+from noisewise.features.solvers.cross_validation import (
+    fold_numbers,
+    fold_products,
+    squared_loss,
+    standard_error_rule,
+    subtract_noise,
+)
 from noisewise.features.solvers.least_squares import (
     EIGENVALUE_FLOOR,
     RELATIVE_RIDGES,
@@ -45,6 +51,7 @@ def fit_kernel_ridge(
     k-standard-error rule compares.
     """
     n, n_folds = len(y), min(N_FOLDS, len(y))
+    fold_of = fold_numbers(means, n_folds)
     rows = means[np.unique(np.linspace(0, n - 1, min(n, n_rows)).astype(np.intp))]
     shape = (2, len(surrogates), len(RELATIVE_RIDGES), n_folds)
     noisy, clean = np.zeros(shape[1:3]), np.zeros(shape)
@@ -52,10 +59,10 @@ def fit_kernel_ridge(
     for i, of_replicates in enumerate(surrogates):
         kernel = of_replicates[0].clean
         basis = _nystroem_basis(kernel, rows)
-        plain = fold_products(_columns(kernel.gram(means, rows) @ basis, y), n_folds)
+        plain = fold_products(_columns(kernel.gram(means, rows) @ basis, y), n_folds, fold_of)
         first, second = (hat.gram(replicate, rows) @ basis for hat, replicate in zip(of_replicates, pair[:2]))
-        sums = fold_products(_columns((first + second) / 2, y), n_folds)
-        apart = fold_products((first - second) / 2, n_folds)  # the mean's square less this is the replicates' product
+        sums = fold_products(_columns((first + second) / 2, y), n_folds, fold_of)
+        apart = fold_products((first - second) / 2, n_folds, fold_of)  # the mean's square less this: their product
         unbiased = subtract_noise(sums, apart)
         for corrected, (these, noise, rank) in enumerate(
             ((plain, 0 * apart, MAX_RANK), (sums, apart, MAX_RANK_CORRECTED))
@@ -71,8 +78,7 @@ def fit_kernel_ridge(
                 if not corrected:
                     noisy[i] += squared_loss(path, plain[fold])
     candidates = np.concatenate([[np.argmin(noisy)], np.arange(noisy.size, 2 * noisy.size)])
-    fold_of = np.arange(n) % n_folds
-    counts = np.bincount(fold_of).astype(np.float64)
+    counts = np.bincount(fold_of, minlength=n_folds).astype(np.float64)
     choice = standard_error_rule(clean.reshape(-1, n_folds)[candidates], counts, start=0)
     corrected, i, strength = (int(index) for index in np.unravel_index(candidates[choice.best], shape[:3]))
     fit = fits[corrected, i, strength]

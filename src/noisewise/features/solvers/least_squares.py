@@ -35,6 +35,7 @@ class Fitted(NamedTuple):
     noise_fraction: float
     strength: float
     choice: Choice | None
+    noisy_loss: float = np.nan  # held-out loss of the uncorrected candidate, on noisy rows
 
     @property
     def validation(self) -> tuple[float, float]:
@@ -171,6 +172,37 @@ def eigenvalue_error(sums: Floats, corrections: Floats, n_targets: int, scale: F
         ]
     )
     return float(np.sqrt(np.mean(mean_and_error(values.T, counts)[1] ** 2)))
+
+
+def attenuate(weights: Floats, observed: Floats, noise: Floats) -> tuple[Floats, Floats]:
+    """G w and (G + C)^-1 G w, the limit of least squares on noisy rows, for the signal covariance G = observed - C.
+
+    Eigenvalues of G that sampling made negative count as zero.
+
+    >>> attenuate(np.array([3.0]), np.array([[2.0]]), np.array([[1.0]]))[1]
+    array([1.5])
+    """
+    values, vectors = np.linalg.eigh(observed - noise)
+    signal = vectors * np.maximum(values, 0.0) @ vectors.T
+    explained = signal @ weights
+    return explained, np.linalg.pinv(signal + noise, hermitian=True) @ explained
+
+
+def disattenuate(
+    weights: Floats, sums: Floats, corrections: Floats, n_targets: int, fraction: float, ridge: float
+) -> Floats:
+    """(G - f C + ridge)^-1 (G + ridge) w: weights for clean rows from those of a fit to noisy ones.
+
+    Weights are of standardised columns, and so are the covariance G of the noisy rows and C of their noise, of which a
+    fraction f is subtracted. Eigenvalues have the floor of `solve_cross_validated`.
+    """
+    gram, _, means, _ = centre(sums.sum(axis=0), n_targets)
+    scale = column_scales(gram, means)
+    noise = corrections.sum(axis=0) / sums[:, 0, 0].sum()
+    floor = fraction * EIGENVALUE_FLOOR * eigenvalue_error(sums, corrections, n_targets)
+    values, vectors = np.linalg.eigh((gram - fraction * noise) / np.outer(scale, scale))
+    covered = gram / np.outer(scale, scale) @ weights + ridge * weights
+    return np.asarray(vectors @ (vectors.T @ covered / (np.maximum(values, floor) + max(ridge, 1e-12))[:, None]))
 
 
 def column_scales(gram: Floats, means: Floats) -> Floats:

@@ -148,10 +148,10 @@ def excess_risk(cell: Cell) -> dict[str, Any]:
     X, y = make_linear_stream(cell["rounds"], random_state=seed)
     copies = noise.copies(X, 2, np.random.default_rng([2, seed]))
     model, extra = {
-        "naive": (OnlineNoisyRegressor(), None),
-        "mean of 2": (OnlineNoisyRegressor(), None),
-        "two copies": (OnlineNoisyRegressor(), copies),
-        "one copy": (OnlineNoisyRegressor(noise), None),
+        "naive": (OnlineNoisyRegressor(step="adagrad"), None),
+        "mean of 2": (OnlineNoisyRegressor(step="adagrad"), None),
+        "two copies": (OnlineNoisyRegressor(step="adagrad"), copies),
+        "one copy": (OnlineNoisyRegressor(noise, step="adagrad"), None),
         "two copies, theory's step": (OnlineNoisyRegressor(step="theory", radius=1.0), copies),
         "batch, two copies": (NoisyFeatureRegressor(), copies),
         "batch, one copy": (NoisyFeatureRegressor(noise), None),
