@@ -7,6 +7,7 @@ from noisewise.features.linear import NoisyFeatureClassifier, NoisyFeatureRegres
 from noisewise.features.maps.random_map import RandomMap as RandomMap
 from noisewise.features.maps.random_map import RandomTerms as RandomTerms
 from noisewise.features.maps.random_map import loss_terms as loss_terms
+from noisewise.features.solvers.plain_ridge import PlainRidge as PlainRidge
 from noisewise.features.stream import OnlineNoisyRegressor
 from noisewise.features.unknown_noise import UnknownNoiseKernelClassifier, UnknownNoiseKernelRegressor
 from noisewise.noise import LaplaceNoise, MaskingNoise, SymmetricNoise
@@ -26,3 +27,4 @@ __all__ = [
     "theory",
 ]
 __shared__ = ["RandomMap", "RandomTerms", "loss_terms"]
+__model_parts__ = ["PlainRidge"]

@@ -10,6 +10,7 @@ from sklearn.preprocessing import StandardScaler
 
 from noisewise import FlipMatrix
 from noisewise.labels import RobustLogisticRegression
+from noisewise.labels.logistic.linear import held_out_folds
 
 CYCLE = FlipMatrix(0.6 * np.eye(3) + 0.4 * np.roll(np.eye(3), 1, axis=1))
 ONE_SIDED = FlipMatrix.binary(false_positive=0.0, false_negative=0.4)
@@ -155,3 +156,26 @@ def test_flips_are_found_where_columns_could_explain_any_labels(rng):
     plain = RobustLogisticRegression(FlipMatrix.none(4)).fit(X[:600], flips.corrupt(y[:600], 0))
     np.testing.assert_allclose(model.noise_.matrix, flips.matrix, atol=0.15)
     assert model.score(X[600:], y[600:]) > plain.score(X[600:], y[600:]) + 0.05
+
+
+@pytest.mark.parametrize("noise", [(0.1, 0.2), (0.3, 0.1), (0.2, 0.4), (0.0, 0.4)], ids=repr)
+def test_wide_sparse_rows_of_a_rare_class_are_no_worse_than_plain_or_constant(noise):
+    rng = np.random.default_rng(0)
+    y = (rng.random(4000) < 0.04).astype(int)
+    rates = 0.05 * np.where((rng.random((2, 300)) < 0.15), 4.0, 1.0)
+    X = sparse.csr_array((rng.random((4000, 300)) < rates[y]).astype(float))
+    observed = FlipMatrix.binary(*noise).corrupt(y[:1000], 1)
+    model = RobustLogisticRegression().fit(X[:1000], observed)
+    plain = LogisticRegression(max_iter=2000).fit(X[:1000], observed)
+    errors = [np.mean(one.predict(X[1000:]) != y[1000:]) for one in (model, plain)]
+    assert errors[0] <= min(errors[1], y[1000:].mean()) + 0.01
+
+
+def test_folds_spread_every_class_and_keep_equal_rows_together():
+    X = np.repeat(np.arange(12.0), 3)[:, None]
+    codes = np.repeat(np.arange(2), 18)
+    folds = held_out_folds(X, codes)
+    assert (folds.reshape(12, 3) == folds[::3, None]).all()
+    assert (np.bincount(2 * folds + codes) == 6).all()
+    order = np.random.default_rng(0).permutation(36)
+    np.testing.assert_array_equal(held_out_folds(X[order], codes[order]), folds[order])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,7 +20,8 @@ PREDICTED_ROWS = 4096  # at once
 MOST_LEVERAGE = 1 - 1e-9  # beyond, the fit at a row is its own target, and rounding decides
 
 
-class PlainRidge(NamedTuple):
+@dataclass(frozen=True)
+class PlainRidge:
     """Landmarks, coefficients of the kernel's values at them, intercepts, ridge and leave-one-out squared error."""
 
     kernel: Radial

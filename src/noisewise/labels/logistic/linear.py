@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import hstack, issparse
 
 from noisewise._numerics.cholesky import logistic_preconditioner
+from noisewise._numerics.row_hash import row_hashes
+from noisewise._typing import Codes, Floats
 from noisewise._validation import check_weights
 from noisewise.labels.base import LinearClassifier, check_iterations, check_positive
+from noisewise.labels.flip_likelihood import flip_likelihood
 from noisewise.labels.logistic.base import FlipClassifier
+from noisewise.labels.logistic.objective import FlipProblem
+from noisewise.labels.logistic.solvers import solve
 from noisewise.labels.noise_argument import NoiseArgument, resolve_noise
 from noisewise.labels.progress import with_callbacks
+from noisewise.noise import FlipMatrix
 
+N_FOLDS = 3  # that are held out in turn where rows are few
+HELD_OUT_TOL = 1e-4  # of fits to the other folds
+PENALTY_FACTORS = (1.0, 10.0, 100.0, 1e9)  # of wide rows; the last leaves a constant
 ROWS_PER_COLUMN = 8  # with fewer, a linear model that fits all labels, flipped ones too, is likelier than any flips
 
 
@@ -33,8 +43,10 @@ class RobustLogisticRegression(LinearClassifier, FlipClassifier):
     ----------
     noise : None, FlipMatrix, "confident", "fisher", "ridge", function of (X, y), or object with ``estimate(X, y)``
         The noise transition matrix T, or how it is estimated; one meaning for all, see `noisewise.labels`. None, the
-        default, estimates it with the model; with fewer than eight rows for each column, where a linear model could fit
-        any labels, None is "confident".
+        default, estimates it with the model. With fewer than eight rows for each column, where a linear model could fit
+        any labels, None is "confident", as long as observed labels that were held out are likelier so than by a
+        constant. Otherwise there is no noise, and a penalty of 1, 10 or 100 times the given one, or zero coefficients,
+        whichever makes them likeliest: rare classes behind many flips.
     C : float, default=1.0
         Inverse strength of the penalty ``|coef|^2 / (2 C)`` against the summed loss.
     fit_intercept : bool, default=True
@@ -94,19 +106,53 @@ class RobustLogisticRegression(LinearClassifier, FlipClassifier):
         check_positive("C", self.C)
         check_iterations(self.max_iter)
         weights = check_weights(sample_weight, X)
-        wide = weights.sum() < ROWS_PER_COLUMN * X.shape[1]
-        noise = resolve_noise(self.noise, X, codes, len(self.classes_), weights, default="confident" if wide else None)
+        n_classes, wide = len(self.classes_), weights.sum() < ROWS_PER_COLUMN * X.shape[1]
+        noise = resolve_noise(self.noise, X, codes, n_classes, weights, default="confident" if wide else None)
         penalties = np.append(np.full(X.shape[1], 1 / self.C), np.zeros(int(self.fit_intercept)))
-        preconditioner = logistic_preconditioner(X, weights, 1 / self.C)[: len(penalties)]
-        if preconditioner.ndim == 2:
-            preconditioner = preconditioner[:, : len(penalties)]
         features = _with_ones(X) if self.fit_intercept else X
+        preconditioner = self._preconditioner(X, weights, 1 / self.C)
+        if wide and self.noise is None:
+            assert noise is not None  # "confident"
+            problem = FlipProblem(features, codes, weights, penalties, n_classes, 1 if n_classes == 2 else n_classes)
+            noise, factor = self._likeliest(problem, noise, held_out_folds(X, codes), preconditioner)
+            penalties, preconditioner = factor * penalties, self._preconditioner(X, weights, factor / self.C)
         advice = "scale the columns, raise max_iter, or lower C"
         coefficients = self._fit_coefficients(
             features, codes, weights, penalties, noise, preconditioner, advice, self.max_iter
         )
         self.coef_ = np.ascontiguousarray(coefficients[: X.shape[1]].T)
         return self
+
+    def _preconditioner(self, X: Any, weights: Floats, penalty: float) -> Floats:
+        size = X.shape[1] + int(self.fit_intercept)
+        change = logistic_preconditioner(X, weights, penalty)[:size]
+        return change[:, :size] if change.ndim == 2 else change
+
+    def _likeliest(
+        self, problem: FlipProblem, noise: FlipMatrix, folds: Codes, preconditioner: Floats
+    ) -> tuple[FlipMatrix, float]:
+        """The given noise while it is likelier than a constant; else none, with the factor of the likeliest penalty."""
+        none = FlipMatrix.none(problem.n_classes)
+        candidates = [(noise, 1.0), *((none, factor) for factor in PENALTY_FACTORS)]
+        losses = np.zeros(len(candidates))
+        for fold in range(N_FOLDS):
+            own, rest = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
+            part = replace(problem, features=problem.features[rest], codes=problem.codes[rest])
+            part, left_out = replace(part, weights=problem.weights[rest]), (problem.codes[own], problem.weights[own])
+            for i, (through, factor) in enumerate(candidates):
+                penalised = replace(part, flips=through.matrix, penalties=factor * problem.penalties)
+                fit = solve(penalised, max_iter=self.max_iter, tol=HELD_OUT_TOL, preconditioner=preconditioner)
+                scores = replace(problem, features=problem.features[own]).scores(fit.coefficients)
+                losses[i] -= flip_likelihood(scores, left_out[0], through.matrix, left_out[1])[0]
+        return candidates[0 if losses[0] < losses[-1] else 1 + int(np.argmin(losses[1:]))]
+
+
+def held_out_folds(X: Any, codes: Codes) -> Codes:
+    """Fold of each row: those of every class spread evenly, equal rows with equal labels together, in any order."""
+    keys = np.column_stack([codes.astype(np.uint64), row_hashes(X, exact=True)])
+    distinct, group = np.unique(keys, axis=0, return_inverse=True)
+    firsts = np.searchsorted(distinct[:, 0], distinct[:, 0])
+    return np.asarray(((np.arange(len(distinct)) - firsts) % N_FOLDS)[group.ravel()])
 
 
 def _with_ones(X: Any) -> Any:
