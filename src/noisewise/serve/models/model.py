@@ -149,9 +149,10 @@ class ServedModel:
         return bool(self.learner.sigma_.size > SLOW_DECISION)
 
     def is_slow(self, event: Event) -> bool:
-        """Whether learning from the next row takes so long that other requests would feel it."""
-        slow = self.is_large or self._refit_cost() > SLOW_REFIT
-        return event.kind == CHANGE or (event.is_about_decision and slow)
+        """Whether applying the next row takes, or waits, so long that other requests would feel it."""
+        if self.is_large or event.kind == CHANGE:  # a large model's lock is held by decisions in threads
+            return True
+        return event.is_about_decision and self._refit_cost() > SLOW_REFIT
 
     def to_bytes(self) -> tuple[bytes, int]:
         """The state as a model file, and its position."""
