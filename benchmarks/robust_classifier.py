@@ -188,6 +188,7 @@ def table(options, rows):
             columns += [(name, [cell for cell in of_group if cell[1] == name]) for name in sets]
         elif unseen := [cell for cell in of_group if cell[1] not in SEEN]:
             columns.append((f"of these, {len({cell[1] for cell in unseen})} sets not seen before", unseen))
+    columns = [column for column in columns if any(mean_of(rows, column[1], method) for method in METHODS)]
     lines = ["| test error % | " + " | ".join(title for title, _ in columns) + " |", "|---" * (1 + len(columns)) + "|"]
     for method, (title, _) in METHODS.items():
         means = [mean_of(rows, wanted, method) for _, wanted in columns]
