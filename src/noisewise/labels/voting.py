@@ -23,7 +23,7 @@ LEAST_FLIP = 1e-6  # instead of an estimated flip probability of zero, whose log
 
 
 class RobustVotingClassifier(NoisyLabelClassifier):
-    """Soft voting, the mean posterior of several classifiers for noisy labels: the one to start with, nothing to tune.
+    """Soft voting, the mean posterior of several classifiers for noisy labels; nothing to tune.
 
     By default these are RobustGaussianProcessClassifier, a discriminative model of the labels, and
     RobustKernelFisherClassifier, a generative model of the rows. They are wrong on different data, so that their mean
