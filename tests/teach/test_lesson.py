@@ -96,13 +96,15 @@ def test_a_lesson_is_given_in_a_browser(browser, tmp_path):
     from selenium.webdriver.support.ui import WebDriverWait
 
     path = tmp_path / "lesson.jsonl"
-    server = LessonServer(Lesson(["circle", "line"], path))
+    lesson = Lesson(["circle", "line"], path)
+    lesson.rights += [True] * 18  # as if there had been rounds
+    server = LessonServer(lesson)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     try:
         browser.get(server.url)
         wait = WebDriverWait(browser, 30)
-        wait.until(lambda page: "No round yet" in page.find_element("id", "progress").text)
+        wait.until(lambda page: "18 of 18 right" in page.find_element("id", "progress").text)
         board = browser.find_element("id", "board")
         for round_ in range(2):
             ActionChains(browser).move_to_element_with_offset(board, -60, -40).click_and_hold().move_by_offset(
@@ -112,8 +114,9 @@ def test_a_lesson_is_given_in_a_browser(browser, tmp_path):
             wait.until(lambda page: page.find_element("id", "guess").text in ("circle?", "line?"))
             guess = browser.find_element("id", "guess").text
             ActionChains(browser).send_keys("y" if guess == "line?" else "n").perform()
-            told = f"of {round_ + 1} right"
+            told = f"of {round_ + 19} right"
             wait.until(lambda page, told=told: told in page.find_element("id", "progress").text)
+        assert browser.find_element("id", "curve").is_displayed()  # from twenty rounds on
         rounds = [json.loads(line) for line in path.read_text().splitlines()]
         assert len(rounds) == 2
         assert all(one["right"] == (one["guess"] == "line") for one in rounds)

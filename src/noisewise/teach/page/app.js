@@ -78,8 +78,8 @@ function tell(lesson) {
   const recent = lesson.recent === null ? "" : `, ${Math.round(100 * lesson.recent)} % of the last ${Math.min(20, lesson.rounds)}`;
   find("progress").textContent = lesson.rounds ? `${lesson.right} of ${lesson.rounds} right${recent}` : "No round yet.";
   const chart = find("curve");
-  chart.hidden = lesson.curve.length < 2;
-  if (chart.hidden) return;
+  chart.toggleAttribute("hidden", lesson.curve.length < 2);
+  if (lesson.curve.length < 2) return;
   const x = (at) => 34 + (at * 316) / (lesson.curve.length - 1);
   const y = (value) => 90 - 80 * value;
   const grid = [0, 0.5, 1].map((value) => `<line x1="34" x2="350" y1="${y(value)}" y2="${y(value)}"/><text x="30" y="${y(value) + 3}" text-anchor="end">${100 * value} %</text>`);
