@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,6 +88,27 @@ class Training:
                 loss = criterion(network(rows[some].to(self.device)), labels[some].to(self.device))
                 total += float(loss) * len(some)
         return total / len(judged)
+
+
+class MeanNetwork(torch.nn.Module):
+    """Several networks as one: its logits are the logarithms of the mean of their probabilities.
+
+    >>> sure, unsure = (torch.nn.Linear(1, 2) for _ in range(2))
+    >>> with torch.no_grad():
+    ...     for network, bias in ((sure, 1.0), (unsure, 0.0)):
+    ...         _ = network.weight.fill_(0), network.bias.copy_(torch.tensor([bias, -bias]))
+    >>> MeanNetwork([sure, unsure])(torch.zeros(1, 1)).exp()
+    tensor([[0.6904, 0.3096]], grad_fn=<ExpBackward0>)
+    """
+
+    def __init__(self, networks: Sequence[Any]) -> None:
+        super().__init__()
+        self.networks = torch.nn.ModuleList(networks)
+
+    def forward(self, rows: Any) -> Any:
+        """Logits of the mean."""
+        each = torch.stack([torch.log_softmax(network(rows), dim=1) for network in self.networks])
+        return torch.logsumexp(each, dim=0) - math.log(len(self.networks))
 
 
 def some_rows(n_rows: int, fraction: float, rng: np.random.Generator) -> Codes:
