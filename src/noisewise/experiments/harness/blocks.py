@@ -192,7 +192,7 @@ class Comparison:
 
     def _plain(self, value: float, sign: str = "") -> str:
         """What the digits would show as nothing is written with its power of ten."""
-        return f"{value:{sign}.1e}" if 1e-12 < abs(value) < 0.5 * 10**-self.digits else f"{value:{sign}.{self.digits}f}"
+        return f"{value:{sign}.1e}" if 0 < abs(value) < 0.5 * 10**-self.digits else f"{value:{sign}.{self.digits}f}"
 
 
 @dataclass(frozen=True)
