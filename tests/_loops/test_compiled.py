@@ -3,7 +3,9 @@
 import os
 import pickle
 import re
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,6 +13,7 @@ import pytest
 from numba import njit
 
 import noisewise
+from noisewise import _loops
 from noisewise._loops import compiled as module
 from noisewise._loops import rounds, scores
 from noisewise._loops.compiled import COMPILING, compiled, remove_stale_cache
@@ -63,7 +66,10 @@ def test_python_calls_no_loop_that_has_no_way_in_from_python():
     called = {name for source in sources for name in re.findall(r"loops\(\)\.(\w+)", source)}
     assert "play_dense" in called
     assert rounds.one_round.targetoptions["no_cpython_wrapper"]  # called from Python it would end the process
-    assert not [name for name in called if "no_cpython_wrapper" in getattr(rounds, name).targetoptions]
+    modules = [import_module(f"noisewise._loops.{one.name}") for one in iter_modules(_loops.__path__)]
+    loops = [getattr(module, name) for module in modules for name in called if hasattr(module, name)]
+    assert {name for name in called if not any(hasattr(module, name) for module in modules)} == set()
+    assert not [loop for loop in loops if "no_cpython_wrapper" in getattr(loop, "targetoptions", {})]
 
 
 @pytest.mark.skipif(not COMPILING, reason="compilation is off")
