@@ -187,13 +187,13 @@ def _off(rows: Rows, rate: str, true: float, printed: float) -> str:
     return "nearer to the true rate than print" if ours < abs(printed - true) else "further from the true rate"
 
 
-NO_NETWORK = "a network takes up to a minute, and PyTorch, which was not where this ran"
+NO_NETWORK = "not in this run: a network takes 20 seconds to a minute, and needs PyTorch"
 
 
 def nrest(rows: Rows, printed: Printed) -> list[Block]:
     """Mistakes with rates estimated by the printed network, by moments, and known."""
     apart = _gaps(rows, "rcine-nrest", "rcine", NOISES)
-    said = _spoken(apart) if apart else f"not run: {NO_NETWORK}"
+    said = _spoken(apart) if apart else NO_NETWORK
     return [Text(f"RCINE with the printed network, less with moments: {said}."), error_table(rows)]
 
 
