@@ -51,7 +51,6 @@ class Lesson:
         if learner not in LEARNERS:
             raise ValueError(f"learner is {learner!r}; {', '.join(map(repr, LEARNERS))} would do")
         self.path = None if path is None else Path(path)
-        self.kind = learner
         self.learner: BanditClassifier = LEARNERS[learner](self.names)
         self.rights: list[bool] = []
         self._open: tuple[Any, Decision] | None = None
