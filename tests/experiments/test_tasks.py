@@ -8,7 +8,11 @@ from noisewise.experiments.harness.data import is_here
 from noisewise.experiments.papers.agarwal import tasks as feedback
 from noisewise.experiments.papers.bootkrajang import applications as views
 from noisewise.experiments.papers.bootkrajang import tasks as kernels
-from noisewise.experiments.papers.bootkrajang.baselines import RandomProjectionPerceptron, corrected_error
+from noisewise.experiments.papers.bootkrajang.baselines import (
+    KernelFisherEM,
+    RandomProjectionPerceptron,
+    corrected_error,
+)
 from noisewise.experiments.papers.cesa_bianchi.tasks import kernel_regret, quadratic
 from noisewise.experiments.papers.formulas import tables
 from noisewise.experiments.papers.formulas import tasks as formulas
@@ -65,6 +69,33 @@ def test_classes_are_put_into_two_groups_of_equally_many(rng):
     groups = folds.in_two(np.repeat(np.arange(10), 3), rng)
     assert groups.sum() == 15
     assert all(len(set(groups[3 * label : 3 * label + 3])) == 1 for label in range(10))
+
+
+def test_classes_of_a_named_group_are_the_positive_ones(rng):
+    labels = np.array(["d", "a", "c", "b", "a"])
+    np.testing.assert_array_equal(folds.in_two(labels, rng, (0, 3)), [1, 1, 0, 0, 1])
+
+
+def test_influence_is_that_of_the_classifier_itself():
+    cell = neighbor_cell()
+    data, found = neighbors.split(cell), neighbors.influence(cell)
+
+    def fit(k, anchors, rows=None):
+        return RobustKNeighborsClassifier(k, anchors).fit(data.train[:rows], data.observed[:rows])
+
+    for index in (1, 4):
+        k = neighbors.INFLUENCE[index]
+        assert found["by_k"][index] == fit(k, 50).score(data.test, data.targets)
+        assert found["by_anchors"][index] == fit(50, k).score(data.test, data.targets)
+    half = int(neighbors.FRACTIONS[3] * len(data.train))
+    assert found["by_rows"][3] == fit(50, 50, half).score(data.test, data.targets)
+
+
+def test_the_published_fisher_discriminant_finds_classes_through_flips_of_one_class(rng):
+    y = rng.integers(0, 2, 300)
+    X = rng.normal(size=(300, 2)) + 3 * y[:, None]
+    observed = FlipMatrix.binary(false_positive=0.0, false_negative=0.3).corrupt(y, rng)
+    assert np.mean(KernelFisherEM().fit(X, observed).predict(X) != y) < 0.05
 
 
 def test_watched_guesses_are_those_made_before_each_row(rng):
@@ -202,14 +233,14 @@ def test_the_corrected_error_has_the_clean_error_as_its_mean(rng):
 
 def test_reasons_are_facts_of_the_cell():
     printed = printed_numbers("gao")
-    row = {"noise": [0.1, 0.2], "repeat": 0, "accuracy": 0.5}
-    names = ("segment", "letter", "heart")
+    row = {"noise": [0.1, 0.2], "repeat": 0, "accuracy": 0.5, "rows": 3000}
+    names = ("segment", "w8a", "heart")
     (compared, *_) = table_2(Rows({**row, "dataset": name, "method": "nherd"} for name in names), printed)
     reasons = {entry.labels[0]: entry.reason for entry in compared.entries if entry.ours is not None}
     assert set(reasons) == set(names)
     assert "training rows" not in reasons["segment"]  # it has 2,310
-    assert "groups" in reasons["segment"]
-    assert "3,000 of 11,250 training rows" in reasons["letter"]
+    assert "which classes" in reasons["segment"]
+    assert "3,000 of 37,311 training rows" in reasons["w8a"]
     assert reasons["heart"] == "unexplained"
 
 

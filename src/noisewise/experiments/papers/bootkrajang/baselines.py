@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import expit
 
 from noisewise._typing import Codes, Floats
 from noisewise.noise import FlipMatrix
@@ -12,6 +14,9 @@ from noisewise.noise import FlipMatrix
 PROJECTED = 200  # dimensions of the random projection
 STEPS = 500
 WIDTHS = [2.0**power for power in range(-2, 9, 2)]  # g of exp(-r^2 / g)
+RIDGES = (1e-3, 1e-2, 1e-1, 1.0)
+EM_STEPS = 30
+FIRST_FLIPS = 0.2  # rate of both flips from which EM starts
 
 
 class RandomProjectionPerceptron:
@@ -74,3 +79,95 @@ def scores(features: Any, weights: Floats, X: Floats) -> Floats:
 def with_constant(rows: Floats) -> Floats:
     """Rows with a last column of ones."""
     return np.column_stack([rows, np.ones(len(rows))])
+
+
+class KernelFisherEM:
+    """The robust kernel Fisher discriminant as published: EM over true labels, width and ridge by cross-validation.
+
+    The direction is the kernel ridge regression on the posterior of the true class, which is normal along it with one
+    variance; scores of the training rows are those of the regression that they are in. Width and ridge have the
+    fewest mistakes on three folds of observed labels.
+
+    References
+    ----------
+    .. [1] Lawrence, N. D., Schoelkopf, B. (2001). Estimating a kernel Fisher discriminant in the presence of label
+       noise. International Conference on Machine Learning.
+    """
+
+    def fit(self, X: Floats, y: Codes) -> KernelFisherEM:
+        """Choose width and ridge, then fit all rows."""
+        from sklearn.model_selection import StratifiedKFold
+
+        folds = list(StratifiedKFold(3).split(X, y))
+
+        def mistakes(width: float) -> list[float]:
+            wrong = np.zeros(len(RIDGES))
+            for learn, check in folds:
+                models = discriminants(X[learn], y[learn], width, RIDGES)
+                wrong += [np.sum(model.predict(X[check]) != y[check]) for model in models]
+            return [float(one) for one in wrong]
+
+        counts = {width: mistakes(width) for width in WIDTHS}
+        width = min(WIDTHS, key=lambda one: min(counts[one]))
+        (self.model_,) = discriminants(X, y, width, [RIDGES[int(np.argmin(counts[width]))]])
+        return self
+
+    def predict(self, X: Floats) -> Codes:
+        """The more probable true class."""
+        return self.model_.predict(X)
+
+
+class Discriminant(NamedTuple):
+    """A direction in the kernel's feature space, and normal classes of one variance along it."""
+
+    rows: Floats
+    width: float
+    weights: Floats
+    means: Floats
+    variance: float
+    prior: float
+
+    def predict(self, X: Floats) -> Codes:
+        """The more probable true class."""
+        found = gaussian(X, self.rows, self.width) @ self.weights
+        return np.asarray(log_odds(found, self.means, self.variance, self.prior) > 0).astype(np.intp)
+
+
+def discriminants(X: Floats, y: Codes, width: float, ridges: Sequence[float]) -> list[Discriminant]:
+    """A discriminant for each ridge, of one eigendecomposition."""
+    values, vectors = np.linalg.eigh(gaussian(X, X, width))
+    return [_em(X, y, width, values, vectors, ridge * len(y)) for ridge in ridges]
+
+
+def _em(X: Floats, y: Codes, width: float, values: Floats, vectors: Floats, ridge: float) -> Discriminant:
+    flips = np.array([[1 - FIRST_FLIPS, FIRST_FLIPS], [FIRST_FLIPS, 1 - FIRST_FLIPS]])
+    posterior = flips[1, y]
+    for _ in range(EM_STEPS):
+        weights = vectors @ ((vectors.T @ (posterior - posterior.mean())) / (values + ridge))
+        found = vectors @ (values * (vectors.T @ weights))
+        both = np.stack([1 - posterior, posterior])
+        counts = both.sum(axis=1)
+        means = both @ found / counts
+        variance = float((both * (found - means[:, None]) ** 2).sum() / len(y)) + SMALLEST_VARIANCE
+        flips = np.stack([both @ (y == 0), both @ (y == 1)], axis=1) / counts[:, None]
+        odds = log_odds(found, means, variance, float(counts[1] / len(y)))
+        seen = np.log(np.maximum(flips[:, y], LEAST_FLIP))
+        posterior = np.clip(expit(odds + seen[1] - seen[0]), LEAST_FLIP, 1 - LEAST_FLIP)
+    return Discriminant(X, width, weights, means, variance, float(counts[1] / len(y)))
+
+
+SMALLEST_VARIANCE = 1e-12
+LEAST_FLIP = 1e-6  # of a rate or posterior: zero is absorbing
+
+
+def log_odds(found: Floats, means: Floats, variance: float, prior: float) -> Floats:
+    """Log-odds of class 1 by two normal distributions of one variance."""
+    apart = (means[1] - means[0]) * (found - means.mean()) / variance
+    return np.asarray(apart + np.log(prior / (1 - prior)))
+
+
+def gaussian(X: Floats, rows: Floats, width: float) -> Floats:
+    """The Gram matrix exp(-r^2 / g)."""
+    from sklearn.metrics.pairwise import rbf_kernel
+
+    return np.asarray(rbf_kernel(X, rows, gamma=1 / width))

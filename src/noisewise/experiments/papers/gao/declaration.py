@@ -8,7 +8,17 @@ from typing import Any
 from noisewise.experiments.harness.spec import Experiment, Paper
 from noisewise.experiments.papers.gao import figures, tables
 from noisewise.experiments.papers.gao.methods import METHODS
-from noisewise.experiments.papers.gao.tables import BIG, CLASSES, MOST_ROWS, NOISES, SMALL
+from noisewise.experiments.papers.gao.tables import (
+    ALL_ROWS,
+    BIG,
+    CLASSES,
+    KERNEL_CAPPED,
+    MOST_ROWS,
+    NEIGHBORS,
+    NOISES,
+    OURS,
+    SMALL,
+)
 from noisewise.experiments.papers.gao.tasks import accuracy, grouping, influence, rates_by_voters, soft_chessboard
 
 BENCHMARK: dict[str, list[Any]] = {
@@ -16,18 +26,27 @@ BENCHMARK: dict[str, list[Any]] = {
     "noise": NOISES,
     "method": [*METHODS, "rnn-oracle"],
     "repeat": list(range(40)),
-    "rows": [MOST_ROWS],
+    "rows": [MOST_ROWS, ALL_ROWS],
 }
 QUICK: dict[str, list[Any]] = {"dataset": SMALL, "repeat": [0, 1]}
 
 
 def _different(settings: Mapping[str, Any]) -> bool:
-    """Groupings of the classes that have a first group, and are no mirror image of another."""
-    return bool(settings["group"] < 2 ** (CLASSES[settings["dataset"]] - 1))
+    """Groupings that are no mirror image of another; of ten classes into five and five, as the paper says."""
+    n_classes, group = CLASSES[settings["dataset"]], settings["group"]
+    return bool(group < 2 ** (n_classes - 1) and (n_classes < 10 or group.bit_count() == n_classes // 2))
+
+
+def _affordable(settings: Mapping[str, Any]) -> bool:
+    """All rows, but for searches for neighbours in 300 columns and for kernel machines of the largest sets."""
+    name, method = settings["dataset"], settings.get("method", "rnn")
+    slow = (name == "w8a" and method in NEIGHBORS) or (name in KERNEL_CAPPED and "ksvm" in method)
+    rows = ALL_ROWS if name in BIG and not slow else MOST_ROWS
+    return bool(settings["rows"] == rows and not (name in BIG and method in OURS))
 
 
 def _rnn_only(settings: Mapping[str, Any]) -> bool:
-    return bool(settings["method"] == "rnn")
+    return settings["method"] == "rnn" and _affordable(settings)
 
 
 PAPER = Paper(
@@ -51,9 +70,36 @@ PAPER = Paper(
             quick={"repeat": list(range(3))},
         ),
         Experiment("table-1", "Table 1: the sets", accuracy, {}, tables.table_1),
-        Experiment("table-2", "Table 2: accuracy", accuracy, BENCHMARK, tables.table_2, quick=QUICK),
-        Experiment("figure-2", "Figure 2: Nemenyi's test", accuracy, BENCHMARK, figures.figure_2, quick=QUICK),
-        Experiment("table-3", "Table 3: noise found", accuracy, BENCHMARK, tables.table_3, quick=QUICK, keep=_rnn_only),
+        Experiment(
+            "table-2",
+            "Table 2: accuracy",
+            accuracy,
+            BENCHMARK,
+            tables.table_2,
+            quick=QUICK,
+            keep=_affordable,
+            revision=2,
+        ),
+        Experiment(
+            "figure-2",
+            "Figure 2: Nemenyi's test",
+            accuracy,
+            BENCHMARK,
+            figures.figure_2,
+            quick=QUICK,
+            keep=_affordable,
+            revision=2,
+        ),
+        Experiment(
+            "table-3",
+            "Table 3: noise found",
+            accuracy,
+            BENCHMARK,
+            tables.table_3,
+            quick=QUICK,
+            keep=_rnn_only,
+            revision=2,
+        ),
         Experiment(
             "table-3-voters",
             "Table 3 against the number of voters k'",
@@ -61,6 +107,7 @@ PAPER = Paper(
             {name: values for name, values in BENCHMARK.items() if name != "method"},
             tables.table_3_by_voters,
             quick={"dataset": SMALL, "repeat": list(range(4))},
+            keep=_affordable,
         ),
         Experiment(
             "figure-3",
@@ -70,7 +117,7 @@ PAPER = Paper(
                 "dataset": ["fourclass", "landsat", "letter", "magic04"],
                 "noise": NOISES,
                 "repeat": list(range(40)),
-                "rows": [MOST_ROWS],
+                "rows": [ALL_ROWS],
             },
             figures.figures_3_to_5,
             quick={"repeat": [0]},
@@ -79,7 +126,7 @@ PAPER = Paper(
             "groupings",
             "Which classes make up the two of a set with more",
             grouping,
-            {"dataset": list(CLASSES), "group": list(range(1, 64))},
+            {"dataset": list(CLASSES), "group": list(range(1, 512))},
             tables.groupings,
             keep=_different,
         ),
@@ -87,15 +134,22 @@ PAPER = Paper(
             "bundled",
             "The same methods on sets that come with scikit-learn",
             accuracy,
-            {**BENCHMARK, "dataset": ["breast_cancer", "digits"], "repeat": list(range(8))},
+            {**BENCHMARK, "dataset": ["breast_cancer", "digits"], "repeat": list(range(8)), "rows": [MOST_ROWS]},
             tables.bundled,
             quick={"repeat": [0]},
+            revision=2,
         ),
     ],
     notes=f"""Means over folds of four, ten repetitions in the full protocol; columns in [-1, 1]; IR, LD and UE get the
-true noise rates and the kernel machines a width and C from clean labels, as in the paper. At most {MOST_ROWS:,}
-training and test rows of a set are used (the paper: all). optdigits are the digits 1 and 3: no other two have the
-paper's 1,143 rows. vehicle is buses against all others, the only grouping near print. k and k' are selected on
-held-out observed labels in the column RNN; the oracle picks them on the clean test labels. Tolerances set here: 0.03
-for means over ten sets, 0.06 for rates beside print.""",
+true noise rates, as in the paper. IR-KSVM and LD-KSVM have LIBSVM's default width and C = 10, which come nearer to
+print than C = 1, 3 and 30: fourclass at 0.8 as printed; with width and C chosen on clean labels after noisy training,
+as print says of the width, it is at 0.99: the rows "tuned". AROW and NHERD have no intercept: with one fourclass would
+be at 0.76 instead of the printed 0.69, the rows "intercept". The first was seen in two folds of twelve sets (not
+mushroom, usps, magic04, w8a, shuttle, optdigits), the second in three folds of fourclass, german, splice, w8a, usps,
+heart and magic04; the other cells judge it. All rows are used, but for {MOST_ROWS:,} of w8a by neighbours and kernel
+machines, and of shuttle by kernel machines. optdigits are the digits 1 and 3: no other two have the paper's 1,143 rows;
+letter has its first 15,000. Which classes make up the two of a larger set was looked for at (0.1, 0.2) by 15-NN and
+logistic regression (the table of groupings); the other noises and methods judge it. k and k' are selected on held-out
+observed labels in the column RNN; the oracle picks them on the clean test labels. Tolerances set here: 0.03 for means
+over ten sets, 0.06 for rates beside print.""",
 )

@@ -28,20 +28,31 @@ def accuracy(cell: Cell) -> dict[str, Any]:
 
 @named("_neighbor_tasks.rates_by_voters")
 def rates_by_voters(cell: Cell) -> dict[str, Any]:
-    """The noise that eq. 6, put right, finds with each number of voters (k')."""
+    """The noise that is found with each number of voters."""
     data = split(cell)
-    around = vote_fractions(data.train, data.observed, data.train, VOTERS, data.observed)
-    found = {"tau_plus": (1 - around).min(axis=1), "tau_minus": around.min(axis=1)}
+    found = rates_by(data.train, data.observed, VOTERS)
     return {name: [float(rate) for rate in rates] for name, rates in found.items()}
 
 
 def oracle(data: Split) -> dict[str, Any]:
     """The best accuracy over all k and k' *on the clean test labels*: what nobody has, and what print seems to show."""
     fractions = vote_fractions(data.train, data.observed, data.test, VOTERS)
-    around = vote_fractions(data.train, data.observed, data.train, VOTERS, data.observed)
-    thresholds = 0.5 + (around.min(axis=1) - (1 - around).min(axis=1)) / 2
-    right = (fractions[:, None] >= thresholds[None, :, None]) == data.targets
-    return {"accuracy": float(right.mean(axis=2).max())}
+    rates = rates_by(data.train, data.observed, VOTERS)
+    right = (fractions[:, None] >= threshold(**rates)[None, :, None]) == data.targets
+    accuracies = right.mean(axis=2)
+    best = np.argmax(accuracies.max(axis=0))  # of the numbers of voters that find the noise
+    return {"accuracy": float(accuracies.max()), **{name: float(values[best]) for name, values in rates.items()}}
+
+
+def rates_by(train: Floats, observed: Codes, anchors: Any) -> dict[str, Floats]:
+    """The noise that eq. 6, put right, finds with each number of voters (k')."""
+    around = vote_fractions(train, observed, train, anchors, observed)
+    return {"tau_plus": (1 - around).min(axis=1), "tau_minus": around.min(axis=1)}
+
+
+def threshold(tau_plus: Floats, tau_minus: Floats) -> Floats:
+    """Fraction of votes from which a row is of class 1."""
+    return 0.5 + (tau_minus - tau_plus) / 2
 
 
 def vote_fractions(train: Floats, observed: Codes, rows: Floats, sizes: Any, own: Codes | None = None) -> Floats:
@@ -60,21 +71,25 @@ def vote_fractions(train: Floats, observed: Codes, rows: Floats, sizes: Any, own
 
 @named("_neighbor_tasks.influence")
 def influence(cell: Cell) -> dict[str, Any]:
-    """Accuracy against k at k' = 50, against k' at k = 50, and against the number of training rows (both 50)."""
-    from noisewise.labels import RobustKNeighborsClassifier
+    """Accuracy against k at k' = 50, against k' at k = 50, and against the number of training rows (both 50).
 
+    One search for neighbours serves every k, one every k'.
+    """
     data = split(cell)
 
-    def score(k: int, anchors: int, rows: int | None = None) -> float:
-        model = RobustKNeighborsClassifier(k, anchors).fit(data.train[:rows], data.observed[:rows])
-        return float(model.score(data.test, data.targets))
+    def scores(voters: list[int], anchors: list[int], n_rows: int) -> Floats:
+        train, observed = data.train[:n_rows], data.observed[:n_rows]
+        fractions = vote_fractions(train, observed, data.test, voters)
+        limits = threshold(**rates_by(train, observed, anchors))
+        return np.asarray(((fractions >= limits[:, None]) == data.targets).mean(axis=1))
 
     n = len(data.train)
-    return {
-        "by_k": [score(k, 50) for k in INFLUENCE],
-        "by_anchors": [score(50, anchors) for anchors in INFLUENCE],
-        "by_rows": [score(50, 50, int(fraction * n)) for fraction in FRACTIONS],
+    found = {
+        "by_k": scores(INFLUENCE, [50], n),
+        "by_anchors": scores([50], INFLUENCE, n),
+        "by_rows": np.concatenate([scores([50], [50], int(fraction * n)) for fraction in FRACTIONS]),
     }
+    return {name: [float(one) for one in values] for name, values in found.items()}
 
 
 @named("gao.grouping")
