@@ -1,7 +1,10 @@
 """`noisewise review`: what it refuses, before a page is opened. The page itself is tested in tests/review."""
 
+import numpy as np
+import polars as pl
 import pytest
 
+from noisewise import audit_labels
 from noisewise.review import ReviewSession
 from noisewise.review import server as served
 
@@ -59,3 +62,60 @@ def test_what_cannot_be_reviewed_gets_one_sentence(run, iris, opened, arguments,
     assert sentence in done.stderr
     assert opened == []
     assert sorted(iris.iterdir()) == before
+
+
+@pytest.fixture
+def visits(tmp_path, rng):
+    """Three rows of each patient, nearly alike; one grade is missing and one patient's grades are wrong."""
+    x = rng.normal(size=40).repeat(3) + 0.01 * rng.normal(size=120)
+    grades = np.array(["none", "mild", "severe"])[np.searchsorted([-0.5, 0.5], x)].astype(object)
+    grades[5], grades[9:12] = None, "none" if x[9] > 0 else "severe"
+    columns = {"patient": np.arange(40).repeat(3).astype(str), "x": x, "z": rng.normal(size=120), "grade": grades}
+    pl.DataFrame(columns).write_csv(tmp_path / "visits.csv")
+    return tmp_path
+
+
+def test_groups_order_and_missing_labels_are_as_in_an_audit(run, visits, opened):
+    options = ("--groups", "patient", "--ordered", "none,mild,severe", "--missing", "skip")
+    done = run("review", "visits.csv", "-l", "grade", *options, "--no-browser", cwd=visits)
+    assert done.returncode == 0, done.stderr
+    review = opened[0].review
+    kept = pl.read_csv(visits / "visits.csv").filter(pl.col("grade").is_not_null())
+    X, patient = kept.select("x", "z"), kept["patient"]
+    audit = audit_labels(X, kept["grade"], groups=patient, ordered=["none", "mild", "severe"])
+    np.testing.assert_array_equal(review.rows, audit.picked)
+    assert list(review.audit.classes) == ["none", "mild", "severe"]
+    review.decide(8, "mild")
+    mended = pl.read_csv(review.finish()[-1])
+    assert mended["grade"].to_list() == [*kept["grade"][:8], "mild", *kept["grade"][9:]]
+    assert mended.drop("grade").equals(kept.drop("grade"))
+
+
+@pytest.mark.parametrize("kind", [("--target", "x"), ("--label", "grade", "--separator", ";")])
+def test_groups_are_kept_apart_in_reviews_of_numbers_and_tags(run, visits, opened, kind):
+    apart = run("review", "visits.csv", *kind, "--groups", "patient", "--no-browser", cwd=visits)
+    together = run("review", "visits.csv", *kind, "--no-browser", cwd=visits)
+    assert apart.returncode == together.returncode == 0, apart.stderr
+    assert not np.array_equal(*(one.review.audit.probability for one in opened))
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--target", "x", "--ordered", "numbers"], "are for the classes of a label column"),
+        (["-l", "grade", "--separator", ";", "--missing", "skip"], "are for the classes of a label column"),
+        (["-l", "grade", "--probabilities", "p.npy", "--groups", "patient"], "not for --probabilities"),
+        (["-l", "grade"], "--missing skip"),
+    ],
+)
+def test_options_that_do_not_go_together_get_one_sentence(run, visits, opened, options, sentence):
+    done = run("review", "visits.csv", *options, cwd=visits)
+    assert done.returncode == 2
+    assert sentence in done.stderr
+
+
+def test_the_audit_names_the_options_of_its_review(run, visits):
+    options = ("--groups", "patient", "--ordered", "none,mild,severe", "--missing", "skip", "--out", "found")
+    done = run("audit", "visits.csv", "-l", "grade", *options, cwd=visits)
+    review = "review found/labelled.csv --label grade --groups patient --ordered none,mild,severe, which shows"
+    assert review in done.stderr

@@ -9,8 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
-from noisewise.cli import completion
-from noisewise.cli.audit import Engine, LabelsAre, audit_table
+from noisewise.cli import audit_options, completion
+from noisewise.cli.label_options import LabelOptions
+from noisewise.cli.labels import TableOptions, audited_labels
 from noisewise.cli.probabilities import Files, audit_files
 from noisewise.cli.tags import audited_tags
 from noisewise.cli.talk import say
@@ -22,17 +23,11 @@ def review(
         str, typer.Argument(help="CSV, TSV, Parquet, JSON or Excel file, or a folder with a sub-folder for each class.")
     ],
     label: completion.Label = None,
-    separator: Annotated[
-        str | None, typer.Option("--separator", help='What joins several tags in a cell, as ";": tags are reviewed.')
-    ] = None,
-    target: Annotated[
-        str | None,
-        typer.Option("--target", help="Column of numbers to review.", autocompletion=completion.columns),
-    ] = None,
-    probabilities: Annotated[
-        list[str] | None,
-        typer.Option("--probabilities", help="Out-of-fold probabilities of your own model, as in `audit`."),
-    ] = None,
+    separator: audit_options.Separator = None,
+    ordered: audit_options.Ordered = None,
+    missing: audit_options.MissingLabels = None,
+    target: audit_options.Target = None,
+    probabilities: audit_options.Probabilities = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Folder of the decisions; by default that of the table's name.")
     ] = None,
@@ -45,27 +40,13 @@ def review(
     reviewer: Annotated[
         str | None, typer.Option("--reviewer", help="Who decides; by default the user of this machine.")
     ] = None,
-    model: Annotated[
-        str | None,
-        typer.Option(
-            "--model", "-m", help="Audit by another classifier, as in `audit`.", autocompletion=completion.estimators
-        ),
-    ] = None,
-    labels_are: Annotated[
-        LabelsAre | None, typer.Option("--labels-are", help="What the labels are, as in `audit`.")
-    ] = None,
-    encoder: Annotated[
-        str | None, typer.Option("--encoder", help="What embeds texts or pictures, as in `audit`.")
-    ] = None,
-    images: Annotated[
-        str | None,
-        typer.Option("--image-column", help="Column of paths.", autocompletion=completion.columns),
-    ] = None,
-    annotator: Annotated[
-        str | None,
-        typer.Option("--annotator", "-a", help="Column of who gave each label.", autocompletion=completion.columns),
-    ] = None,
-    seed: Annotated[int | None, typer.Option("--seed", help="Random seed of the audit.")] = None,
+    model: audit_options.Model = None,
+    labels_are: audit_options.LabelKind = None,
+    encoder: audit_options.Encoder = None,
+    images: audit_options.ImageColumn = None,
+    annotator: audit_options.Annotator = None,
+    groups: audit_options.Groups = None,
+    seed: audit_options.Seed = None,
     port: Annotated[int, typer.Option("--port", help="Port on 127.0.0.1; 0 is any.", min=0, max=65535)] = 0,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the address only.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print address and folder as JSON.")] = False,
@@ -75,27 +56,38 @@ def review(
     Every decision is on the disk before the next row appears; the same command goes on where the last one ended. At the
     end the mended table, the decisions and their history are written beside them.
 
-    With --separator tags are reviewed, with --target numbers.
+    With --separator tags are reviewed, with --target numbers. With --missing skip the rows that have a label are
+    written to labelled.csv, and mended.csv is the mended table of these.
     """
+    from noisewise._files import check_folder
     from noisewise.review import ReviewSession, serve_review
 
     if data == "-":
         raise ValueError("a review goes on after a restart, so that it needs a file; stdin can't be read again")
     folder = out or Path(f"{Path(data).stem}-review")
+    check_folder(folder, "the decisions")
     if sum(option is not None for option in (separator or None, target, probabilities)) > 1:
         raise ValueError("--separator, --target and --probabilities are for tags, numbers and labels; give one of them")
-    reading, column = labels_are and labels_are.value, target or label
+    audit_options.check_labels(ordered, missing, bool(separator or target or probabilities))
+    if probabilities and groups is not None:
+        raise ValueError("--groups is for rows that are scored here by folds, not for --probabilities")
     audit: Any
+    table = data
     if target is not None:
-        audit = audited_numbers(data, target, model, seed)
+        audit = audited_numbers(data, target, model, seed, groups)
     elif separator:
-        audit = audited_tags(data, _needed(label), separator, model, seed)
+        audit = audited_tags(data, _needed(label), separator, model, seed, groups)
     elif probabilities:
-        audit = audit_files(Files(probabilities, None, None, [data], _needed(label), annotator), reading)
+        files = Files(probabilities, None, None, [data], _needed(label), annotator)
+        audit = audit_files(files, labels_are and labels_are.value)
     else:
-        audit, _ = audit_table(data, label, annotator, model, reading, seed, Engine.local, None, encoder, images)
+        of_labels = LabelOptions(separator is None, False, missing, folder, data, label, ordered)
+        options = TableOptions(annotator, groups, model, labels_are, encoder, images, seed, of_labels)
+        audit, _ = audited_labels(data, label, options)
+        table = str(of_labels.labelled or data)
+    column = target or label
     chosen = None if rows is None else (audit.next(rows).rows if hasattr(audit, "next") else audit.order[:rows])
-    one = ReviewSession(audit, folder, chosen, reviewer or _user(), table=None if column is None else (data, column))
+    one = ReviewSession(audit, folder, chosen, reviewer or _user(), None if column is None else (table, column))
 
     def ready(url: str) -> None:
         if as_json:

@@ -20,12 +20,12 @@ def say(sentence: str) -> None:
     typer.echo(sentence, err=True)
 
 
-def say_next(data: str, options: str, patch: Path) -> None:
+def say_next(data: str, options: str, patch: Path, audited_by: str = "") -> None:
     """Say by which two commands a person decides about the rows; a table from stdin can't be read again."""
     if data == "-":
         return
     table, rest = shlex.quote(data), f" {options}" if options else ""
-    say(f"next: noisewise review {table}{rest}, which shows the rows one by one;")
+    say(f"next: noisewise review {table}{rest}{audited_by}, which shows the rows one by one;")
     say(f"or decide in {patch}, then noisewise apply {table} {patch}{rest} --out mended.csv")
 
 
