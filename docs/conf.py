@@ -24,6 +24,7 @@ exclude_patterns = ["_build", "gallery/**/*.ipynb"]
 html_theme = "pydata_sphinx_theme"
 html_title = "noisewise"
 html_static_path = ["_static"]
+html_css_files = ["noisewise.css"]
 html_theme_options = {
     "navigation_with_keys": False,
     "show_prev_next": False,

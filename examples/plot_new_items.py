@@ -3,8 +3,9 @@ New items arrive
 ================
 
 A service recommends one of ten articles. Every hundred rounds one of them leaves and a new one arrives, which nobody
-has seen before. A learner that knows articles by their features needs no time to get to know the new ones; a learner
-that knows them by name alone starts again and again.
+has seen before. A learner that knows articles by their features knows a new one at once by its topic; when the topics
+that readers like best have gone, it has to learn what they like next. A learner that knows articles by name alone
+starts again and again.
 """
 
 import matplotlib.pyplot as plt
@@ -52,11 +53,12 @@ for number in range(4000):
     clicks["best possible"].append(max(likely))
 
 # %%
-# Probability of a click, averaged over 200 rounds.
+# Probability of a click, averaged over the last 200 rounds.
 
 window = np.ones(200) / 200
 for name, values in clicks.items():
-    plt.plot(np.convolve(values, window, mode="valid"), label=name)
+    averages = np.convolve(values, window, mode="valid")
+    plt.plot(np.arange(200, len(values) + 1), averages, label=name)
 plt.xlabel("round")
 plt.ylabel("probability of a click")
 plt.legend()

@@ -4,7 +4,8 @@ Learning curves under noisy feedback
 
 Six settings of the feedback noise, five learners that observe nothing but right or wrong. The error of Banditron levels
 off at a floor that depends on the noise; RCNBF with the true rates goes below it, but slowly; second-order learners are
-far better.
+far better. The correction of UCWL for the true rates adds variance: it is ahead only where feedback is
+more often falsely positive than falsely negative (the last panel).
 """
 
 import matplotlib.pyplot as plt
@@ -35,7 +36,8 @@ learners = {
 settings = [(0.0, 0.0), (0.15, 0.15), (0.25, 0.25), (0.4, 0.4), (0.2, 0.4), (0.4, 0.2)]
 
 # %%
-# Average mistakes so far, on double logarithmic axes.
+# Fraction of mistakes so far, on double logarithmic axes; rho0 is the rate of false positive feedback, rho1 that of
+# false negative feedback.
 
 rounds = np.arange(1, len(y) + 1)
 shown = np.unique(np.geomspace(100, len(y), 60).astype(int)) - 1
@@ -49,5 +51,5 @@ for axis, (rho0, rho1) in zip(axes.flat, settings, strict=True):
     axis.grid(alpha=0.3)
 axes[0, 0].legend(fontsize=8)
 figure.supxlabel("rounds")
-figure.supylabel("mistakes so far")
+figure.supylabel("fraction of mistakes so far")
 figure.tight_layout()

@@ -52,6 +52,6 @@ axes.scatter(copies[:, 0, 0], y, s=4, color="lightgrey", label="noisy rows")
 axes.plot(grid, np.sin(2 * grid), color="black", linestyle="--", label="true function")
 for name, model in models.items():
     axes.plot(grid, model.predict(grid), label=name)
-axes.set(xlabel="position", ylabel="value", xlim=(-3, 3), ylim=(-1.4, 1.4))
-axes.legend(fontsize="small", ncols=3, loc="lower center")
+axes.set(xlabel="position", ylabel="value", xlim=(-3, 3), ylim=(-1.9, 1.4))
+axes.legend(fontsize="small", ncols=3, loc="lower center", markerscale=3)
 plt.show()

@@ -27,7 +27,7 @@ BAYES_ERROR = np.mean((sine_2d_posterior(X_test) > 0.5) != y_test)
 
 
 def errors(noise, used, voters, n_rows=4000, seeds=2):
-    """Test errors, one for each number of voters; `used` is the noise given to the model, None to estimate it."""
+    """Test errors by number of voters; `used`: the noise given, None to estimate it."""
     runs = []
     for seed in range(seeds):
         X, y = make_sine_2d(n_rows, random_state=seed)
