@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from noisewise._loops import interpreted as meanwhile
 from noisewise._loops import rounds
-from noisewise._loops.compiled import COMPILES, COMPILING
+from noisewise._loops.compiled import COMPILES, COMPILING, may_be_cached
 from noisewise._loops.interpreted import ONE_ROW, interpreted
 from noisewise.online import recipes
 from noisewise.online.learners import base
@@ -66,6 +67,28 @@ def test_rounds_in_python_have_the_bits_of_compiled_ones(make, dtype, sparse, mo
 def first_rounds(cache):
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache)}
     return subprocess.run([sys.executable, "-c", FIRST_ROUNDS], capture_output=True, text=True, env=environment)
+
+
+def test_the_first_round_does_not_wait_for_the_compiler(monkeypatch):
+    starts, loops = [], meanwhile.all_loops()
+    monkeypatch.setattr(meanwhile, "may_be_cached", lambda loop: False)
+    monkeypatch.setattr(meanwhile._UntilCompiled, "_start", lambda loop: starts.append(loop.name))
+    monkeypatch.setattr(base, "loops", lambda: loops)
+    monkeypatch.setattr("noisewise.online.learners.bandit.loops", base.loops)
+    learner = recipes.linucb(3, random_state=0)
+    for _ in range(2):
+        decision = learner.decide(np.ones(4))
+    learner.learn(decision, feedback=1)
+    assert starts == ["decide_dense", "learn_scored"]
+
+
+def test_what_was_compiled_before_is_looked_for_on_the_disk(monkeypatch, tmp_path):
+    files = rounds.decide_dense._cache._cache_file
+    monkeypatch.setattr(files, "_index_path", str(tmp_path / "index.nbi"))
+    assert not may_be_cached(rounds.decide_dense)
+    (tmp_path / "index.nbi").touch()
+    assert may_be_cached(rounds.decide_dense)
+    assert may_be_cached(interpreted(rounds.decide_dense))  # not a loop: nothing is known
 
 
 @pytest.mark.slow

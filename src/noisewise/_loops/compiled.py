@@ -60,6 +60,12 @@ def _with_some_cache(function: Any, options: dict[str, Any]) -> Any:
         return _njit(**options)(function)
 
 
+def may_be_cached(loop: Any) -> bool:
+    """Whether an earlier process compiled this loop; False only where it is known that none did."""
+    files = getattr(getattr(loop, "_cache", None), "_cache_file", None)
+    return files is None or Path(files._index_path).exists()
+
+
 def use_temporary_cache(folder: str | None = None) -> None:
     """Cache compiled code in a folder that is ours alone, and of these sources alone; nowhere if that can't be made."""
     sources = sorted((source.name, source.stat().st_mtime_ns) for source in Path(__file__).parent.glob("*.py"))

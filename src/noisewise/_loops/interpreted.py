@@ -13,7 +13,7 @@ import numpy as np
 from numba.core import event
 
 from noisewise._loops import rounds
-from noisewise._loops.compiled import COMPILING, REFERENCES
+from noisewise._loops.compiled import COMPILING, REFERENCES, may_be_cached
 
 ONE_ROW = ("decide_dense", "decide_sparse", "learn_dense", "learn_scored", "learn_sparse")
 PACKAGE = __name__.rpartition(".")[0]
@@ -78,12 +78,24 @@ class _UntilCompiled:
         if self.thread is None:
             signature = tuple(self.loop.typeof_pyval(argument) for argument in arguments)
             self.thread = Thread(target=self._compile, args=[signature], name=f"compile {self.name}")
-            self.thread.start()
-            if hasattr(os, "register_at_fork"):
-                os.register_at_fork(before=self.thread.join)
+            if not may_be_cached(self.loop):
+                self.known.set()
+                try:
+                    return self._in_python(*arguments)
+                finally:
+                    self._start()  # afterwards: numba's start takes a fifth of a second, and would share our processor
+            self._start()
         self.known.wait()
-        if not self.thread.is_alive():
-            return self.loop(*arguments)
+        compiled = getattr(self.namespace, self.name) is self.loop
+        return self.loop(*arguments) if compiled else self._in_python(*arguments)
+
+    def _start(self) -> None:
+        assert self.thread is not None
+        self.thread.start()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(before=self.thread.join)
+
+    def _in_python(self, *arguments: Any) -> Any:
         self.python = self.python or interpreted(self.loop)
         with np.errstate(all="ignore"):  # as compiled code
             result = self.python(*arguments)

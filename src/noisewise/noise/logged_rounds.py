@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.kernel_approximation import RBFSampler
-from sklearn.random_projection import SparseRandomProjection
 
 from noisewise._numerics.ridge import leave_own_out, leverage, relative_penalty, ridge_inverse
 from noisewise._typing import Codes, Floats
@@ -90,8 +88,10 @@ def _cross_fitted(X: NDArray[Any], actions: Codes, targets: Floats, importance: 
     return scores
 
 
-def fourier_features(X: NDArray[Any]) -> RBFSampler:
+def fourier_features(X: NDArray[Any]) -> Any:
     """Random Fourier features of a Gaussian kernel with the median distance of these rows, fitted to their width."""
+    from sklearn.kernel_approximation import RBFSampler  # imports a good part of scikit-learn
+
     half = len(X) // 2
     distance = float(np.median(np.square(X[:half] - X[half : 2 * half]).sum(axis=1)))
     return RBFSampler(gamma=0.5 / max(distance, 1e-12), n_components=N_FOURIER, random_state=0).fit(X)
@@ -105,6 +105,8 @@ def project_rows(X: Any) -> NDArray[Any]:
     .. [1] Li, P., Hastie, T. J., Church, K. W. (2006). Very sparse random projections. KDD 12, 287-296.
     """
     if X.shape[1] > MAX_WIDTH:
+        from sklearn.random_projection import SparseRandomProjection  # imports a good part of scikit-learn
+
         projection = SparseRandomProjection(MAX_WIDTH, random_state=0, dense_output=True)
         X = projection.fit_transform(X)
     dense = X.toarray() if sparse.issparse(X) else X

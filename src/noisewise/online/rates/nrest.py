@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.stats import t as student
 from sklearn.base import clone
-from sklearn.neural_network import MLPClassifier
 
 from noisewise._typing import Floats
 from noisewise._validation import check_number
@@ -173,6 +172,8 @@ class NREst(PlainState):
     def _network(self) -> Any:
         if self.classifier is not None:
             return clone(self.classifier)
+        from sklearn.neural_network import MLPClassifier  # imports a good part of scikit-learn
+
         return MLPClassifier(
             (128, 128), batch_size=128, early_stopping=True, n_iter_no_change=5, random_state=self.random_state
         )
