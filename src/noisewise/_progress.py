@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import sys
 import threading
 import time
@@ -23,19 +24,24 @@ def step(done: int, total: int) -> None:
         report(done, total)
 
 
+def _nobody(done: int, total: int) -> None:
+    """Where a call runs of which nobody wants to know how far it is."""
+
+
 @contextmanager
 def reporting(progress: bool | Report | None, what: str) -> Iterator[None]:
     """Report the steps of a call: to a function, or on the screen.
 
     None shows a line where a person looks on (a terminal or a notebook) and the call takes more than two seconds, True
-    everywhere, False nowhere.
+    everywhere, False nowhere. Calls inside such a call, as fits in an audit, show none unless they are told to.
 
     >>> with reporting(lambda done, total: print(done, "of", total), "counting"):
     ...     step(1, 2)
     1 of 2
     """
-    line = Line(what) if progress is True or (progress is None and is_watched()) else None
-    told = None if line is None else line.report
+    outermost = _report.get() is None
+    line = Line(what) if progress is True or (progress is None and outermost and is_watched()) else None
+    told = _nobody if line is None else line.report
     token = _report.set(progress if callable(progress) else told)
     try:
         yield
@@ -46,7 +52,9 @@ def reporting(progress: bool | Report | None, what: str) -> Iterator[None]:
 
 
 def is_watched() -> bool:
-    """Whether messages reach a person at once: stderr is a terminal, or that of a notebook."""
+    """Whether messages reach a person at once: stderr is a terminal, or that of a notebook; not from workers."""
+    if threading.current_thread() is not threading.main_thread() or multiprocessing.parent_process() is not None:
+        return False
     return "ipykernel" in sys.modules or bool(getattr(sys.stderr, "isatty", lambda: False)())
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from noisewise._progress import Report, reporting
 from noisewise._typing import RandomState
 from noisewise._validation import check_binary_or_more, one_column
 from noisewise.audit.annotation_result import AnnotationAudit
@@ -39,6 +40,7 @@ def audit_annotations(
     item_names: Any = None,
     missing: Any = None,
     random_state: RandomState = None,
+    progress: bool | Report | None = None,
 ) -> AnnotationAudit:
     """Consensus labels, their quality, and that of every label and annotator, from annotations and the items' rows.
 
@@ -74,6 +76,9 @@ def audit_annotations(
         A label that stands for a missing one, besides None and NaN.
     random_state : int, RandomState, Generator or None
         Draws landmarks or folds. None gives the same draw every time.
+    progress : bool or callable, optional
+        Whether to show progress on the screen; by default where a person looks on (a terminal, a notebook) and it takes
+        more than two seconds. A function is called with the steps done, and of how many.
 
     Returns
     -------
@@ -112,13 +117,14 @@ def audit_annotations(
         raise ValueError(f"there are {n_items} item_names and {_n_rows(X, arrays)} rows; they must be as many")
     if model is not None and (X is None or arrays):
         raise ValueError("model scores the rows of X; pass X, and no probabilities")
-    logits = [log_probabilities(each) for each in arrays]
-    if X is not None and not logits:
-        encoder = TableEncoder()
-        logits = [row_scores(encoder.fit_transform(X), annotations.votes(), model, random_state)]
-        notes += tuple(encoder.notes_)
-    notes += alike_classes(annotations.classes)
-    return AnnotationAudit(X, annotations, estimate_items(annotations, logits), notes)
+    with reporting(progress, f"auditing {n_items:,} items"):
+        logits = [log_probabilities(each) for each in arrays]
+        if X is not None and not logits:
+            encoder = TableEncoder()
+            logits = [row_scores(encoder.fit_transform(X), annotations.votes(), model, random_state)]
+            notes += tuple(encoder.notes_)
+        estimates = estimate_items(annotations, logits)
+    return AnnotationAudit(X, annotations, estimates, (*notes, *alike_classes(annotations.classes)))
 
 
 def _read(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,12 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisewise._frames import frame_like
+from noisewise._progress import Report, reporting, step
 from noisewise.audit.audit import Settings, run_audit
 from noisewise.audit.folds import rows_of
 from noisewise.audit.result import LabelAudit
 from noisewise.embeddings import SUFFIXES, embed_images, embed_readable, is_readable, unreadable_sentence
-
-Progress = Callable[[int, int], None]  # pictures read, of so many
 
 
 class LabelledImages(NamedTuple):
@@ -27,7 +26,13 @@ class LabelledImages(NamedTuple):
 
 
 def audit_images(
-    images: Any, y: Any = None, encoder: Any = None, *, X: Any = None, progress: Progress | None = None, **settings: Any
+    images: Any,
+    y: Any = None,
+    encoder: Any = None,
+    *,
+    X: Any = None,
+    progress: bool | Report | None = None,
+    **settings: Any,
 ) -> LabelAudit:
     """Find the pictures whose labels are probably wrong.
 
@@ -46,8 +51,9 @@ def audit_images(
         that was trained on pictures like these finds more.
     X : frame, optional
         More about the pictures, to be shown in the report and in the files to review; not used as features.
-    progress : callable, optional
-        Called with the number of pictures read, and of all.
+    progress : bool or callable, optional
+        Whether to show progress on the screen; by default where a person looks on (a terminal, a notebook) and it takes
+        more than two seconds. A function is called with the number of pictures read, and of all; then with the folds.
     **settings
         As in `audit_labels`: model, noise, annotators, labels_are, groups, cv, sample_weight, n_jobs, ordered,
         merge, missing, random_state.
@@ -69,17 +75,16 @@ def audit_images(
     >>> bool(np.isin(audit.order[:50], wrong).mean() > 0.95)  # of the 50 worst pictures nearly all were changed
     True
     """
-    return run_image_audit(images, y, Settings(encoder=encoder, **settings), X, progress)
+    with reporting(progress, "auditing pictures"):
+        return run_image_audit(images, y, Settings(encoder=encoder, **settings), X)
 
 
-def run_image_audit(
-    images: Any, y: Any, settings: Settings, X: Any = None, progress: Progress | None = None
-) -> LabelAudit:
+def run_image_audit(images: Any, y: Any, settings: Settings, X: Any = None) -> LabelAudit:
     """The audit of a folder of pictures, or of a list of them with labels."""
     if isinstance(images, str | Path):
         if y is not None or X is not None:
             raise ValueError("the labels of a folder are its sub-folders; with y or X pass a list of paths")
-        paths, labels, rows, notes = _of_folder(images, settings.encoder, progress)
+        paths, labels, rows, notes = _of_folder(images, settings.encoder)
     else:
         paths, labels, notes = list(images), y, ()
         if y is None or len(paths) != len(y):
@@ -87,7 +92,7 @@ def run_image_audit(
                 f"there are {len(paths)} pictures and {0 if y is None else len(y)} labels; one for each is needed in "
                 "y, or a folder with a sub-folder of pictures for each class"
             )
-        rows = embed_images(paths, settings.encoder, progress=progress)
+        rows = embed_images(paths, settings.encoder, progress=step)
     found = run_audit(rows, labels, settings)
     pictures = _one_each(paths)
     if found.kept is not None:
@@ -95,10 +100,10 @@ def run_image_audit(
     return replace(found, X=_shown(X, pictures), images=pictures, notes=(*notes, *found.notes))
 
 
-def _of_folder(folder: Any, encoder: Any, progress: Any) -> tuple[list[str], list[str], Any, tuple[str, ...]]:
+def _of_folder(folder: Any, encoder: Any) -> tuple[list[str], list[str], Any, tuple[str, ...]]:
     """Paths, labels and features of the readable pictures of a folder, and a note on the others."""
     paths, labels = images_in(folder)
-    rows, unreadable = embed_readable(paths, encoder, progress)
+    rows, unreadable = embed_readable(paths, encoder, step)
     notes = (f"{unreadable_sentence(paths, unreadable)}: left out",) if unreadable else ()
     kept = [i for i in range(len(paths)) if i not in unreadable]
     return [paths[i] for i in kept], [labels[i] for i in kept], rows, notes

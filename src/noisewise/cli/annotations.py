@@ -64,8 +64,8 @@ def _audit(
     )
     features = table.features.drop(item)[first]
     rows = {"X": features, "item_names": names, "model": chosen, "random_state": seed} if features.width else {}
-    with working(f"auditing {len(names):,} items"), noting():
-        return audit_annotations(items, table.annotators, table.labels, **rows)
+    with working(f"auditing {len(names):,} items") as progress, noting():
+        return audit_annotations(items, table.annotators, table.labels, **rows, progress=progress)
 
 
 def _first_rows(items: list[Any], column: str) -> tuple[list[Any], list[Any], list[int]]:

@@ -49,14 +49,16 @@ def image_column(frame: Any, data: str, named: str | None) -> str | None:
 
 def audit_folder(folder: str, settings: Settings) -> LabelAudit:
     """The audit of a folder with a sub-folder of pictures for each class."""
+    from noisewise._progress import reporting
     from noisewise.audit import run_image_audit
 
-    with working(f"auditing the pictures in {folder}") as progress:
-        return run_image_audit(folder, None, settings, progress=progress)
+    with working(f"auditing the pictures in {folder}") as progress, reporting(progress, ""):
+        return run_image_audit(folder, None, settings)
 
 
 def audit_column(table: LabelledTable, data: str, column: str, settings: Settings) -> LabelAudit:
     """The audit of a table by the pictures that a column names; paths are relative to the table, or to where we are."""
+    from noisewise._progress import reporting
     from noisewise.audit import run_image_audit
 
     frame = table.features.lazy().collect()
@@ -64,8 +66,8 @@ def audit_column(table: LabelledTable, data: str, column: str, settings: Setting
         say(f"the pictures of column {column!r} are audited; the other columns are shown, and not used")
     paths = _resolved(frame[column].to_list(), data)
     settings = replace(settings, annotators=table.annotators, groups=table.groups)
-    with working(f"auditing {len(paths):,} pictures") as progress:
-        return run_image_audit(paths, table.labels, settings, frame, progress)
+    with working(f"auditing {len(paths):,} pictures") as progress, reporting(progress, ""):
+        return run_image_audit(paths, table.labels, settings, frame)
 
 
 def _resolved(paths: list[Any], data: str) -> list[Any]:

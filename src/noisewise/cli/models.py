@@ -32,6 +32,7 @@ def fit(
     from sklearn.pipeline import make_pipeline
 
     from noisewise._files import check_folder
+    from noisewise._progress import reporting
     from noisewise.cli.estimators import estimator_named
     from noisewise.persistence import save
     from noisewise.tables import TableEncoder, read_labelled
@@ -42,7 +43,7 @@ def fit(
     chosen = estimator_named(estimator, seed)
     _check_storable(chosen, estimator)
     table = read_labelled(data, label, say=say)
-    with working(f"fitting {type(chosen).__name__} to {len(table.labels):,} rows"):
+    with working(f"fitting {type(chosen).__name__} to {len(table.labels):,} rows") as progress, reporting(progress, ""):
         model = make_pipeline(TableEncoder(), chosen).fit(table.features, table.labels)
     for note in model[0].notes_:
         say(f"note: {note}")

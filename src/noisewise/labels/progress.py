@@ -1,12 +1,16 @@
-"""Progress of a fit through scikit-learn's callbacks, where the installed scikit-learn has them (from 1.9 on)."""
+"""Progress of a fit: a line on the screen; scikit-learn's callbacks, where the installed one has them (from 1.9 on)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from noisewise._progress import reporting, step
+
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 if TYPE_CHECKING:
-    Method = TypeVar("Method", bound=Callable[..., Any])
 
     class CallbackSupport:
         """`set_callbacks`, where scikit-learn has it."""
@@ -29,15 +33,26 @@ else:
             return method
 
 
+def shown(fit: Method) -> Method:
+    """A fit that shows a line while it takes more than two seconds and a person looks on."""
+
+    @wraps(fit)
+    def shown_fit(self: Any, *arguments: Any, **options: Any) -> Any:
+        with reporting(None, f"fitting {type(self).__name__}"):
+            return fit(self, *arguments, **options)
+
+    return cast(Method, shown_fit)
+
+
 class Progress:
-    """Calls an estimator's callbacks after every iteration; without any it does nothing.
+    """Counts iterations, of `total` if it is known, and calls an estimator's callbacks after each.
 
     >>> Progress(object()).step()
     False
     """
 
-    def __init__(self, estimator: Any) -> None:
-        self._estimator = estimator
+    def __init__(self, estimator: Any, total: int | None = None) -> None:
+        self._estimator, self._total = estimator, total
         self._context: Any = None
         self._count = 0
         if getattr(estimator, "_skl_callbacks", None):
@@ -46,10 +61,12 @@ class Progress:
 
     def step(self) -> bool:
         """One more iteration is done; True if a callback asks to stop."""
+        self._count += 1
+        if self._total is not None:
+            step(self._count, self._total)
         if self._context is None:
             return False
-        task = self._context.subcontext(task_name=f"iteration {self._count}")
-        self._count += 1
+        task = self._context.subcontext(task_name=f"iteration {self._count - 1}")
         task.call_on_fit_task_begin(estimator=self._estimator)
         return bool(task.call_on_fit_task_end(estimator=self._estimator))
 

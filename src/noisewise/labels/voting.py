@@ -17,6 +17,7 @@ from noisewise.labels.base import NoisyLabelClassifier
 from noisewise.labels.fisher.classifier import RobustKernelFisherClassifier
 from noisewise.labels.gaussian_process.classifier import RobustGaussianProcessClassifier
 from noisewise.labels.noise_argument import NoiseArgument, resolve_noise
+from noisewise.labels.progress import shown
 from noisewise.noise import FlipMatrix
 
 LEAST_FLIP = 1e-6  # instead of an estimated flip probability of zero, whose logarithm is not finite
@@ -60,6 +61,7 @@ class RobustVotingClassifier(NoisyLabelClassifier):
         self.estimators = estimators
         self.noise = noise
 
+    @shown
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit every classifier. A row of weight 2 counts as two rows."""
         voters = self._voters()

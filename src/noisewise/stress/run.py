@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from sklearn.model_selection import train_test_split
 
+from noisewise._progress import Report, reporting, step
 from noisewise._typing import Codes, Floats, RandomState
 from noisewise._validation import check_binary_or_more, encode_labels, generator
 from noisewise.noise import FlipMatrix, GaussianNoise
@@ -36,7 +37,7 @@ def stress_test(
     n_seeds: int = 5,
     max_rows: int | None = 2000,
     random_state: RandomState = 0,
-    progress: Callable[[int, int], None] = lambda done, total: None,
+    progress: bool | Report | None = None,
 ) -> StressResult:
     """Accuracy of several methods on clean test rows, at each rate of noise in the training rows of a table.
 
@@ -55,8 +56,9 @@ def stress_test(
         Repetitions, each with its own split, noise and seeds; they give the intervals.
     max_rows : int, optional
         More rows are drawn from at random.
-    progress : callable
-        Called with the number of fits done and their total.
+    progress : bool or callable, optional
+        Whether to show progress on the screen; by default where a person looks on (a terminal, a notebook) and it takes
+        more than two seconds. A function is called with the number of fits done and their total.
 
     Examples
     --------
@@ -82,13 +84,14 @@ def stress_test(
     rows, codes, notes = _table(X, codes, max_rows, rng)
     accuracy = np.full((len(chosen), len(levels), n_seeds), np.nan)
     done, total = 0, accuracy.size
-    for repetition, seed in enumerate(rng.integers(2**31, size=n_seeds).tolist()):
-        parts = train_test_split(rows, codes, test_size=0.3, stratify=codes, random_state=seed)
-        for level, rate in enumerate(levels):
-            corrupted = _corrupt(kind, parts[0], parts[2], rate, flips, seed)
-            for method, fit in enumerate(chosen.values()):
-                accuracy[method, level, repetition] = _accuracy(fit, corrupted, parts[1], parts[3])
-                progress(done := done + 1, total)
+    with reporting(progress, f"stressing {kind}"):
+        for repetition, seed in enumerate(rng.integers(2**31, size=n_seeds).tolist()):
+            parts = train_test_split(rows, codes, test_size=0.3, stratify=codes, random_state=seed)
+            for level, rate in enumerate(levels):
+                corrupted = _corrupt(kind, parts[0], parts[2], rate, flips, seed)
+                for method, fit in enumerate(chosen.values()):
+                    accuracy[method, level, repetition] = _accuracy(fit, corrupted, parts[1], parts[3])
+                    step(done := done + 1, total)
     return StressResult(kind, tuple(chosen), levels, accuracy, len(codes), tuple(notes), X)
 
 

@@ -13,6 +13,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import has_fit_parameter
 
 from noisewise._numerics.cholesky import logistic_preconditioner, precondition
+from noisewise._progress import step
 from noisewise._typing import Codes, Floats
 from noisewise.labels.corrections.unbiased import all_scores
 from noisewise.labels.crowd.em import normalised
@@ -94,6 +95,7 @@ class OutOfFoldScores:
             for index, (train, test, train_rows, test_rows) in enumerate(self._parts):
                 self._models[index] = fit_soft(self._models[index], train_rows, posterior[train])
                 scores[test] = self._models[index].predict_proba(test_rows)
+                step(index + 1, len(self._parts))
         return scores
 
 

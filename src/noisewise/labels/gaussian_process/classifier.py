@@ -29,6 +29,7 @@ from noisewise.labels.gaussian_process.search import (
 )
 from noisewise.labels.kernel_features import EXACT_ROWS
 from noisewise.labels.noise_argument import NoiseArgument, fisher_noise, resolve_noise
+from noisewise.labels.progress import shown
 from noisewise.noise import FlipMatrix
 
 SEARCH_ROWS, SEARCH_RANK = 1000, 60  # width and amplitude are searched on so many rows, with so many features
@@ -115,6 +116,7 @@ class RobustGaussianProcessClassifier(NoisyLabelClassifier):
         self.tol = tol
         self.random_state = random_state
 
+    @shown
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Maximise the evidence, then find the mode of the scores. A row of weight 2 counts as two rows."""
         X, codes = self._check_training(X, y, accept_sparse="csr", dtype=np.float64)

@@ -16,7 +16,7 @@ from noisewise._validation import check_binary_or_more, check_weights, encode_la
 from noisewise.labels.base import NoisyLabelClassifier
 from noisewise.labels.fisher.classifier import RobustKernelFisherClassifier
 from noisewise.labels.noise_argument import NoiseArgument, resolve_noise
-from noisewise.labels.progress import CallbackSupport, Progress, with_callbacks
+from noisewise.labels.progress import CallbackSupport, Progress, shown, with_callbacks
 from noisewise.labels.ridge.classifier import RobustRidgeClassifier
 from noisewise.labels.stacking.cost import announce
 from noisewise.labels.stacking.pool import Pool, Reading
@@ -101,6 +101,7 @@ class RobustClassifier(CallbackSupport, NoisyLabelClassifier):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    @shown
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Read the rows by every learner, stack them, and fit them again. A row of weight 2 counts as two rows."""
@@ -121,7 +122,7 @@ class RobustClassifier(CallbackSupport, NoisyLabelClassifier):
     def _fit_members(self, rows: CountedRows) -> Pool:
         """Both rounds."""
         members = self._members(rows)
-        progress = Progress(self)
+        progress = Progress(self, len(members) + sum(map(_takes_posterior, members)))
         readings = []
         for member in members:
             readings.append(_read(member, rows, self.n_jobs))
