@@ -7,8 +7,8 @@ import pytest
 from sklearn.datasets import load_digits
 
 from noisewise.serve import ModelSpec
-from noisewise.serve.models.model import ServedModel
 from noisewise.serve.models.report import annotator_rates, report
+from noisewise.serve.models.row_model import RowModel
 from noisewise.serve.page.demo import CAREFUL, CARELESS, NO, SPEC, SPITEFUL, YES, Crowd, run_demo
 from serve_app import service, situation
 
@@ -72,7 +72,7 @@ def test_rates_by_annotator_beat_trusting_all_feedback(seed, tmp_path):
 
 def test_a_new_annotator_is_judged_after_a_few_rounds():
     """With a prior learnt from the crowd, thirty rounds tell a careful newcomer from a careless and a spiteful one."""
-    model = ServedModel(1, "digits", ModelSpec.model_validate(SPEC))
+    model = RowModel(1, "digits", ModelSpec.model_validate(SPEC))
     crowd, learner = Crowd(seed=3), model.learner
     order = np.random.default_rng(0)
 

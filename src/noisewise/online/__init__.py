@@ -4,11 +4,17 @@ from noisewise.online import recipes, theory
 from noisewise.online.actions.bandit import ContextualBandit
 from noisewise.online.actions.decision import ActionDecision
 from noisewise.online.actions.encoder import PairEncoder
-from noisewise.online.actions.estimated_noise import NoiseEstimates
+from noisewise.online.actions.estimated_noise import NoiseEstimates as NoiseEstimates
 from noisewise.online.actions.features import FeatureIndex
 from noisewise.online.actions.hashed import HashedModel
-from noisewise.online.actions.joint import JointModel
+from noisewise.online.actions.joint import JointModel as JointModel
+from noisewise.online.actions.offers import Offer as Offer
 from noisewise.online.actions.policies import InverseGapWeighting, ThompsonSampling
+from noisewise.online.actions.policies import policy_parameters as policy_parameters
+from noisewise.online.actions.ranking import decision_of as decision_of
+from noisewise.online.actions.ranking import know_offer as know_offer
+from noisewise.online.actions.ranking import rank_offer as rank_offer
+from noisewise.online.actions.ranking import reasons as reasons
 from noisewise.online.actions.rewards import Channel, RewardReader, RewardScale
 from noisewise.online.actions.rounds import logged_round
 from noisewise.online.learners.bandit import BanditClassifier
@@ -99,7 +105,19 @@ __all__ = [
     "write_dsjson",
     "write_vw",
 ]
-__shared__ = ["PlainState", "rank_actions", "rates_as_noise"]
+__shared__ = [
+    *("PlainState", "rank_actions", "rates_as_noise"),
+    *(
+        "JointModel",
+        "NoiseEstimates",
+        "Offer",
+        "decision_of",
+        "know_offer",
+        "policy_parameters",
+        "rank_offer",
+        "reasons",
+    ),
+]
 __model_parts__ = [
     part.__name__
     for part in (

@@ -14,9 +14,10 @@ from noisewise.serve.log import lifecycle
 from noisewise.serve.log.events import ACTIVATION, DECISION, FEEDBACK, SECOND_FEEDBACK
 from noisewise.serve.log.locks import LearnerLock
 from noisewise.serve.log.store import Store, events, metadata, snapshots
-from noisewise.serve.models.model import ServedModel, read_state
+from noisewise.serve.models.kinds import served_model
+from noisewise.serve.models.model import read_state
+from noisewise.serve.models.offer_spec import stored_spec
 from noisewise.serve.models.replaying import replayed
-from noisewise.serve.models.spec import ModelSpec
 
 PAGE = 1000  # rows copied at a time
 COMPACTED = "compacted"
@@ -149,8 +150,8 @@ def _model_faults(store: Store, number: int, name: str, text: str, replaying: bo
             continue
         if replaying and index == 0:
             position = int(state["position"])
-            fresh = replayed(store, number, name, ModelSpec.stored(text), upto=position)
-            stored = ServedModel(number, name, ModelSpec.stored(text))
+            fresh = replayed(store, number, name, stored_spec(text), upto=position)
+            stored = served_model(number, name, stored_spec(text))
             stored.restore(data)
             if fresh.model_file() != stored.model_file():
                 yield f"the snapshot at position {position} differs from its log; without it, a start replays the log"
@@ -167,7 +168,7 @@ def _remove_older(store: Store, number: int, name: str, text: str, before: float
     base = store.base(number)
     if base is not None and base.position >= last:
         return 0
-    data, position = replayed(store, number, name, ModelSpec.stored(text), upto=last).to_bytes()
+    data, position = replayed(store, number, name, stored_spec(text), upto=last).to_bytes()
     lifecycle.add_version(store, number, position, data, COMPACTED, most=1)
     with store.writing() as connection:
         connection.execute(snapshots.delete().where(snapshots.c.model == number, snapshots.c.position < position))

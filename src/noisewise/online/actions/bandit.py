@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from copy import deepcopy
+from copy import copy, deepcopy
 from functools import cache
 from math import inf
 from typing import Any
@@ -321,18 +321,21 @@ class ContextualBandit(DecisionRecord, BaseEstimator):
                 encoder.restore(checkpoint)
             raise
 
-    def _widened(self, model: JointModel | HashedModel, shared: Rows, rows: Rows) -> JointModel | HashedModel:
+    def _widened(
+        self, model: JointModel | HashedModel, shared: Rows, rows: Rows, quietly: bool = False
+    ) -> JointModel | HashedModel:
         """The model with weights for all columns; one with a diagonal covariance if they have become too many."""
         contexts, actions = self.encoder_.contexts, self.encoder_.actions
         n_weights = contexts.n_columns * actions.n_columns
         if isinstance(model, JointModel) and n_weights > FULL_UP_TO:
             if self.covariance == "auto":
-                warnings.warn(
-                    f"there are {n_weights} products of features, so the covariance is diagonal from here on, which "
-                    f"learns more slowly; covariance='full' goes up to {MOST_FULL}",
-                    UserWarning,
-                    stacklevel=5,
-                )
+                if not quietly:
+                    warnings.warn(
+                        f"there are {n_weights} products of features, so the covariance is diagonal from here on, "
+                        f"which learns more slowly; covariance='full' goes up to {MOST_FULL}",
+                        UserWarning,
+                        stacklevel=5,
+                    )
                 model = HashedModel.from_joint(model, TABLE_BITS)
             elif n_weights > MOST_FULL:
                 raise ValueError(
@@ -392,13 +395,19 @@ class ContextualBandit(DecisionRecord, BaseEstimator):
     def _scores(self, context: Any, offer: Offer) -> tuple[Floats, Floats]:
         """Mean and variance of the score of each action; features that are new leave no trace."""
         self._begin()
-        before = self.encoder_.checkpoint()
-        one, rows = self.encoder_.encode(as_context(context), offer)
-        model = self.model_
-        if self.encoder_.checkpoint() != before:
-            model = self._widened(deepcopy(model), one, rows)
-            self.encoder_.restore(before)
+        model, one, rows, _ = self._peek(as_context(context), offer)
         return model.score(one.row(0), rows, self.policy_[0] == MATCHING)
+
+    def _peek(self, context: Any, offer: Offer) -> tuple[JointModel | HashedModel, Rows, Rows, bool]:
+        """Rows of an offer and a model that knows them, and whether the learner does not; nothing is changed."""
+        before = self.encoder_.checkpoint()
+        one, rows = self.encoder_.encode(context, offer)
+        if self.encoder_.checkpoint() == before:
+            return self.model_, one, rows, False
+        try:
+            return self._widened(copy(self.model_), one, rows, quietly=True), one, rows, True  # arrays are replaced
+        finally:
+            self.encoder_.restore(before)
 
     def _groups(self, offer: Offer) -> list[Any] | None:
         """What the noise of each action's reward depends on; None if it does not depend on actions."""

@@ -57,7 +57,7 @@ class RewardScale:
         """A reward, a cost or counts of outcomes as a reward in [0, 1]; None if it is missing."""
         if given is None or (not isinstance(given, Mapping) and not hasattr(given, "__len__") and is_missing(given)):
             return None
-        value, what = self._total(given), "cost" if self.costs else "reward"
+        value, what = self.total(given), "cost" if self.costs else "reward"
         if bounded and not self.low <= value <= self.high:
             raise ValueError(f"the {what} is {value:g}; it lies between {self.low:g} and {self.high:g} (rewards=)")
         return float(self.units(value))
@@ -71,7 +71,8 @@ class RewardScale:
         span = self.high - self.low
         return self.high - unit * span if self.costs else self.low + unit * span
 
-    def _total(self, given: Any) -> float:
+    def total(self, given: Any) -> float:
+        """A reward or a cost as a number; of counts of outcomes, their weighted sum."""
         if self.outcomes is None or not isinstance(given, Mapping):
             if not _is_number(given) and not isinstance(given, BOOLEAN_TYPES):
                 raise ValueError(f"the reward is {given!r:.40}; a number is needed, or None where there is none")

@@ -10,6 +10,8 @@ from fastapi import APIRouter, Query, Request
 from noisewise.serve.api.models import ModelName, service_of
 from noisewise.serve.api.problems import Unavailable
 from noisewise.serve.api.schemas import DecideResponse, EventList, Explanation, FeedbackRequest, FeedbackResponse
+from noisewise.serve.models.offer_model import OfferModel
+from noisewise.serve.models.offer_spec import AnyRequest, OfferRequest
 from noisewise.serve.models.report import event_entry, explain
 from noisewise.serve.models.service import Service
 from noisewise.serve.models.spec import DecideRequest
@@ -26,18 +28,20 @@ def deciding_service(request: Request) -> Service:
 
 
 @router.post("/models/{name}/decide", response_model=DecideResponse)
-async def decide(name: ModelName, body: DecideRequest, request: Request) -> Any:
+async def decide(name: ModelName, body: AnyRequest, request: Request) -> Any:
     """Choose an action; the response is sent when the decision is in the log."""
     return await decide_response(deciding_service(request), name, body)
 
 
-@router.post("/models/{name}/feedback", response_model=FeedbackResponse)
+@router.post("/models/{name}/feedback", response_model=FeedbackResponse, response_model_exclude_unset=True)
 async def feedback(name: ModelName, body: FeedbackRequest, request: Request) -> Any:
     """Give feedback on a decision; the response is sent when it is in the log. The first feedback counts."""
     return await feedback_response(deciding_service(request), name, body)
 
 
-@router.get("/models/{name}/decisions/{decision_id:path}", response_model=Explanation)
+@router.get(
+    "/models/{name}/decisions/{decision_id:path}", response_model=Explanation, response_model_exclude_unset=True
+)
 async def explain_decision(name: ModelName, decision_id: str, request: Request) -> Any:
     """Why an action was played, and its feedback."""
     service = service_of(request)
@@ -54,16 +58,16 @@ async def show_events(
     service = service_of(request)
     model = await service.model(name)
     rows = await asyncio.to_thread(service.store.newest, model.id, limit)
-    return {"events": [event_entry(model.spec, row) for row in rows]}
+    return {"events": [event_entry(model, row) for row in rows]}
 
 
-async def decide_response(service: Service, name: str, body: DecideRequest) -> dict[str, Any]:
+async def decide_response(service: Service, name: str, body: DecideRequest | OfferRequest) -> dict[str, Any]:
     """The response to `decide`."""
     model = service.models.get(name) or await service.model(name)
     made = await service.decide(model, body)
     return {
         "decision_id": made.decision_id,
-        "action": model.spec.actions[made.code or 0],
+        "action": model.action_of(made),
         "probability": made.probability,
         "version": made.version,
     }
@@ -72,5 +76,6 @@ async def decide_response(service: Service, name: str, body: DecideRequest) -> d
 async def feedback_response(service: Service, name: str, body: FeedbackRequest) -> dict[str, Any]:
     """The response to `feedback`."""
     model = service.models.get(name) or await service.model(name)
-    outcome = await service.feedback(model, body.decision_id, body.right, body.person)
-    return {"decision_id": body.decision_id, "status": outcome.status, "right": outcome.event.right}
+    outcome = await service.feedback(model, body.decision_id, body.given, body.person)
+    made = {"decision_id": body.decision_id, "status": outcome.status, "right": outcome.event.right}
+    return made | {"reward": outcome.event.probability} if isinstance(model, OfferModel) else made

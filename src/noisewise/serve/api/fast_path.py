@@ -14,6 +14,8 @@ from noisewise.serve.api.decisions import decide_response, feedback_response
 from noisewise.serve.api.problems import STATUSES, refusal
 from noisewise.serve.api.schemas import FeedbackRequest
 from noisewise.serve.api.security import replay_body
+from noisewise.serve.models.offer_model import OfferModel
+from noisewise.serve.models.offer_spec import OfferRequest
 from noisewise.serve.models.spec import NAME, DecideRequest
 from noisewise.serve.settings import Settings
 
@@ -39,17 +41,21 @@ class FastPath:
             return
         body: bytes = (await receive()).get("body", b"")  # `AccessControl` has read it whole
         name, call = found.groups()
+        service = scope["app"].state.service
+        offers = isinstance(service.models.get(name), OfferModel)
+        kind: Any = FeedbackRequest if call == "feedback" else OfferRequest if offers else DecideRequest
         try:
-            request = (DecideRequest if call == "decide" else FeedbackRequest).model_validate_json(body)
+            request = kind.model_validate_json(body)
         except ValidationError:
             request = None
         if request is None or (b"content-type", b"application/json") not in scope["headers"]:
             await self.app(scope, replay_body(body, receive), send)
             return
         scope["route"] = ROUTES[call]
-        service = scope["app"].state.service
+        if isinstance(request, OfferRequest):
+            request._text = body.decode()
         try:
-            if isinstance(request, DecideRequest):
+            if call == "decide":
                 content: dict[str, Any] = await decide_response(service, name, request)
             else:
                 content = await feedback_response(service, name, request)

@@ -8,9 +8,10 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path, Request, Response
 
 from noisewise.serve.api.schemas import ModelList, ModelReport, ModelSummary, PeopleReport, PointList
+from noisewise.serve.models.offer_spec import AnySpec
 from noisewise.serve.models.report import annotator_rates, report, summary
 from noisewise.serve.models.service import Service
-from noisewise.serve.models.spec import NAME, ModelSpec
+from noisewise.serve.models.spec import NAME
 
 router = APIRouter(tags=["models"])
 ModelName = Annotated[str, Path(pattern=NAME, description="Letters, digits, and _ . - after the first.")]
@@ -23,7 +24,7 @@ def service_of(request: Request) -> Service:
 
 
 @router.put("/models/{name}", response_model=ModelSummary, responses={201: {"model": ModelSummary}})
-async def make_model(name: ModelName, spec: ModelSpec, request: Request, response: Response) -> Any:
+async def make_model(name: ModelName, spec: AnySpec, request: Request, response: Response) -> Any:
     """Create a model; the same again changes nothing, another specification under the same name is refused."""
     service = service_of(request)
     model, new = await service.create(name, spec)
@@ -46,12 +47,12 @@ async def show_model(name: ModelName, request: Request) -> Any:
     return await asyncio.to_thread(report, model, service.counts)
 
 
-@router.get("/models/{name}/history", response_model=PointList)
+@router.get("/models/{name}/history", response_model=PointList, response_model_exclude_unset=True)
 async def show_history(name: ModelName, request: Request) -> Any:
     """The learning curve: fraction of right decisions along the log, as observed and corrected for noise."""
     model = await service_of(request).model(name)
-    known = model.progress.one_kind() is None  # else nobody can tell
-    return {"points": [one if known else one | {"accuracy": None} for one in model.progress.history()]}
+    unknown = {} if model.progress.one_kind() is None else {"accuracy": None}  # nobody can tell
+    return {"points": [one | unknown for one in model.progress.history()]}
 
 
 @router.get("/models/{name}/people", response_model=PeopleReport)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, model_validator
 
-from noisewise.serve.models.spec import AnnotatorName, Identifier, ModelSpec, Strict
+from noisewise.serve.models.offer_spec import AnySpec
+from noisewise.serve.models.spec import ActionName, AnnotatorName, Identifier, Number, Strict
 
 
 class DecideResponse(BaseModel):
@@ -19,11 +20,26 @@ class DecideResponse(BaseModel):
 
 
 class FeedbackRequest(Strict):
-    """Feedback on a decision: right, wrong, or null for missing feedback."""
+    """Feedback on a decision: right, wrong, or null for missing feedback; a reward, or counts of outcomes."""
 
     decision_id: Identifier
-    right: bool | None
+    right: bool | None = Field(default=None, description="Right or wrong; the highest or lowest reward.")
+    reward: Number | None = Field(default=None, description="Of a model with action features; null is missing.")
+    outcomes: dict[ActionName, Number] | None = Field(
+        default=None, description="Counts of outcomes, of a model that has weights for them."
+    )
     person: AnnotatorName | None = None
+
+    @model_validator(mode="after")
+    def _is_one(self) -> Self:
+        if len(self.model_fields_set & {"right", "reward", "outcomes"}) != 1:
+            raise ValueError("exactly one of right, reward and outcomes is needed; null where feedback is missing")
+        return self
+
+    @property
+    def given(self) -> bool | float | dict[str, float] | None:
+        """The feedback itself."""
+        return self.right if "right" in self.model_fields_set else self.outcomes or self.reward
 
 
 class FeedbackResponse(BaseModel):
@@ -32,6 +48,7 @@ class FeedbackResponse(BaseModel):
     decision_id: str
     status: Literal["accepted", "duplicate", "late"]
     right: bool | None = Field(description="The feedback that counts.")
+    reward: float | None = Field(default=None, description="The reward that counts.")
 
 
 class Problem(BaseModel):
@@ -89,7 +106,8 @@ class ModelSummary(BaseModel):
     """Summary of a model."""
 
     name: str
-    recipe: str
+    kind: Literal["rows", "features"] = Field(description="A fixed set of actions, or actions with features.")
+    recipe: str = Field(description="The recipe, or the policy of a model with action features.")
     n_actions: int
     n_features: int
     people: bool
@@ -99,10 +117,14 @@ class ModelSummary(BaseModel):
     accuracy: Interval | None = Field(
         description="Fraction of right decisions among the last 1,000 with feedback, corrected for the noise."
     )
+    reward: Interval | None = Field(default=None, description="Mean reward of the last 1,000 decisions that have one.")
+    agreement: Interval | None = Field(
+        default=None, description="How often an apprentice would have played what the baseline did."
+    )
     warning: str | None = Field(description="What is wrong with the feedback, if it is all of one kind.")
     covariance: str = Field(description="Covariance of the weights: full, diagonal or none; by size unless specified.")
     lag: int = Field(description="Rows of the log that are yet to be learnt from.")
-    noise: Noise
+    noise: Noise | None
 
 
 class ModelList(BaseModel):
@@ -117,8 +139,9 @@ class ActionReport(BaseModel):
     action: str | int
     decisions: int
     answers: int
-    right: int
-    accuracy: Interval | None
+    right: int | None = None
+    accuracy: Interval | None = None
+    reward: float | None = Field(default=None, description="Mean reward.")
 
 
 class Coefficients(BaseModel):
@@ -146,14 +169,24 @@ class Exploration(BaseModel):
     width_in_std: float
 
 
+class GroupNoise(BaseModel):
+    """Estimated noise of a group's rewards relative to all: they follow offset + signal * expected reward."""
+
+    group: str | None
+    rounds: int
+    offset: float
+    signal: float
+
+
 class ModelReport(ModelSummary):
     """Full report of a model."""
 
-    spec: ModelSpec
+    spec: AnySpec
     exploration: Exploration
     actions: list[ActionReport]
     coefficients: list[Coefficients]
     people_rates: list[PersonRates]
+    groups: list[GroupNoise] | None = Field(default=None, description="Of rewards whose noise is estimated.")
 
 
 class PeopleReport(BaseModel):
@@ -168,10 +201,11 @@ class Point(BaseModel):
     time: float
     decisions: int
     answers: int
-    heard_right: float
-    accuracy: float | None
-    false_positive: float
-    false_negative: float
+    heard_right: float | None = None
+    accuracy: float | None = None
+    false_positive: float | None = None
+    false_negative: float | None = None
+    reward: float | None = Field(default=None, description="Mean reward, of a model with action features.")
 
 
 class PointList(BaseModel):
@@ -188,6 +222,18 @@ class ActionScore(BaseModel):
     width: float
     allowed: bool
     recomputed: bool
+    probability: float | None = Field(default=None, description="Its propensity, of a model with action features.")
+
+
+class Reason(BaseModel):
+    """How much a product of a context and an action feature adds to the expected reward, compared with the mean action.
+
+    Null is the constant: a feature of the action, or of the context, alone.
+    """
+
+    context: str | None
+    action: str | None
+    contribution: float
 
 
 class Answer(BaseModel):
@@ -197,6 +243,8 @@ class Answer(BaseModel):
     person: str | None
     time: float
     by_default: bool
+    reward: float | None = None
+    outcomes: dict[str, float] | None = None
 
 
 class Explanation(BaseModel):
@@ -212,8 +260,12 @@ class Explanation(BaseModel):
     position: int
     time: float
     active: bool
-    features: list[float]
+    features: list[float] | None = None
+    context: dict[str, Any] | None = None
     scores: list[ActionScore]
+    reasons: list[Reason] | None = Field(
+        default=None, description="What speaks for the action by the present state, the most telling first."
+    )
     answer: Answer | None
 
 
@@ -273,6 +325,7 @@ class EventEntry(BaseModel):
     decision_id: str | None
     action: str | int | None
     probability: float | None
+    reward: float | None
     right: bool | None
     person: str | None
     by_default: bool

@@ -17,7 +17,7 @@ from noisewise._typing import Floats
 DECISION, FEEDBACK, ACTIVATION, SECOND_FEEDBACK = range(4)
 CHANGE = 4  # of the model itself: its id is of no decision, `allowed` holds the change as JSON
 REWARD, MAX_REWARDS = 16, 256  # the n-th reward of a decision is of kind REWARD + n; feedback is made of them later
-WRONG, RIGHT, MISSING = range(3)  # values of feedback
+WRONG, RIGHT, MISSING, GRADED = range(4)  # values of feedback; of a graded one, the reward says which
 BY_ANNOTATOR, BY_DEFAULT = range(2)  # sources of feedback
 _ids = random.Random(os.urandom(32))  # a system call for each id would cost more than the decision
 os.register_at_fork(after_in_child=lambda: _ids.seed(os.urandom(32)))
@@ -30,6 +30,10 @@ class Event(NamedTuple):
     decided and `probability` the propensity of the played action; `features` are the row's bytes, `scores` those of
     all scores and then all confidence widths (of many actions only some, see `compact_scores`). `answer` is the
     feedback, `person` the annotator who gave it. A reward's value is in `probability`, a change in `allowed`.
+
+    A decision of a model of offers has the request in `allowed`, the position of the action in it as its `code`, what
+    was played as JSON in `features`, and in `scores` means, standard deviations and propensities as float32; `source`
+    says whether it brought features that were new.
     """
 
     position: int
@@ -58,8 +62,8 @@ class Event(NamedTuple):
 
     @property
     def right(self) -> bool | None:
-        """The feedback as a truth value; None if it is missing."""
-        return None if self.answer in (MISSING, None) else self.answer == RIGHT
+        """The feedback as a truth value; None if it is missing, or between right and wrong."""
+        return self.answer == RIGHT if self.answer in (WRONG, RIGHT) else None
 
     @property
     def change(self) -> dict[str, Any]:

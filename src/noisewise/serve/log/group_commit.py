@@ -162,7 +162,7 @@ def _came_early(event: Event, known: dict[tuple[int, str, int], Event]) -> bool:
 def _early_feedback(decision: Event, known: dict[tuple[int, str, int], Event], rows: list[Event], last: int) -> Outcome:
     """The earliest reward of a decision that came before it, as its feedback."""
     reward = known[decision.model, decision.decision_id, REWARD]
-    event = _append(reward._replace(kind=FEEDBACK, probability=None), rows, last)
+    event = _append(reward._replace(kind=FEEDBACK), rows, last)
     known[event.model, event.decision_id, FEEDBACK] = event
     return Outcome(ACCEPTED, event, decision)
 

@@ -14,9 +14,9 @@ from noisewise.serve.log.events import change_event
 from noisewise.serve.log.group_commit import Entry
 from noisewise.serve.models.changes import SpecChange, changed_spec
 from noisewise.serve.models.model import ServedModel, read_state, state_as_bytes
+from noisewise.serve.models.offer_spec import stored_spec
 from noisewise.serve.models.retention import AUTOMATIC, store_version
 from noisewise.serve.models.service import Conflict, Service
-from noisewise.serve.models.spec import ModelSpec
 
 BY_HAND = "by hand"
 APPLY_TIMEOUT = 600.0  # seconds for a change to be applied: a replay of a long log
@@ -54,13 +54,13 @@ async def import_model(service: Service, name: str, data: bytes) -> ServedModel:
     """A model that goes on from the exported state of another one; an existing one must have its specification."""
     try:
         state = await asyncio.to_thread(read_state, data)
-        spec = ModelSpec.stored(state["spec"])
+        spec = stored_spec(state["spec"])
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(f"this is no exported model ({error}); GET /models/NAME/state gives one") from None
     if name in service.models:
         model = await service.model(name)
-        fixed = set(ModelSpec.model_fields) - set(SpecChange.model_fields)
-        if model.spec.model_dump(include=fixed) != spec.model_dump(include=fixed):
+        fixed = set(type(spec).model_fields) - set(SpecChange.model_fields)
+        if type(model.spec) is not type(spec) or model.spec.model_dump(include=fixed) != spec.model_dump(include=fixed):
             raise Conflict(f"model {name!r} has another specification; import it under another name")
     else:
         model, _ = await service.create(name, spec)

@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 import logging
-import random
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from noisewise.serve.log.events import (
-    BY_ANNOTATOR,
-    BY_DEFAULT,
-    CHANGE,
-    FEEDBACK,
-    REWARD,
-    Event,
-    feedback_code,
-)
+from noisewise.serve.log.events import CHANGE, FEEDBACK, REWARD, Event
 from noisewise.serve.log.group_commit import ACCEPTED, Entry, Outcome
 from noisewise.serve.log.store import Store
+from noisewise.serve.models.kinds import served_model
 from noisewise.serve.models.model import ServedModel
+from noisewise.serve.models.offer_spec import stored_spec
 from noisewise.serve.models.open_decisions import OpenDecisions
 from noisewise.serve.models.replaying import restored
-from noisewise.serve.models.spec import ModelSpec
 
 MAX_REPLAYED = 100_000  # rows of the log that a start may have to read again because of an idle model
 THREADS = 4  # models whose slow rows are applied at the same time
@@ -79,7 +71,7 @@ class LogApplier:
         with self._lock:
             if number not in self.models:
                 rng_state = self._new_rng() if self._new_rng is not None else None
-                model = ServedModel(number, name, ModelSpec.stored(spec), rng_state)
+                model = served_model(number, name, stored_spec(spec), rng_state)
                 self.models[number] = restored(model, self.store)
             return self.models[number]
 
@@ -104,11 +96,11 @@ class LogApplier:
                 with self._lock:
                     for event, decision in pairs:
                         self._dispatch(event, decision, False, False)
-            if not rows:
-                break
             for model in list(self.models.values()):
                 if model.pending or model.unwatched:
-                    model.drain(self.store)
+                    model.drain(self.store)  # another thread may have read what is pending: it is waited for
+            if not rows:
+                break
             read += len(rows)
             pages = None if pages is None else pages - 1
         return read
@@ -158,7 +150,8 @@ class LogApplier:
             for row in self.store.about(ids):
                 if row.model == model.id and row.kind >= REWARD:
                     rewards[row.decision_id] = rewards.get(row.decision_id, 0.0) + (row.probability or 0.0)
-        return [_closing_feedback(model, one, rewards.get(one)) for one in ids]
+        now = time.time()
+        return [Event(0, model.id, FEEDBACK, one, now, **model.closing_fields(rewards.get(one))) for one in ids]
 
     def _has_changed(self, model: ServedModel) -> bool:
         saved = self._saved.get(model.id, 0)
@@ -215,11 +208,3 @@ class LogApplier:
                 if not model.pending and not model.unwatched:
                     model.scheduled = False
                     return
-
-
-def _closing_feedback(model: ServedModel, decision_id: str, reward: float | None) -> Event:
-    default = model.spec.default_right
-    source = BY_DEFAULT if reward is None else BY_ANNOTATOR
-    probability = default if reward is None else min(max(reward, 0.0), 1.0)
-    right = None if probability is None else random.random() < probability  # the draw is in the log
-    return Event(0, model.id, FEEDBACK, decision_id, time.time(), answer=feedback_code(right), source=source)

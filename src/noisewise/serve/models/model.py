@@ -5,48 +5,46 @@ from __future__ import annotations
 import tempfile
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable
-from copy import copy
-from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise._typing import Floats
-from noisewise.online import Decision
 from noisewise.persistence import load, save
-from noisewise.serve.log.events import BY_DEFAULT, CHANGE, DECISION, MISSING, Event, effective_feedback
+from noisewise.serve.log.events import CHANGE, DECISION, Event, effective_feedback
 from noisewise.serve.log.store import Store
-from noisewise.serve.models.changes import changed_spec, use_exploration
-from noisewise.serve.models.progress import Progress, tracked_bytes
-from noisewise.serve.models.ranking import Ranked, move_past, rank, uniformly
-from noisewise.serve.models.recipes import n_bytes, stored_learner
-from noisewise.serve.models.rows import shortened
-from noisewise.serve.models.spec import ModelSpec
+from noisewise.serve.models.changes import changed_spec
+from noisewise.serve.models.offer_progress import OfferProgress
+from noisewise.serve.models.offer_spec import stored_spec
+from noisewise.serve.models.progress import Progress
+from noisewise.serve.models.ranking import move_past
+from noisewise.serve.models.spec import CommonSpec
 
-UNNAMED, BY_NOBODY = "(unnamed)", "(no answer)"  # annotators of feedback that names none; stored in model states
-SLOW_DECISION = 1_000_000  # values of the covariances, all of which are read: a millisecond
 SLOW_REFIT = 5_000_000  # multiplications of a refit: some milliseconds, beyond which it leaves the event loop
-ARRAYS = ("table_", "sigma_", "parameters_", "counters_")  # of a learner: what decisions are made with
+STATE_PARTS = (Progress, OfferProgress)  # classes of a snapshot that a model file does not know by itself
 
 
-class ServedModel:
+class ServedModel(ABC):
     """A model at a position of the log; `apply` advances it by one row, deterministically.
 
     `pending` are rows of the log that are to be learnt from, `unwatched` rounds that `progress` has not counted yet:
-    work that would be felt by other requests is left to a thread, which does it in the order of the log.
+    work that would be felt by other requests is left to a thread, which does it in the order of the log. What a
+    decision is made from, and how its feedback is learnt, is a matter of the kind of model: `RowModel` or `OfferModel`.
     """
 
-    def __init__(self, number: int, name: str, spec: ModelSpec, rng_state: NDArray[np.uint64] | None = None) -> None:
+    spec: Any
+    progress: Any
+
+    def __init__(self, number: int, name: str, spec: CommonSpec, rng_state: NDArray[np.uint64] | None = None) -> None:
         self.id, self.name = number, name
         self.first_spec = self.spec = spec  # as created; as changed since
-        self.learner = stored_learner(spec)
-        self.progress = Progress(len(spec.actions), spec.features.width)
+        self.learner = self._new_learner()
+        self.progress = self._new_progress()
         self.position = 0
-        self.codes = {action: code for code, action in enumerate(spec.actions)}
         self.lock = threading.Lock()  # between decisions and learning
         self.applying = threading.RLock()  # one thread learns at a time
         self.watching = threading.RLock()  # one thread counts at a time
@@ -57,6 +55,65 @@ class ServedModel:
         self._deciding: tuple[Any, int] | None = None  # learner and position while the learner itself is refitted
         self._rng_state = rng_state
         self._draws_as_learner = rng_state is None
+
+    @abstractmethod
+    def question(self, request: Any) -> Any:
+        """What `choose` takes, of a request that fits the model; others are refused."""
+
+    @abstractmethod
+    def choose(self, question: Any) -> dict[str, Any]:
+        """Decide: the fields of the decision in the log; the lock must be held."""
+
+    @abstractmethod
+    def takes_long(self, question: Any) -> bool:
+        """Whether a single decision takes so long that other requests would feel it."""
+
+    @abstractmethod
+    def action_of(self, decision: Event) -> str | int:
+        """The action that a decision played."""
+
+    @abstractmethod
+    def feedback_fields(self, given: Any, annotator: str | None) -> dict[str, Any]:
+        """Fields of a row of the log with feedback; what can't be learnt from is refused."""
+
+    @abstractmethod
+    def reward_fields(self, value: float) -> dict[str, Any]:
+        """The same of a reward that counts by itself; what is beyond the ends counts as the nearer one."""
+
+    @abstractmethod
+    def closing_fields(self, total: float | None) -> dict[str, Any]:
+        """The same when the wait is over: of the sum of the rewards, or, without any, the default."""
+
+    @property
+    @abstractmethod
+    def n_bytes(self) -> int:
+        """Memory of the model."""
+
+    @abstractmethod
+    def _new_learner(self) -> Any: ...
+
+    @abstractmethod
+    def _new_progress(self) -> Any: ...
+
+    @abstractmethod
+    def _standby(self) -> Any:
+        """A copy of the learner to decide with; what decisions do not need is shared."""
+
+    @abstractmethod
+    def _note_decision(self, event: Event) -> None:
+        """Follow a decision of the log, beyond its number and its draw."""
+
+    @abstractmethod
+    def _learn_from(self, event: Event, decision: Event, time: float) -> None:
+        """Learn from feedback."""
+
+    @abstractmethod
+    def _refit_cost(self) -> int:
+        """Multiplications of the refit that the next feedback starts, if it does."""
+
+    @abstractmethod
+    def _use_spec(self) -> None:
+        """Decide as the specification says from now on."""
 
     @property
     def rng_state(self) -> NDArray[np.uint64]:
@@ -73,32 +130,6 @@ class ServedModel:
     def current(self) -> tuple[Any, int]:
         """The learner that decides and the position of its state; the lock must be held."""
         return self._deciding or (self.learner, self.position)
-
-    def rank(self, row: Floats, allowed: NDArray[np.bool_] | None) -> tuple[Ranked, int]:
-        """Decide for a row, and the position of the state that decided; the lock must be held.
-
-        A model whose feedback would mislead it decides uniformly, which is the baseline, until it is told more.
-        """
-        learner, position = self.current
-        ranked = rank(learner, row, allowed, self.rng_state)
-        if self.progress.is_misleading:
-            ranked = uniformly(ranked, allowed, self.rng_state)
-        return ranked, position
-
-    def allowed(self, actions: Any, excluded: Any) -> NDArray[np.bool_] | None:
-        """Mask of the actions that may be played; None for all."""
-        if actions is None and not excluded:
-            return None
-        allowed = np.full(len(self.codes), actions is None)
-        for given, value in ((actions or (), True), (excluded or (), False)):
-            for action in given:
-                if action not in self.codes:
-                    names = shortened(list(map(repr, self.codes)), most=10)
-                    raise ValueError(f"there is no action {action!r}; the model has {names}")
-                allowed[self.codes[action]] = value
-        if not allowed.any():
-            raise ValueError("no action is left to choose from; allow at least one")
-        return allowed
 
     def apply(self, event: Event, decision: Event, store: Store, replaying: bool = False) -> None:
         """Apply the next row of the log; `decision` is the one it is about.
@@ -120,7 +151,7 @@ class ServedModel:
                 self.learner.n_decisions_ = (event.number or 0) + 1
                 if event.draw is not None:
                     move_past(self.learner.rng_state_, event.draw)
-            self.unwatched.append(partial(self.progress.add_decision, event.code or 0, event.time))
+            self._note_decision(event)
         else:
             about = store.about([event.decision_id]) if decision.active == 0 and event.is_about_decision else []
             feedback = effective_feedback(event, decision, [one for one in about if one.model == self.id])
@@ -143,16 +174,9 @@ class ServedModel:
                 self.pending.popleft()
         self.watch()
 
-    @property
-    def is_large(self) -> bool:
-        """Whether a single decision takes so long that other requests would feel it."""
-        return bool(self.learner.sigma_.size > SLOW_DECISION)
-
     def is_slow(self, event: Event) -> bool:
         """Whether applying the next row takes, or waits, so long that other requests would feel it."""
-        if self.is_large or event.kind == CHANGE:  # a large model's lock is held by decisions in threads
-            return True
-        return event.is_about_decision and self._refit_cost() > SLOW_REFIT
+        return event.kind == CHANGE or (event.is_about_decision and self._refit_cost() > SLOW_REFIT)
 
     def to_bytes(self) -> tuple[bytes, int]:
         """The state as a model file, and its position."""
@@ -172,21 +196,11 @@ class ServedModel:
         with self.applying, self.watching, self.lock:
             state["learner"].missing = self.learner.missing  # a state of an earlier version may have the spec's value
             self.learner, self.progress, self.position = state["learner"], state["progress"], int(state["position"])
-            self.spec = ModelSpec.stored(state["spec"]) if "spec" in state else self.first_spec
+            self.spec = stored_spec(state["spec"]) if "spec" in state else self.first_spec
 
-    @property
-    def n_bytes(self) -> int:
-        """Memory of the model, with what its rate tracker will need."""
-        return n_bytes(self.learner) + tracked_bytes(len(self.codes), self.spec.features.width)
-
-    def estimated_rates(self, annotator: str | None, code: int) -> tuple[float, float] | None:
-        """Flip rates (rho0, rho1) of feedback on an action, as the learner has them; None where it estimates none."""
-        if self.spec.people:
-            tracker = getattr(self.learner, "weigher_", None)
-            return (0.0, 0.0) if tracker is None else tracker.rates_of(annotator)
-        if self.spec.noise is not None:
-            return float(self.learner.flip_rates_[code, 0]), float(self.learner.flip_rates_[code, 1])
-        return None
+    def anew(self, spec: CommonSpec) -> Self:
+        """A model of the same name that has learnt nothing."""
+        return type(self)(self.id, self.name, spec)
 
     def _change(self, event: Event, store: Store, replaying: bool) -> None:
         """Apply a change of the model itself; decisions are made by the earlier state meanwhile."""
@@ -196,7 +210,7 @@ class ServedModel:
             if "set" in change:
                 self.spec = changed_spec(self.spec, change["set"])
                 with self.lock:
-                    use_exploration(self.learner, self.spec)
+                    self._use_spec()
             elif not (replaying and "erased" in change):
                 other = changed_state(self, store, event, change)
                 if other is not None:
@@ -213,54 +227,16 @@ class ServedModel:
                 other.learner.n_decisions_ = max(other.learner.n_decisions_, self.learner.n_decisions_)
             self.learner, self.progress, self.spec = other.learner, other.progress, other.spec
 
-    def _refit_cost(self) -> int:
-        """Multiplications of the refit that the next feedback starts, if it does."""
-        tracker, width = getattr(self.learner, "weigher_", None), len(self.learner.table_)
-        if tracker is not None and tracker.log is not None and tracker.log.n + 1 >= tracker.next_refit:
-            return int(tracker.log.n * width**2 + len(self.codes) * width**3)
-        block = getattr(self.learner, "log_", None)
-        if block is not None and block["n"] + 1 >= len(block["actions"]):
-            return int(block["n"] * width**2 + len(self.codes) * width**3)
-        return 0
-
-    def _learn_from(self, event: Event, decision: Event, time: float) -> None:
-        code, row = decision.code or 0, decision.row
-        feedback = None if event.answer == MISSING else event.answer
-        by_default = event.source == BY_DEFAULT
-        annotator = (event.person or (BY_NOBODY if by_default else UNNAMED)) if self.spec.people else None
-        count = partial(self._count_feedback, by_default, feedback is None)
-        dropped = feedback is None and self.spec.missing == "drop" and hasattr(self.learner, "weigher_")
-        if not dropped:
-            made = Decision(
-                self.learner.classes_.item(code),
-                decision.probability or 1.0,
-                decision.number or 0,
-                row,
-                code,
-                decision.best or 0,
-                decision.version or 0,
-            )
-            try:
-                self._learn_one(made, feedback, annotator)
-            except ValueError:
-                self.unwatched.append(partial(count, refused=True))  # features of extreme size; refused in every replay
-                return
-        self.unwatched.append(count)
-        if feedback is not None:
-            rates = self.estimated_rates(annotator, code)
-            seen = row, code, decision.probability or 1.0, bool(feedback), rates, time
-            self.unwatched.append(partial(self.progress.add_feedback, *seen))
-
-    def _learn_one(self, made: Decision, feedback: int | None, annotator: str | None) -> None:
-        """Learn with the lock held; during a refit that takes long, a copy goes on deciding."""
+    def _teach(self, *rounds: Any) -> None:
+        """`learner.learn` with the lock held; during a refit that takes long, a copy goes on deciding."""
         if self._refit_cost() <= SLOW_REFIT:
             with self.lock:
-                self.learner.learn(made, feedback, annotator)
+                self.learner.learn(*rounds)
             return
         with self.lock:
-            self._deciding = _standby(self.learner), self.position
+            self._deciding = self._standby(), self.position
         try:
-            self.learner.learn(made, feedback, annotator)
+            self.learner.learn(*rounds)
         finally:
             with self.lock:
                 self._deciding = None
@@ -276,7 +252,7 @@ def changed_state(model: ServedModel, store: Store, event: Event, change: dict[s
     from noisewise.serve.models.replaying import based, replayed  # which makes models
 
     if "reset" in change:
-        return ServedModel(model.id, model.name, model.spec)
+        return model.anew(model.spec)
     if "imported" in change:
         return based(model, store)
     if change.get("removed before", 0) > model.position:  # of rows that this process may not have read
@@ -285,10 +261,10 @@ def changed_state(model: ServedModel, store: Store, event: Event, change: dict[s
     return None if upto is None else replayed(store, model.id, model.name, model.first_spec, upto)
 
 
-def state_as_bytes(learner: Any, progress: Progress, position: int, spec: ModelSpec) -> bytes:
+def state_as_bytes(learner: Any, progress: Any, position: int, spec: CommonSpec) -> bytes:
     """The parts of a snapshot as a model file."""
     state = {"learner": learner, "progress": progress, "position": position, "spec": spec.model_dump_json()}
-    return _saved(state, extra=[Progress])
+    return _saved(state, extra=STATE_PARTS)
 
 
 def read_state(data: bytes) -> dict[str, Any]:
@@ -296,16 +272,8 @@ def read_state(data: bytes) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "state")
         path.write_bytes(data)
-        state: dict[str, Any] = load(path, extra=[Progress])
+        state: dict[str, Any] = load(path, extra=STATE_PARTS)
     return state
-
-
-def _standby(learner: Any) -> Any:
-    """A copy of a learner to decide with; what decisions do not need is shared."""
-    made = copy(learner)
-    for name in ARRAYS:
-        setattr(made, name, getattr(learner, name).copy())
-    return made
 
 
 def _saved(model: Any, extra: Any = ()) -> bytes:

@@ -2,40 +2,42 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
 
 from noisewise._typing import Floats
-from noisewise.online import PlainState, RateTracker
+from noisewise.online import RateTracker
+from noisewise.serve.models.feedback_counts import (
+    CORRECTED,
+    FALSE_NEGATIVE,
+    FALSE_POSITIVE,
+    INFORMATION,
+    N_DECISIONS,
+    N_FEEDBACK,
+    N_RIGHT,
+    OBSERVED,
+    TIME,
+    FeedbackCounts,
+)
 
-RECENT = 1000  # rounds with feedback that the current accuracy rests on
-MAX_POINTS = 256  # of the learning curve
 BLOCK = 250  # rounds between two updates of the rate estimate
 MAX_TRACKED_FEATURES = 256  # for wider rows the rate tracker would cost more than the learner
 MAX_TRACKED_VALUES = 8_000_000  # of its regressions, actions x features^2: 64 megabytes
-LEAST_TELLING = 5  # rounds with feedback of one kind before that is remarkable
-MOST_TELLING = 200  # rounds that are looked at: an accurate model hears of one of its errors by then
-LEAST_UNANSWERED = 0.2  # fraction of decisions whose missing feedback may mean something
 Z = float(ndtri(0.975))  # half-width of a 95 % interval in standard errors
-# columns of the learning curve; a point's accuracy is CORRECTED / INFORMATION
-N_DECISIONS, N_FEEDBACK, N_RIGHT, CORRECTED, INFORMATION, TIME, FALSE_POSITIVE, FALSE_NEGATIVE = range(8)
-OBSERVED, RHO0, BETA, ACTION = range(4)  # columns of the recent rounds
+# columns of the recent rounds; a point's accuracy is CORRECTED / INFORMATION
+RHO0, BETA, ACTION = range(1, 4)
 
 
-class Progress(PlainState):
+class Progress(FeedbackCounts):
     """Counters and estimates of a model; like the model itself, a deterministic function of its log."""
 
     def __init__(self, n_actions: int, n_features: int) -> None:
-        self.n_decisions = self.n_feedback = self.n_right = self.n_missing = self.n_defaults = self.n_refused = 0
+        super().__init__()
         self.decisions_by_action = np.zeros(n_actions, dtype=np.int64)
         self.feedback_by_action = np.zeros(n_actions, dtype=np.int64)
         self.right_by_action = np.zeros(n_actions, dtype=np.int64)
-        self.recent = np.zeros((RECENT, 4))
-        self.decisions_at = np.zeros(RECENT, dtype=np.int64)  # decisions made when the recent feedback came
-        self.learning_curve = np.zeros((1, 8))
-        self.feedback_per_point = 10
         self.tracks_rates = tracked_bytes(n_actions, n_features) > 0
         self.tracker = RateTracker(n_actions, n_kept=4000)
         self.block_rows = np.zeros((BLOCK if self.tracks_rates else 0, n_features))
@@ -44,17 +46,10 @@ class Progress(PlainState):
         self.next_estimate = BLOCK
         self.estimate: dict[str, Any] | None = None
 
-    @classmethod
-    def __from_noisewise_state__(cls, state: dict[str, Any]) -> Self:
-        earlier = np.zeros(RECENT, dtype=np.int64)  # a version that did not note them
-        return super().__from_noisewise_state__({"decisions_at": earlier} | state)
-
     def add_decision(self, code: int, time: float) -> None:
         """Count a decision."""
-        self.n_decisions += 1
+        self._count_decision(time)
         self.decisions_by_action[code] += 1
-        self.learning_curve[-1, N_DECISIONS] += 1
-        self.learning_curve[-1, TIME] = time
 
     def add_feedback(
         self, row: Floats, code: int, propensity: float, right: bool, rates: tuple[float, float] | None, time: float
@@ -62,62 +57,27 @@ class Progress(PlainState):
         """Count feedback whose flip rates (rho0, rho1) are estimated to be `rates`; None for the estimate made here."""
         rates = self._estimated_rates() if rates is None else rates
         rho0, beta = rates[0], 1 - rates[0] - rates[1]
-        self.recent[self.n_feedback % RECENT] = right, rho0, beta, code
-        self.decisions_at[self.n_feedback % RECENT] = self.n_decisions
-        self.n_feedback += 1
-        self.n_right += right
+        self._count_feedback(right, (rho0, beta, code), (beta * (right - rho0), beta**2), time)
         self.feedback_by_action[code] += 1
         self.right_by_action[code] += right
         self._track_rates(row, code, propensity, right)
-        point = self.learning_curve[-1]
-        point[N_FEEDBACK] += 1
-        point[N_RIGHT] += right
-        point[CORRECTED] += beta * (right - rho0)
-        point[INFORMATION] += beta**2
-        point[TIME] = time
-        point[FALSE_POSITIVE:] = rates
-        if point[N_FEEDBACK] >= self.feedback_per_point:
-            self._next_point()
+        self.learning_curve[-1, FALSE_POSITIVE:] = rates
+        self._next_point()
 
     @property
     def estimates_next(self) -> bool:
         """Whether the next round with feedback makes the rate tracker work."""
         return self.tracks_rates and self.n_in_block == BLOCK - 1
 
-    @property
-    def is_misleading(self) -> bool:
-        """Whether a learner would be misled: decisions without feedback, and all feedback that comes is positive.
-
-        Positive feedback alone says that whatever was played is right; what was played least then looks best.
-        """
-        n = min(self.n_feedback, MOST_TELLING)
-        if n < LEAST_TELLING or self.n_right < n:
-            return False
-        at = np.arange(self.n_feedback - n, self.n_feedback) % RECENT
-        return bool(self.recent[at, OBSERVED].all()) and self._unanswered(n) >= LEAST_UNANSWERED
-
-    def one_kind(self) -> str | None:
-        """What is wrong with the feedback if it is all of one kind; None if it is not, or if there is little yet."""
-        if self.is_misleading:
-            missing = round(100 * self._unanswered(min(self.n_feedback, MOST_TELLING)))
-            return (
-                f"only positive feedback comes, and for {missing} % of the decisions none: send negative feedback "
-                "too, or set wait_seconds and default_right; until then actions are chosen uniformly"
-            )
-        if self.n_feedback >= LEAST_TELLING and self.n_right in (0, self.n_feedback):
-            kind, other = ("positive", "negative") if self.n_right else ("negative", "positive")
-            return f"only {kind} feedback so far: without {other} feedback nobody can tell how accurate the model is"
-        return None
-
     def accuracy(self) -> dict[str, float] | None:
         """Noise-corrected accuracy of the recent decisions, with its interval; None if all feedback is of one kind."""
         if self.one_kind() is not None:
             return None
-        return _corrected_accuracy(self.recent[: min(self.n_feedback, RECENT)])
+        return _corrected_accuracy(self._recent())
 
     def by_action(self) -> list[dict[str, Any]]:
         """Counters and recent noise-corrected accuracy of each action."""
-        recent = self.recent[: min(self.n_feedback, RECENT)]
+        recent = self._recent()
         return [
             {
                 "decisions": int(self.decisions_by_action[code]),
@@ -147,11 +107,6 @@ class Progress(PlainState):
                 )
         return points
 
-    def _unanswered(self, n: int) -> float:
-        """Fraction of decisions without feedback since the one that the n-th last feedback came after."""
-        first = int(self.decisions_at[(self.n_feedback - n) % RECENT])
-        return 1 - n / max(self.n_decisions - first + 1, n)
-
     def _estimated_rates(self) -> tuple[float, float]:
         found = self.estimate
         if found is None or not found["identified"]:
@@ -171,14 +126,6 @@ class Progress(PlainState):
             if self.tracker.n_rounds >= self.next_estimate:
                 self.next_estimate = max(self.next_estimate + BLOCK, int(1.15 * self.next_estimate))
                 self.estimate = _as_values(self.tracker.estimate())
-
-    def _next_point(self) -> None:
-        if len(self.learning_curve) == MAX_POINTS:  # merge pairs of points, so that memory is bounded
-            merged = self.learning_curve[0::2] + self.learning_curve[1::2]
-            merged[:, TIME:] = self.learning_curve[1::2, TIME:]
-            self.learning_curve = merged
-            self.feedback_per_point *= 2
-        self.learning_curve = np.vstack([self.learning_curve, np.zeros((1, 8))])
 
 
 def tracked_bytes(n_actions: int, n_features: int) -> int:

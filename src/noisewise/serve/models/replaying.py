@@ -6,8 +6,10 @@ import logging
 
 from noisewise.serve.log.lifecycle import version_data
 from noisewise.serve.log.store import Store
+from noisewise.serve.models.kinds import served_model
 from noisewise.serve.models.model import ServedModel
-from noisewise.serve.models.spec import ModelSpec
+from noisewise.serve.models.offer_spec import stored_spec
+from noisewise.serve.models.spec import CommonSpec
 
 log = logging.getLogger("noisewise.serve")
 
@@ -36,7 +38,7 @@ def begin_at_base(model: ServedModel, store: Store, upto: int | None = None) -> 
 
 def based(model: ServedModel, store: Store) -> ServedModel:
     """A model of the same specification where its log begins."""
-    other = ServedModel(model.id, model.name, model.first_spec)
+    other = model.anew(model.first_spec)
     begin_at_base(other, store)
     return other
 
@@ -47,12 +49,12 @@ def replay(store: Store, name: str) -> ServedModel:
     It equals the model that has been learning all the while, bit for bit.
     """
     number, spec = next((number, spec) for number, known, spec in store.models() if known == name)
-    return replayed(store, number, name, ModelSpec.stored(spec))
+    return replayed(store, number, name, stored_spec(spec))
 
 
-def replayed(store: Store, number: int, name: str, spec: ModelSpec, upto: int | None = None) -> ServedModel:
+def replayed(store: Store, number: int, name: str, spec: CommonSpec, upto: int | None = None) -> ServedModel:
     """A model at a position of its log, rebuilt from the log alone, or from the version that was stored there."""
-    model = ServedModel(number, name, spec)
+    model = served_model(number, name, spec)
     stored = None if upto is None else version_data(store, number, upto)
     if stored is not None:
         model.restore(stored)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from typing import Any
 
@@ -20,8 +21,10 @@ from noisewise.serve.log.events import (
     last_feedback,
 )
 from noisewise.serve.models.model import ServedModel
+from noisewise.serve.models.offer_model import OfferModel
+from noisewise.serve.models.offer_report import offer_reasons, offer_report, offer_summary
 from noisewise.serve.models.ranking import rank, stored_scores
-from noisewise.serve.models.spec import ModelSpec
+from noisewise.serve.models.row_model import RowModel
 
 KINDS = {DECISION: "decision", ACTIVATION: "activation", CHANGE: "change"}
 KINDS |= dict.fromkeys((FEEDBACK, SECOND_FEEDBACK), "feedback")
@@ -41,25 +44,35 @@ def summary(model: ServedModel, statuses: Counter[tuple[str, str]]) -> dict[str,
         "refused": progress.n_refused,
         **{status: statuses[model.name, status] for status in ("duplicate", "late", "unknown")},
     }
-    return {
+    common = {
         "name": model.name,
+        "position": model.position,
+        "decisions_per_second": model.decision_rate.per_second(),
+        "counts": counts,
+        "warning": progress.one_kind(),
+        "lag": len(model.pending),
+    }
+    return common | (offer_summary(model) if isinstance(model, OfferModel) else _row_summary(_rows(model)))
+
+
+def _row_summary(model: RowModel) -> dict[str, Any]:
+    return {
+        "kind": "rows",
         "recipe": model.spec.recipe,
         "n_actions": len(model.spec.actions),
         "n_features": model.spec.features.width,
         "people": model.spec.people,
-        "position": model.position,
-        "decisions_per_second": model.decision_rate.per_second(),
-        "counts": counts,
-        "accuracy": progress.accuracy(),
-        "warning": progress.one_kind(),
+        "accuracy": model.progress.accuracy(),
         "covariance": COVARIANCES[int(model.learner.counters_[codes.COVARIANCE])],
-        "lag": len(model.pending),
         "noise": noise_report(model),
     }
 
 
 def report(model: ServedModel, statuses: Counter[tuple[str, str]]) -> dict[str, Any]:
     """Full report of a model."""
+    if isinstance(model, OfferModel):
+        return summary(model, statuses) | offer_report(model)
+    model = _rows(model)
     with model.lock:
         learner, actions = model.learner, model.spec.actions
         policy = {
@@ -77,7 +90,7 @@ def report(model: ServedModel, statuses: Counter[tuple[str, str]]) -> dict[str, 
         }
 
 
-def noise_report(model: ServedModel) -> dict[str, Any]:
+def noise_report(model: RowModel) -> dict[str, Any]:
     """Flip rates of the feedback: given, estimated and corrected for, or only monitored (source "watched")."""
     found = model.progress.estimate
     unknown = {"value": 0.0, "low": 0.0, "high": 1.0}
@@ -99,7 +112,7 @@ def noise_report(model: ServedModel) -> dict[str, Any]:
     return {"source": source, **estimate, "by_action": by_action}
 
 
-def coefficients(model: ServedModel) -> list[dict[str, Any]]:
+def coefficients(model: RowModel) -> list[dict[str, Any]]:
     """Weights of each feature for all actions, features with the largest weights first."""
     weights = model.learner._weights()[:, : len(model.spec.actions)]
     order = np.argsort(-np.square(weights).sum(axis=1), kind="stable")[:MAX_WEIGHTS]
@@ -110,7 +123,7 @@ def coefficients(model: ServedModel) -> list[dict[str, Any]]:
 def annotator_rates(model: ServedModel) -> list[dict[str, Any]]:
     """Estimated flip rates of each annotator with intervals, those with most feedback first."""
     tracker = getattr(model.learner, "weigher_", None)
-    if not model.spec.people or tracker is None:
+    if tracker is None or not model.spec.people:
         return []
     order = np.argsort(-tracker.answers, kind="stable")[:MAX_ANNOTATORS]
     found = tracker.report()
@@ -129,15 +142,10 @@ def annotator_rates(model: ServedModel) -> list[dict[str, Any]]:
 
 def explain(model: ServedModel, rows: dict[int, Event]) -> dict[str, Any]:
     """The explanation of a decision from the rows of the log about it, by kind."""
-    made, feedback, spec = rows[DECISION], last_feedback(rows), model.spec
-    n = len(spec.actions)
-    stored = stored_scores(made, n)
-    scores = stored if len(stored) == n else present_scores(model, made) | stored
-    allowed = made.allowed_codes(n)
-    return {
+    made, feedback = rows[DECISION], last_feedback(rows)
+    common = {
         "decision_id": made.decision_id,
-        "action": spec.actions[made.code or 0],
-        "best": spec.actions[made.best or 0],
+        "action": model.action_of(made),
         "probability": made.probability,
         "explored": made.code != made.best,
         "draw": made.draw,
@@ -145,10 +153,23 @@ def explain(model: ServedModel, rows: dict[int, Event]) -> dict[str, Any]:
         "position": made.position,
         "time": made.time,
         "active": made.active != 0 or ACTIVATION in rows,
+        "answer": None if feedback is None else _answer(model, feedback),
+    }
+    return common | (offer_reasons(model, made) if isinstance(model, OfferModel) else _row_scores(_rows(model), made))
+
+
+def _row_scores(model: RowModel, made: Event) -> dict[str, Any]:
+    """What a decision of a model of rows was made from and by."""
+    actions = model.spec.actions
+    stored = stored_scores(made, len(actions))
+    scores = stored if len(stored) == len(actions) else present_scores(model, made) | stored
+    allowed = made.allowed_codes(len(actions))
+    return {
+        "best": actions[made.best or 0],
         "features": made.row.tolist(),
         "scores": [
             {
-                "action": spec.actions[code],
+                "action": actions[code],
                 "score": score,
                 "width": width,
                 "allowed": code in allowed,
@@ -156,25 +177,23 @@ def explain(model: ServedModel, rows: dict[int, Event]) -> dict[str, Any]:
             }
             for code, (score, width) in scores.items()
         ],
-        "answer": None
-        if feedback is None
-        else {
-            "right": feedback.right,
-            "person": feedback.person,
-            "time": feedback.time,
-            "by_default": feedback.source == BY_DEFAULT,
-        },
     }
 
 
-def present_scores(model: ServedModel, made: Event) -> dict[int, tuple[float, float]]:
+def _answer(model: ServedModel, feedback: Event) -> dict[str, Any]:
+    made = {"person": feedback.person, "time": feedback.time, "by_default": feedback.source == BY_DEFAULT}
+    graded = {"reward": feedback.probability, "outcomes": json.loads(feedback.allowed or "null")}
+    return {"right": feedback.right, **made, **(graded if isinstance(model, OfferModel) else {})}
+
+
+def present_scores(model: RowModel, made: Event) -> dict[int, tuple[float, float]]:
     """Score and width of every action by the present state, where a decision has not stored them all."""
     with model.lock:
         ranked = rank(model.current[0], made.row, None, model.rng_state.copy())
     return dict(enumerate(zip(ranked.scores.tolist(), ranked.widths.tolist())))
 
 
-def event_entry(spec: ModelSpec, row: Event) -> dict[str, Any]:
+def event_entry(model: ServedModel, row: Event) -> dict[str, Any]:
     """A row of the log, as a view of it shows."""
     kind = KINDS.get(row.kind, "reward")
     return {
@@ -182,13 +201,20 @@ def event_entry(spec: ModelSpec, row: Event) -> dict[str, Any]:
         "time": row.time,
         "kind": kind,
         "decision_id": None if kind == "change" else row.decision_id,
-        "action": spec.actions[row.code or 0] if kind == "decision" else None,
-        "probability": row.probability,
+        "action": model.action_of(row) if kind == "decision" else None,
+        "probability": row.probability if kind == "decision" else None,
+        "reward": row.probability if kind in ("feedback", "reward") else None,
         "right": row.right,
         "person": row.person,
         "by_default": row.source == BY_DEFAULT,
         "change": row.change if kind == "change" else None,
     }
+
+
+def _rows(model: ServedModel) -> RowModel:
+    """A model that is none of offers."""
+    assert isinstance(model, RowModel)
+    return model
 
 
 def _interval(rate: float, interval: Floats) -> dict[str, float]:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
-import random
 import threading
 import time
 from collections import Counter
@@ -15,28 +13,17 @@ from typing import Any
 import numpy as np
 
 from noisewise._loops.state import new_rng
-from noisewise._typing import Floats
-from noisewise.serve.log.events import (
-    ACTIVATION,
-    BY_ANNOTATOR,
-    DECISION,
-    FEEDBACK,
-    REWARD,
-    Event,
-    feedback_code,
-    new_id,
-)
+from noisewise.serve.log.events import ACTIVATION, BY_ANNOTATOR, DECISION, FEEDBACK, REWARD, Event, new_id
 from noisewise.serve.log.group_commit import UNKNOWN, Entry, GroupCommit, LogWriter, Outcome
 from noisewise.serve.log.locks import LearnerLock
 from noisewise.serve.log.store import Store
+from noisewise.serve.models.kinds import needed_bytes
 from noisewise.serve.models.log_applier import LogApplier
 from noisewise.serve.models.model import ServedModel
-from noisewise.serve.models.progress import tracked_bytes
-from noisewise.serve.models.ranking import Ranked, compact_scores
-from noisewise.serve.models.recipes import n_bytes, new_learner
+from noisewise.serve.models.offer_spec import stored_spec
+from noisewise.serve.models.recipes import new_learner
 from noisewise.serve.models.retention import keep_retention
-from noisewise.serve.models.rows import row_of
-from noisewise.serve.models.spec import DecideRequest, ModelSpec
+from noisewise.serve.models.spec import CommonSpec, ModelSpec
 from noisewise.serve.settings import Settings
 
 EXPIRY_SECONDS = 0.5  # between two looks for decisions whose wait is over
@@ -152,14 +139,14 @@ class Service:
         await asyncio.to_thread(self._load_models)
         return sorted(self.models.values(), key=lambda model: model.id)
 
-    async def create(self, name: str, spec: ModelSpec) -> tuple[ServedModel, bool]:
+    async def create(self, name: str, spec: CommonSpec) -> tuple[ServedModel, bool]:
         """Create a model, or return the existing one with the same specification; whether it is new."""
         known = name in self.models
-        learner = await asyncio.to_thread(new_learner, spec)  # refuse an impossible one before it is stored
+        needed = await asyncio.to_thread(needed_bytes, spec)  # refuse an impossible one before it is stored
         if not known:
-            self._check_room(n_bytes(learner) + tracked_bytes(len(spec.actions), spec.features.width))
+            self._check_room(needed)
         _, text = await asyncio.to_thread(self.store.add_model, name, spec.model_dump_json())
-        stored = ModelSpec.stored(text)
+        stored = stored_spec(text)
         if stored != spec.model_copy(update={"revision": stored.revision}):  # an earlier model stays what it is
             raise Conflict(f"a different model {name!r} is there already; choose another name")
         return await self.model(name), not known
@@ -175,60 +162,39 @@ class Service:
                 'are in use; options {"covariance": "diagonal"}, fewer features or deleting a model would do'
             )
 
-    async def decide(self, model: ServedModel, request: DecideRequest, active: bool = True) -> Event:
+    async def decide(self, model: ServedModel, request: Any, active: bool = True) -> Event:
         """Decide, and return when the decision is in the log."""
-        row = row_of(request.features, model.spec.features)
-        allowed = model.allowed(request.actions, request.excluded)
-        if model.is_large:
-            ranking = asyncio.get_running_loop().run_in_executor(self._rankers, _rank, model, row, allowed)
-            ranked, version = await ranking
+        question = model.question(request)
+        if model.takes_long(question):
+            fields = await asyncio.get_running_loop().run_in_executor(self._rankers, _choose, model, question)
         else:
             while not model.lock.acquire(blocking=False):  # it learns; other requests go on meanwhile
                 await asyncio.sleep(0.001)  # never held across an await: the event loop takes it too
             try:
-                ranked, version = model.rank(row, allowed)
+                fields = model.choose(question)
             finally:
                 model.lock.release()
-        event = Event(
-            position=0,  # given by the log writer, as is the number
-            model=model.id,
-            kind=DECISION,
-            decision_id=request.decision_id or new_id(),
-            time=time.time(),
-            code=ranked.code,
-            best=ranked.best,
-            probability=ranked.probability,
-            draw=ranked.draw,
-            version=version,
-            features=row.tobytes(),
-            scores=compact_scores(ranked),
-            allowed=None if allowed is None else json.dumps(np.flatnonzero(allowed).tolist()),
-            active=int(active),
-        )
+        name, now = request.decision_id or new_id(), time.time()
+        event = Event(0, model.id, DECISION, name, now, active=int(active), **fields)  # numbered by the log writer
         outcome = await self.committer.submit(Entry(event, named=request.decision_id is not None))
         model.decision_rate.count(event.time)
         return outcome.event
 
-    async def feedback(
-        self, model: ServedModel, decision_id: str, right: bool | None, annotator: str | None = None
-    ) -> Outcome:
+    async def feedback(self, model: ServedModel, decision_id: str, given: Any, annotator: str | None = None) -> Outcome:
         """Record feedback on a decision, and return its outcome when it is in the log."""
-        value, now = feedback_code(right), time.time()
-        event = Event(0, model.id, FEEDBACK, decision_id, now, answer=value, person=annotator, source=BY_ANNOTATOR)
+        fields, now = model.feedback_fields(given, annotator), time.time()
+        event = Event(0, model.id, FEEDBACK, decision_id, now, person=annotator, **fields)
         return await self._submit(model, Entry(event, reopens=model.spec.reopens))
 
     async def reward(self, model: ServedModel, decision_id: str, value: float) -> Outcome:
-        """Record a reward between 0 and 1 (beyond: the nearer one) of a decision, which may follow later.
+        """Record a reward of a decision, which may follow later.
 
-        The earliest one counts: it is "right" with that probability, which leaves the mean unchanged. Or all are summed
-        when the wait is over.
+        The earliest one counts, as the nearest that the model takes; or all are summed when the wait is over.
         """
-        value, now = min(max(value, 0.0), 1.0) if model.spec.rewards == "earliest" else value, time.time()
         if model.spec.rewards == "sum":
-            event = Event(0, model.id, REWARD, decision_id, now, probability=value, source=BY_ANNOTATOR)
+            event = Event(0, model.id, REWARD, decision_id, time.time(), probability=value, source=BY_ANNOTATOR)
             return await self._submit(model, Entry(event))
-        right = feedback_code(random.random() < value)  # the draw is in the log
-        event = Event(0, model.id, FEEDBACK, decision_id, now, probability=value, answer=right, source=BY_ANNOTATOR)
+        event = Event(0, model.id, FEEDBACK, decision_id, time.time(), **model.reward_fields(value))
         return await self._submit(model, Entry(event, reopens=model.spec.reopens, early=True))
 
     async def activate(self, model: ServedModel, decision_id: str) -> Outcome:
@@ -311,9 +277,9 @@ class Service:
         self.models = {model.name: model for model in list(self.applier.models.values())}
 
 
-def _rank(model: ServedModel, row: Floats, allowed: Any) -> tuple[Ranked, int]:
+def _choose(model: ServedModel, question: Any) -> dict[str, Any]:
     with model.lock:
-        return model.rank(row, allowed)
+        return model.choose(question)
 
 
 def warm_up() -> Any:

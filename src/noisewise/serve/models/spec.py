@@ -88,7 +88,31 @@ class Options(Strict):
     block: Annotated[int, Field(ge=100, le=1_000_000)] | None = None
 
 
-class ModelSpec(Strict):
+class CommonSpec(Strict):
+    """What models of all kinds have: waits, aggregation of rewards, retention, a seed."""
+
+    exploration: Probability | None = Field(
+        default=None, description="Exploration rate: fraction of decisions drawn uniformly."
+    )
+    wait_seconds: WaitSeconds | None = Field(
+        default=None, description="How long feedback is waited for; null is for ever."
+    )
+    rewards: Literal["earliest", "sum"] = Field(
+        default="earliest", description="Of several rewards: the earliest counts, or their sum when the wait is over."
+    )
+    keep_days: Annotated[float, Field(gt=0, le=36_500)] | None = Field(
+        default=None, description="Days for which the log is kept; null is for ever."
+    )
+    seed: int = Field(default=0, ge=0, le=2**63 - 1, description="Seed of the exploration's random draws.")
+
+    @model_validator(mode="after")
+    def _sums_after_a_wait(self) -> Self:
+        if self.rewards == "sum" and self.wait_seconds is None:
+            raise ValueError('rewards are summed when the wait is over; rewards "sum" needs wait_seconds')
+        return self
+
+
+class ModelSpec(CommonSpec):
     """Specification of a model; fixed when it is created, because its state is a function of this and of the log."""
 
     actions: Actions = Field(min_length=2, max_length=MAX_ACTIONS, description="The actions (classes) to choose from.")
@@ -99,27 +123,14 @@ class ModelSpec(Strict):
         default=None,
         description='Known flip rates, for all actions or one pair each; "estimate" to estimate them; null for none.',
     )
-    exploration: Probability | None = Field(
-        default=None, description="Exploration rate: fraction of decisions drawn uniformly."
-    )
     people: bool = Field(
         default=False, description="Estimate the flip rates of each annotator; linucb without noise only."
     )
     missing: Literal["drop", "no", "auto"] = Field(default="drop", description="Meaning of missing feedback.")
-    wait_seconds: WaitSeconds | None = Field(
-        default=None, description="How long feedback is waited for; null is for ever."
-    )
     default_right: DefaultFeedback | None = Field(
         default=None,
         description="Feedback recorded when the wait is over: right or wrong, right with this probability, or missing.",
     )
-    rewards: Literal["earliest", "sum"] = Field(
-        default="earliest", description="Of several rewards: the earliest counts, or their sum when the wait is over."
-    )
-    keep_days: Annotated[float, Field(gt=0, le=36_500)] | None = Field(
-        default=None, description="Days for which the log is kept; null is for ever."
-    )
-    seed: int = Field(default=0, ge=0, le=2**63 - 1, description="Seed of the exploration's random draws.")
     revision: Literal[1, 2, 3] = Field(
         default=3,
         description="Of the defaults: 1 for linucb without an intercept, recursive soba, no second feedback; "
@@ -149,8 +160,6 @@ class ModelSpec(Strict):
             raise ValueError("two actions have the same name")
         if isinstance(self.noise, list) and len(self.noise) != len(self.actions):
             raise ValueError(f"{len(self.noise)} noises for {len(self.actions)} actions; give one, or one for each")
-        if self.rewards == "sum" and self.wait_seconds is None:
-            raise ValueError('rewards are summed when the wait is over; rewards "sum" needs wait_seconds')
         return self
 
 

@@ -1,0 +1,26 @@
+"""The kinds of models: by the specification, a model of rows or one of offers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from noisewise.serve.models.model import ServedModel
+from noisewise.serve.models.offer_model import OfferModel
+from noisewise.serve.models.offer_spec import OfferSpec
+from noisewise.serve.models.progress import tracked_bytes
+from noisewise.serve.models.recipes import n_bytes, new_learner
+from noisewise.serve.models.row_model import RowModel
+from noisewise.serve.models.spec import CommonSpec, ModelSpec
+
+
+def served_model(number: int, name: str, spec: CommonSpec, rng_state: Any = None) -> ServedModel:
+    """A model of the kind that its specification describes."""
+    kind = OfferModel if isinstance(spec, OfferSpec) else RowModel
+    return kind(number, name, spec, rng_state)
+
+
+def needed_bytes(spec: CommonSpec) -> int:
+    """Memory of a model that is to be made; an impossible specification is refused."""
+    if isinstance(spec, ModelSpec):
+        return n_bytes(new_learner(spec)) + tracked_bytes(len(spec.actions), spec.features.width)
+    return served_model(0, "", spec).n_bytes
