@@ -40,7 +40,7 @@ def counts(client):
 def test_a_model_has_the_defaults_of_personalizer(client):
     rank(client)
     spec = client.get("/models/personalizer").json()["spec"]
-    assert (spec["wait_seconds"], spec["default_right"], spec["rewards"]) == (600.0, 0.0, "earliest")
+    assert (spec["wait_seconds"], spec["default_reward"], spec["rewards"]) == (600.0, 0.0, "earliest")
     found = client.get(CONFIGURATION).json()
     assert (found["rewardWaitTime"], found["defaultReward"], found["rewardAggregation"]) == ("PT10M", 0.0, "earliest")
 
@@ -99,11 +99,11 @@ def test_event_ids_may_be_anything_of_256_characters(client, event):
     assert client.get(f"/models/personalizer/decisions/{quote(event, safe='')}").json()["answer"]["right"] is True
 
 
-@pytest.mark.parametrize(("value", "right"), [(-1, False), (2, True), (0, False), (1.0, True)])
-def test_rewards_beyond_0_and_1_count_as_the_nearer_one(client, value, right):
+@pytest.mark.parametrize(("value", "counted"), [(-1, -1), (2, 1), (0, 0), (0.25, 0.25), (-7, -1)])
+def test_rewards_count_as_they_are_and_beyond_1_as_the_nearer_one(client, value, counted):
     event = rank(client)["eventId"]
     assert client.post(f"/personalizer/v1.0/events/{event}/reward", json={"value": value}).status_code == 204
-    assert client.get(f"/models/personalizer/decisions/{event}").json()["answer"]["right"] is right
+    assert client.get(f"/models/personalizer/decisions/{event}").json()["answer"]["reward"] == counted
 
 
 def test_the_earliest_reward_counts_though_it_precedes_the_rank(client):
@@ -129,7 +129,7 @@ def test_rewards_are_summed_when_the_wait_is_over(tmp_path):
         client.patch("/models/personalizer", json={"wait_seconds": 0.1}).raise_for_status()
         until(lambda: counts(client)["answers"] == 2)
         answers = [client.get(f"/models/personalizer/decisions/{name}").json()["answer"] for name in ("good", "bad")]
-        assert [(one["right"], one["by_default"]) for one in answers] == [(True, False), (False, True)]
+        assert [(one["reward"], one["by_default"]) for one in answers] == [(1.0, False), (0.0, True)]
 
 
 def test_slots_get_different_actions_and_rewards_of_their_own(client):
@@ -153,6 +153,100 @@ def test_slots_get_different_actions_and_rewards_of_their_own(client):
 def test_excluded_actions_stay_where_they_were(client):
     ranking = [one["id"] for one in rank(client, excludedActions=["coffee"])["ranking"]]
     assert ranking[1] == "coffee"
+
+
+def liked(context, action):
+    return float((action["taste"] == "sweet") == (context["time"] == "noon"))
+
+
+def meals(rng):
+    kinds = [{"taste": rng.choice(["sweet", "salty"]), "cuisine": {"from": rng.choice("abc")}} for _ in range(4)]
+    return [{"id": f"meal {rng.randrange(10**6)}", "features": [kind, {"price": rng.random()}]} for kind in kinds]
+
+
+def test_the_older_client_teaches_a_taste_for_features_of_actions_that_were_never_on_offer_before(tmp_path):
+    pytest.importorskip("msrest")
+    personalizer = pytest.importorskip("azure.cognitiveservices.personalizer")
+    from azure.cognitiveservices.personalizer.models import RankableAction, RankRequest
+    from msrest.authentication import CognitiveServicesCredentials
+
+    rng, earned = random.Random(0), []
+    with serving(f"sqlite:///{tmp_path}/log.db") as client:
+        client.put(CONFIGURATION, json={"explorationPercentage": 0.1}).raise_for_status()
+        old = personalizer.PersonalizerClient(str(client.base_url).rstrip("/"), CognitiveServicesCredentials("key"))
+        for _ in range(150):
+            context, actions = {"time": rng.choice(["noon", "evening"])}, meals(rng)
+            features = [context, {"user": {"age": rng.random()}}]
+            made = old.rank(
+                RankRequest(
+                    context_features=features,
+                    actions=[RankableAction(id=one["id"], features=one["features"]) for one in actions],
+                    excluded_actions=[actions[3]["id"]],
+                )
+            )
+            played = next(one for one in actions if one["id"] == made.reward_action_id)
+            assert sum(one.probability for one in made.ranking) == pytest.approx(1, abs=1e-6)
+            earned.append(liked(context, played["features"][0]))
+            old.events.reward(made.event_id, earned[-1])
+        assert sum(earned[-75:]) / 75 > 0.75  # uniform has a half
+        importance = {"name": "now", "startTime": "2026-01-01T00:00:00Z", "endTime": "2026-01-02T00:00:00Z"}
+        response = client.put("/personalizer/featureImportances/f", json=importance)
+        top = {one["featureName"] for one in response.json()["featureScores"][:4]}
+        assert top == {"time=noon", "time=evening", "taste=sweet", "taste=salty"}
+
+
+def test_an_apprentice_returns_the_first_action_and_says_how_often_it_would_have(tmp_path):
+    personalizer = pytest.importorskip("azure.ai.personalizer")
+    from azure.core.credentials import AzureKeyCredential
+
+    rng = random.Random(1)
+    with serving(f"sqlite:///{tmp_path}/log.db") as client:
+        address, key = str(client.base_url).rstrip("/"), AzureKeyCredential("key")
+        new = personalizer.PersonalizerClient(address, key)
+        manager = personalizer.PersonalizerAdministrationClient(address, key)
+        manager.update_service_configuration({**manager.get_service_configuration(), "learningMode": "Apprentice"})
+        for _ in range(60):
+            context, actions = {"time": rng.choice(["noon", "evening"])}, meals(rng)
+            made = new.rank({"contextFeatures": [context], "actions": actions})
+            assert made["rewardActionId"] == actions[0]["id"]
+            new.reward(made["eventId"], {"value": liked(context, actions[0]["features"][0])})
+        slots = [{"id": "s", "baselineAction": actions[2]["id"], "features": [{"size": "large"}]}]
+        made = new.rank_multi_slot({"actions": actions, "slots": slots})
+        assert made["slots"][0]["rewardActionId"] == actions[2]["id"]
+        found = manager.get_service_configuration()
+        assert found["learningMode"] == "Apprentice"
+        metrics = found["latestApprenticeModeMetrics"]
+        assert metrics["numberOfEvents"] == 61
+        assert 0 < metrics["numberOfImitatedEvents"] < 61
+        assert 0 < metrics["sumOfImitatedRewards"] <= metrics["sumOfRewards"] <= 60
+        evaluation = {"name": "e", "startTime": "2026-01-01T00:00:00Z", "endTime": "2026-01-02T00:00:00Z"}
+        manager.create_evaluation("e1", evaluation)
+        names = [one["name"] for one in client.get("/personalizer/evaluations/e1").json()["content"]["value"]]
+        assert names == ["online", "greedy", "uniform", "baseline"]
+        manager.apply_from_evaluation({"evaluationId": "e1", "policyName": "greedy"})
+        assert manager.get_service_configuration()["learningMode"] == "Online"
+        assert manager.get_policy()["arguments"] == "greedy"
+        made = new.rank({"contextFeatures": [context], "actions": actions})
+        assert made["ranking"][0]["probability"] == 1.0
+        assert manager.reset_policy()["arguments"] == "thompson_sampling"
+        assert manager.update_policy({"name": "n", "arguments": "upper_confidence"})["arguments"] == "upper_confidence"
+        manager.create_feature_importance("f1", evaluation)
+        assert manager.get_feature_importance("f1")["featureScores"]
+        assert [one["id"] for one in manager.list_feature_importances()] == ["f1"]
+        manager.delete_feature_importance("f1")
+        new.close()
+        manager.close()
+
+
+def test_a_model_of_a_fixed_set_of_actions_still_answers_these_calls(tmp_path):
+    with serving(f"sqlite:///{tmp_path}/log.db") as client:
+        spec = {"actions": ["tea", "coffee", "juice"], "features": {"hashed": 16}, "wait_seconds": 600.0}
+        client.put("/models/personalizer", json=spec | {"default_right": 0.0}).raise_for_status()
+        event = rank(client)["eventId"]
+        assert client.post(f"/personalizer/v1.0/events/{event}/reward", json={"value": 2}).status_code == 204
+        assert client.get(f"/models/personalizer/decisions/{event}").json()["answer"]["right"] is True
+        response = client.put(CONFIGURATION, json={"learningMode": "Apprentice"})
+        assert (response.status_code, "fixed set of actions" in response.json()["detail"]) == (409, True)
 
 
 def test_the_older_client_works(client):

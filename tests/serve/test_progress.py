@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from noisewise import load, save
-from noisewise.serve.models.progress import MAX_POINTS, N_FEEDBACK, RECENT, Progress
+from noisewise.serve.models.feedback_counts import MAX_POINTS, N_FEEDBACK, RECENT
+from noisewise.serve.models.progress import Progress
 
 
 def filled(n, rates, truth, rng, n_features=3):

@@ -7,19 +7,30 @@ import io
 import threading
 import warnings
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 
-from noisewise.online import Choice, FeedbackLog, LoggedRound, off_policy_value, rates_as_noise, write_dsjson
+from noisewise.online import (
+    Choice,
+    FeedbackLog,
+    LoggedRound,
+    off_policy_action_value,
+    off_policy_value,
+    rates_as_noise,
+    write_dsjson,
+)
 from noisewise.serve.api.models import ModelName, service_of
 from noisewise.serve.api.schemas import OffPolicyReport
 from noisewise.serve.log.events import MISSING, Event, effective_feedback
 from noisewise.serve.log.store import Store
 from noisewise.serve.models.model import ServedModel
+from noisewise.serve.models.offer_log import Rounds, offer_columns, offer_policies, offer_round
+from noisewise.serve.models.offer_model import OfferModel, known_noise
 from noisewise.serve.models.ranking import propensities
 
 router = APIRouter(tags=["log"])
@@ -27,6 +38,7 @@ TYPES = {"dsjson": "application/x-ndjson", "parquet": "application/vnd.apache.pa
 PAGE = 1000  # rounds read and written at a time
 FEW_ROUNDS = 500  # below, an interval is often wider than what policies differ by
 MAX_ROUNDS = 20_000  # of the off-policy report: the newest ones
+MAX_OFFERS = 2_000  # the same, where each action on offer is scored by its features
 _recording = threading.Lock()  # warnings are recorded for all threads of a process at once
 
 
@@ -36,7 +48,10 @@ _recording = threading.Lock()  # warnings are recorded for all threads of a proc
     responses={200: {"content": {media: {"schema": {"type": "string"}} for media in TYPES.values()}}},
 )
 async def export_log(name: ModelName, request: Request, format: Literal["dsjson", "parquet"] = "dsjson") -> Response:
-    """All activated decisions with feedback: DSJSON lines, as Personalizer logs them, or a Parquet table."""
+    """All activated decisions with feedback: DSJSON lines, as Personalizer logs them, or a Parquet table.
+
+    Of a model with action features, lines have these features; names that begin with _ are left out.
+    """
     service = service_of(request)
     model = await service.model(name)
     if format == "dsjson":
@@ -48,7 +63,7 @@ async def export_log(name: ModelName, request: Request, format: Literal["dsjson"
 async def value_policies(
     name: ModelName, request: Request, method: Literal["dr", "snips", "ips"] = "dr"
 ) -> dict[str, Any]:
-    """Off-policy values of the model's greedy policy, a uniform policy, and each action alone."""
+    """Off-policy values of the model's greedy policy, a uniform policy, and each action alone or the first on offer."""
     service = service_of(request)
     model = await service.model(name)
     return await asyncio.to_thread(off_policy_report, service.store, model, method)
@@ -74,7 +89,7 @@ def dsjson(store: Store, model: ServedModel) -> Iterator[str]:
     """The logged rounds as lines of DSJSON, a page at a time."""
     page: list[LoggedRound] = []
     for decision, feedback in logged_rounds(store, model):
-        page.append(_logged_round(model, decision, feedback))
+        page.append(_round(model, decision, feedback))
         if len(page) == PAGE:
             yield _lines(page, model)
             page = []
@@ -86,6 +101,8 @@ def parquet(store: Store, model: ServedModel) -> bytes:
     import polars as pl
 
     rounds = list(logged_rounds(store, model))
+    if isinstance(model, OfferModel):
+        return _as_parquet(pl.DataFrame(offer_columns(model, rounds)))
     X = np.array([decision.row for decision, _ in rounds]).reshape(len(rounds), model.spec.features.width)
     frame = pl.DataFrame(
         {
@@ -100,6 +117,10 @@ def parquet(store: Store, model: ServedModel) -> bytes:
             **{f"x.{name}": X[:, column] for column, name in enumerate(model.spec.features.columns)},
         }
     )
+    return _as_parquet(frame)
+
+
+def _as_parquet(frame: Any) -> bytes:
     file = io.BytesIO()
     frame.write_parquet(file)
     return file.getvalue()
@@ -116,9 +137,31 @@ def off_policy_report(store: Store, model: ServedModel, method: str) -> dict[str
     .. [1] Blum, A., Kalai, A., Langford, J. (1999). Beating the hold-out: bounds for k-fold and progressive
        cross-validation. COLT 1999.
     """
-    rounds = deque(logged_rounds(store, model), maxlen=MAX_ROUNDS)
+    rounds = deque(logged_rounds(store, model), maxlen=MAX_OFFERS if isinstance(model, OfferModel) else MAX_ROUNDS)
     if len(rounds) < 2:
         raise ValueError(f"the log has {len(rounds)} decisions with feedback; two or more are needed")
+    made = list(rounds)
+    return {
+        "rounds": len(rounds),
+        "method": method,
+        "warning": model.progress.one_kind() or _few_rounds(len(rounds)),
+        "policies": _offer_values(model, made, method)
+        if isinstance(model, OfferModel)
+        else _row_values(model, made, method),
+    }
+
+
+def _offer_values(model: OfferModel, rounds: Rounds, method: str) -> list[dict[str, Any]]:
+    logged = [offer_round(model, *pair) for pair in rounds]
+    policies, (low, high) = offer_policies(rounds), model.spec.reward_range
+    rewards = (-high, -low) if model.spec.costs else (low, high)
+    return [
+        _value(name, partial(off_policy_action_value, logged, policy, rewards, known_noise(model.spec), method))
+        for name, policy in policies.items()
+    ]
+
+
+def _row_values(model: ServedModel, rounds: Rounds, method: str) -> list[dict[str, Any]]:
     actions = list(model.spec.actions)
     X = np.array([decision.row for decision, _ in rounds])
     greedy = np.array([actions[decision.best or 0] for decision, _ in rounds])
@@ -137,12 +180,7 @@ def off_policy_report(store: Store, model: ServedModel, method: str) -> dict[str
     noise, n = rates_as_noise(rates), len(rounds)
     policies: dict[str, Any] = {"greedy": greedy, "uniform": np.full((n, len(actions)), 1 / len(actions))}
     policies |= {f"always {action}": np.full(n, action) for action in actions[:20]}
-    return {
-        "rounds": n,
-        "method": method,
-        "warning": model.progress.one_kind() or _few_rounds(n),
-        "policies": [_value(name, log, policy, noise, method) for name, policy in policies.items()],
-    }
+    return [_value(name, partial(off_policy_value, log, policy, noise, method)) for name, policy in policies.items()]
 
 
 def _few_rounds(n: int) -> str | None:
@@ -150,18 +188,24 @@ def _few_rounds(n: int) -> str | None:
     return f"{n} rounds are few: differences between policies may be chance" if n < FEW_ROUNDS else None
 
 
-def _value(name: str, log: FeedbackLog, policy: Any, noise: Any, method: str) -> dict[str, Any]:
+def _value(name: str, estimate: Callable[[], Any]) -> dict[str, Any]:
     with _recording, warnings.catch_warnings(record=True) as recorded:
         warnings.simplefilter("always")
         try:
-            value = off_policy_value(log, policy, noise, method)
+            value = estimate()
         except ValueError as error:
             return {"policy": name, "value": None, "low": None, "high": None, "warning": str(error)}
     warning = str(recorded[0].message) if recorded else None
     return {"policy": name, "value": float(value), "low": value.low, "high": value.high, "warning": warning}
 
 
-def _logged_round(model: ServedModel, decision: Event, feedback: Event) -> LoggedRound:
+def _round(model: ServedModel, decision: Event, feedback: Event) -> LoggedRound:
+    if isinstance(model, OfferModel):
+        return offer_round(model, decision, feedback)
+    return _row_round(model, decision, feedback)
+
+
+def _row_round(model: ServedModel, decision: Event, feedback: Event) -> LoggedRound:
     actions, columns = model.spec.actions, model.spec.features.columns
     features = {name: value for name, value in zip(columns, decision.row.tolist()) if value}
     known = propensities(decision, len(actions))  # an action's own feature tells it apart, so that others can learn it
@@ -172,5 +216,5 @@ def _logged_round(model: ServedModel, decision: Event, feedback: Event) -> Logge
 
 def _lines(rounds: list[LoggedRound], model: ServedModel) -> str:
     file = io.StringIO()
-    write_dsjson(rounds, file, classes=list(model.spec.actions))
+    write_dsjson(rounds, file, classes=None if isinstance(model, OfferModel) else list(model.spec.actions))
     return file.getvalue()

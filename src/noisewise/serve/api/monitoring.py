@@ -147,6 +147,7 @@ class ServiceMetrics:
         feedback = CounterMetricFamily("noisewise_model_answers", "Feedback learnt from", labels=["model"])
         position = GaugeMetricFamily("noisewise_model_position", "Log position of the state", labels=["model"])
         accuracy = GaugeMetricFamily("noisewise_model_accuracy", "Recent accuracy", labels=["model"])
+        reward = GaugeMetricFamily("noisewise_model_reward", "Mean recent reward", labels=["model"])
         one_kind = GaugeMetricFamily(
             "noisewise_model_one_kind", "Whether all feedback is of one kind", labels=["model"]
         )
@@ -167,10 +168,10 @@ class ServiceMetrics:
             made.add_metric([name], model.progress.n_decisions)
             feedback.add_metric([name], model.progress.n_feedback)
             position.add_metric([name], model.position)
-            found = model.progress.accuracy()
-            if found is not None:
-                accuracy.add_metric([name], found["value"])
-        yield from (made, feedback, position, accuracy, one_kind, lag, age, rates)
+            for family, found in ((accuracy, model.progress.accuracy()), (reward, model.progress.reward())):
+                if found is not None:
+                    family.add_metric([name], found["value"])
+        yield from (made, feedback, position, accuracy, reward, one_kind, lag, age, rates)
         errors = CounterMetricFamily("noisewise_store_errors", "Failures of the store", labels=["while"])
         errors.add_metric(["writing"], service.committer.failures)
         errors.add_metric(["following"], service.store_errors)

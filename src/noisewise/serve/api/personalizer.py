@@ -15,14 +15,18 @@ from noisewise.serve.api.decisions import deciding_service
 from noisewise.serve.api.personalizer_settings import NO_RANK, stored_settings
 from noisewise.serve.log.events import Event, new_id
 from noisewise.serve.models.model import ServedModel
+from noisewise.serve.models.offer_model import OfferModel
+from noisewise.serve.models.offer_spec import OfferRequest, OfferSpec
+from noisewise.serve.models.offers import logged_offer, logged_scores
 from noisewise.serve.models.ranking import propensities
+from noisewise.serve.models.row_model import RowModel
 from noisewise.serve.models.service import NotFound, Service
-from noisewise.serve.models.spec import MAX_ACTIONS, ActionName, DecideRequest, Identifier, ModelSpec
+from noisewise.serve.models.spec import MAX_ACTIONS, ActionName, DecideRequest, Identifier
 
 router = APIRouter(tags=["personalizer"])
 PREFIXES = ("/personalizer/v1.0", "/personalizer")
 EventName = Annotated[str, Path(pattern=r"^[^\x00-\x1f\x7f]{1,256}$")]
-HASHED = 64  # columns of a model that is created by its first call
+SPEC = {"actions": "features", "reward_range": [-1.0, 1.0]}  # of a model that is created by its first call
 MAX_SLOTS = 50
 
 
@@ -33,10 +37,10 @@ class Lenient(BaseModel):
 
 
 class RankableAction(Lenient):
-    """An action that may be chosen. Its own features are not used: each action has weights of its own."""
+    """An action that may be chosen, with its features; one without any is known by its id."""
 
     id: ActionName
-    features: list[dict[str, JsonValue]] = []
+    features: list[dict[str, JsonValue]] | None = None
 
 
 class RankRequest(Lenient):
@@ -65,7 +69,7 @@ class RankResponse(BaseModel):
 
 
 class RewardRequest(Lenient):
-    """Reward of the chosen action: 1 is right, 0 is wrong; what lies outside counts as the nearer one."""
+    """Reward of the chosen action, from -1 to 1; what lies outside counts as the nearer one."""
 
     value: float
 
@@ -116,10 +120,9 @@ async def rank_actions(body: RankRequest, request: Request) -> Any:
     """Choose one of the actions."""
     service = deciding_service(request)
     ids, excluded = _ids(body), body.excludedActions or []
-    model = await personalizer_model(service, ids)
-    made = await _decide(service, model, body, {"context": body.contextFeatures or []}, ids, excluded, body.eventId)
-    actions, chosen = model.spec.actions, str(model.spec.actions[made.code or 0])
-    known = {str(actions[code]): value for code, value in propensities(made, len(actions)).items()}
+    model = await personalizer_model(service, body)
+    made = await _decide(service, model, body, None, excluded, body.eventId)
+    chosen, known = str(model.action_of(made)), _propensities(model, made)
     order = [chosen, *(name for name in ids if name not in (chosen, *excluded))]
     for place, name in enumerate(ids):  # excluded ones stay where they were
         if name in excluded:
@@ -130,7 +133,7 @@ async def rank_actions(body: RankRequest, request: Request) -> Any:
 
 @router.post("/events/{eventId:path}/reward", status_code=204, response_class=Response)
 async def reward_event(eventId: EventName, body: RewardRequest, request: Request) -> Response:
-    """Reward the chosen action; a reward between 0 and 1 is "right" with that probability. It may precede the rank."""
+    """Reward the chosen action; the reward may precede the rank."""
     service = deciding_service(request)
     await service.reward(await personalizer_model(service), eventId, body.value)
     return Response(status_code=204)
@@ -153,14 +156,13 @@ async def rank_slots(body: SlotsRankRequest, request: Request) -> Any:
         raise ValueError("two slots have the same id")
     if len(body.slots) > len(ids):
         raise ValueError(f"there are {len(body.slots)} slots for {len(ids)} actions; one action for each is needed")
-    model = await personalizer_model(service, ids)
+    model = await personalizer_model(service, body)
     slots: list[dict[str, str]] = []
     for slot in body.slots:
         taken = [one["rewardActionId"] for one in slots]
-        features = {"context": body.contextFeatures or [], "slot": slot.features or [], "slot id": slot.id}
         excluded = [*taken, *(name for name in slot.excludedActions or [] if name not in taken)]
-        made = await _decide(service, model, body, features, ids, excluded, _slot_event(event, slot.id))
-        slots.append({"id": slot.id, "rewardActionId": str(model.spec.actions[made.code or 0])})
+        made = await _decide(service, model, body, slot, excluded, _slot_event(event, slot.id))
+        slots.append({"id": slot.id, "rewardActionId": str(model.action_of(made))})
     return {"slots": slots, "eventId": event}
 
 
@@ -187,34 +189,77 @@ async def activate_slots(eventId: EventName, request: Request) -> Response:
     return Response(status_code=204)
 
 
-async def personalizer_model(service: Service, ids: list[str] | None = None) -> ServedModel:
-    """The model behind these calls; created from the actions of the first rank unless it exists."""
+async def personalizer_model(service: Service, body: RankRequest | None = None) -> ServedModel:
+    """The model behind these calls; the first rank creates it, with action features, unless it exists."""
     name = service.settings.personalizer
     try:
         model = await service.model(name)
     except NotFound:
-        if ids is None or len(ids) < 2:
+        if body is None:
             raise NotFound(NO_RANK) from None
-        features = {"hashed": HASHED, "unit_norm": True, "constant": 1.0}
         settings = await asyncio.to_thread(stored_settings, service.store)
-        spec = ModelSpec.model_validate({"actions": ids, "features": features, **settings.as_spec()})
-        model, _ = await service.create(name, spec)
-    if model.spec.features.hashed is None or not isinstance(model.spec.actions[0], str):
-        raise ValueError(f"model {name!r} must have features hashed and actions named by text for these calls")
+        model, _ = await service.create(name, OfferSpec.model_validate(SPEC | settings.as_spec("features")))
+    if isinstance(model, RowModel) and (
+        model.spec.features.hashed is None or not isinstance(model.spec.actions[0], str)
+    ):
+        raise ValueError(f"model {name!r} must have action features, or features hashed and actions named by text")
     return model
 
 
 async def _decide(
-    service: Service,
-    model: ServedModel,
-    body: RankRequest,
-    features: dict[str, Any],
-    ids: list[str],
-    excluded: list[str],
-    event: str | None,
+    service: Service, model: ServedModel, body: RankRequest, slot: Slot | None, excluded: list[str], event: str | None
 ) -> Event:
-    request = DecideRequest(features=features, actions=ids, excluded=excluded or None, decision_id=event)
+    """A decision of a rank, or of one of its slots."""
+    request: Any
+    if isinstance(model, RowModel):
+        features: dict[str, Any] = {"context": body.contextFeatures or []}
+        if slot is not None:
+            features |= {"slot": slot.features or [], "slot id": slot.id}
+        ids = _ids(body)
+        request = DecideRequest(features=features, actions=ids, excluded=excluded or None, decision_id=event)
+    else:
+        context = merged(body.contextFeatures)
+        if slot is not None:
+            context |= {"slot": {**merged(slot.features), "slot id": slot.id}}
+        actions = [_offered(action) for action in body.actions]
+        left_out = [name for name in _ids(body) if name in excluded]
+        baseline = None if slot is None or slot.baselineAction in excluded else slot.baselineAction
+        request = OfferRequest(
+            context=context, actions=actions, excluded=left_out or None, baseline=baseline, decision_id=event
+        )
     return await service.decide(model, request, active=not body.deferActivation)
+
+
+def merged(features: list[dict[str, JsonValue]] | None) -> dict[str, JsonValue]:
+    """Personalizer's list of objects as one; of two with the same name the later one stays, objects are joined.
+
+    >>> merged([{"user": {"age": 30}}, {"user": {"city": "Rome"}, "day": "Monday"}])
+    {'user': {'age': 30, 'city': 'Rome'}, 'day': 'Monday'}
+    """
+    made: dict[str, Any] = {}
+    for part in features or []:
+        for name, value in part.items():
+            earlier = made.get(name)
+            made[name] = earlier | value if isinstance(earlier, dict) and isinstance(value, dict) else value
+    return made
+
+
+def _offered(action: RankableAction) -> dict[str, JsonValue]:
+    """An action with its features; a feature that is called id, as the name of the action is, gets another name."""
+    features = merged(action.features) or {"action": action.id}
+    if "id" in features:
+        features["features"] = {"id": features["id"]}
+    return features | {"id": action.id}
+
+
+def _propensities(model: ServedModel, made: Event) -> dict[str, float]:
+    """The probability of each action by its id."""
+    if isinstance(model, OfferModel):
+        names = logged_offer(made)[1].names
+        known = dict(zip(map(str, names), logged_scores(made)[2].tolist()))
+        return known | {str(model.action_of(made)): made.probability or 0.0}  # to the last bit
+    actions = model.spec.actions
+    return {str(actions[code]): value for code, value in propensities(made, len(actions)).items()}
 
 
 def _ids(body: RankRequest) -> list[str]:

@@ -22,6 +22,7 @@ class FeedbackCounts(PlainState):
     """What is counted of a model of any kind; like the model itself, a deterministic function of its log."""
 
     default = "default_right"  # the field of a specification that says what missing feedback means
+    estimate: dict[str, Any] | None = None  # of flip rates
 
     def __init__(self) -> None:
         self.n_decisions = self.n_feedback = self.n_right = self.n_missing = self.n_defaults = self.n_refused = 0
@@ -34,6 +35,14 @@ class FeedbackCounts(PlainState):
     def __from_noisewise_state__(cls, state: dict[str, Any]) -> Self:
         earlier = np.zeros(RECENT, dtype=np.int64)  # a version that did not note them
         return super().__from_noisewise_state__({"decisions_at": earlier} | state)
+
+    def accuracy(self) -> dict[str, float] | None:
+        """Accuracy of the recent decisions with its interval, where feedback says right or wrong."""
+        return None
+
+    def reward(self) -> dict[str, float] | None:
+        """Mean reward of the recent decisions with its interval, where feedback is a reward."""
+        return None
 
     @property
     def estimates_next(self) -> bool:

@@ -168,8 +168,8 @@ class OfferModel(ServedModel):
             context, offer, _ = logged_offer(event)
             with self.lock, suppress(ValueError):  # a decision made meanwhile may have the same name for another kind
                 know_offer(self.learner, [context], offer)
-        agreed = None if self.spec.mode == "online" else event.code == event.best
-        self.unwatched.append(partial(self.progress.add_decision, self.action_of(event), agreed, event.time))
+        seen = self.action_of(event), _agreed(event), event.time
+        self.unwatched.append(partial(self.progress.add_decision, *seen))
 
     def _refit_cost(self) -> int:
         model = self.learner.model_
@@ -195,8 +195,13 @@ class OfferModel(ServedModel):
                 return
         self.unwatched.append(count)
         if reward is not None:
-            seen = action.names[0], reward, event.answer == RIGHT, time
+            seen = action.names[0], reward, event.answer == RIGHT, _agreed(decision), time
             self.unwatched.append(partial(self.progress.add_feedback, *seen))
+
+
+def _agreed(decision: Event) -> bool | None:
+    """Whether the model would have played what the baseline did; None where it decided itself, by a draw."""
+    return decision.code == decision.best if decision.draw is None else None
 
 
 def new_bandit(spec: OfferSpec) -> ContextualBandit:
@@ -235,6 +240,11 @@ def new_policy(spec: OfferSpec) -> Any:
     if unknown:
         raise ValueError(f"{spec.policy} has no {unknown[0]}; it has {', '.join(names) or 'no options'}")
     return policy(**given)
+
+
+def known_noise(spec: OfferSpec) -> Any:
+    """The noise of all rewards, if it is known and the same for all groups."""
+    return None if isinstance(spec.noise, GroupNoise | str) else _one_noise(spec.noise)
 
 
 def _noise(spec: OfferSpec) -> Any:

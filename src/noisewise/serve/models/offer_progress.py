@@ -24,7 +24,8 @@ class OfferProgress(FeedbackCounts):
         super().__init__()
         self.actions: dict[Any, Floats] = {}  # decisions, rewards and their sum by action, the last played one last
         self.agreed = np.zeros(RECENT, dtype=np.uint8)  # of recent decisions of a baseline: whether the model agreed
-        self.n_compared = 0
+        self.n_compared = self.n_agreed = 0
+        self.baseline_rewards = np.zeros(2)  # summed over decisions of a baseline, and those the model agreed with
 
     def add_decision(self, action: Any, agreed: bool | None, time: float) -> None:
         """Count a decision; `agreed` says whether the model would have played what a baseline did, if one decided."""
@@ -32,17 +33,20 @@ class OfferProgress(FeedbackCounts):
         if agreed is not None:
             self.agreed[self.n_compared % RECENT] = agreed
             self.n_compared += 1
+            self.n_agreed += agreed
         counts = self.actions.pop(action, None)
         self.actions[action] = np.zeros(3) if counts is None else counts
         self.actions[action][0] += 1
         if len(self.actions) > MOST_ACTIONS:
             del self.actions[next(iter(self.actions))]
 
-    def add_feedback(self, action: Any, reward: float, highest: bool, time: float) -> None:
-        """Count a reward; `highest` says that none can be better."""
+    def add_feedback(self, action: Any, reward: float, highest: bool, agreed: bool | None, time: float) -> None:
+        """Count a reward; `highest` says that none can be better, `agreed` is that of the decision."""
         self._count_feedback(highest, (reward, 0.0, 0.0), (reward, 1.0), time)
         if action in self.actions:
             self.actions[action][1:] += 1.0, reward
+        if agreed is not None:
+            self.baseline_rewards += reward, reward * agreed
         self._next_point()
 
     def reward(self) -> dict[str, float] | None:

@@ -69,6 +69,28 @@ def coefficients(model: OfferModel) -> list[dict[str, Any]]:
     ]
 
 
+def importances(model: OfferModel) -> list[dict[str, Any]]:
+    """Root sum of squared weights of each feature's products, from 0 to 100; of a full covariance."""
+    learned = model.learner.model_
+    if not isinstance(learned, JointModel):
+        raise ValueError(
+            "there are too many features; importances need a full covariance, as up to 1,024 products have"
+        )
+    with model.lock:
+        encoder = model.learner.encoder_
+        weights = np.square(learned.weights).reshape(learned.contexts.shape[1], learned.actions.shape[1])
+    weights[0, 0] = 0.0  # the mean reward
+    sides = ("context", encoder.contexts, weights.sum(axis=1)), ("action", encoder.actions, weights.sum(axis=0))
+    found = [
+        {"namespace": side, "featureName": name, "score": float(np.sqrt(totals[column]))}
+        for side, index, totals in sides
+        for name, column in index.columns.items()
+    ]
+    highest = max((one["score"] for one in found), default=0.0) or 1.0
+    ranked = [one | {"score": 100 * one["score"] / highest} for one in found]
+    return sorted(ranked, key=lambda one: -one["score"])[:MAX_WEIGHTS]
+
+
 def groups(model: OfferModel) -> list[dict[str, Any]]:
     """Estimated noise of each group, those with most rounds first, where it is estimated."""
     estimates = model.learner.reader_.channels
