@@ -13,7 +13,8 @@ from noisewise.noise import Estimate
 from noisewise.online.actions.bandit import ContextualBandit
 from noisewise.online.actions.rewards import RewardScale, channel_of
 from noisewise.online.logs.logged_round import LoggedRound
-from noisewise.online.off_policy.value import FOLDS, METHODS, mean_interval, warn_of_wrong_weights, weighted_mean
+from noisewise.online.off_policy.value import FOLDS, METHODS
+from noisewise.online.off_policy.weighted_means import by_propensity, doubly_robust, warn_of_wrong_weights
 
 Policy = ContextualBandit | Callable[[LoggedRound], Any]
 
@@ -39,8 +40,9 @@ def off_policy_action_value(
     rewards : the interval of the rewards
     noise : FlipMatrix over low (0) and high (1) reward, GaussianNoise, or None
         Taken as known: its own uncertainty is not in the interval.
-    method : {"dr", "snips", "ips"}
-        Doubly robust; self-normalised; or plain inverse propensity scoring.
+    method : {"dr", "snips", "ips", "switch", "shrinkage"}
+        Doubly robust; self-normalised; plain inverse propensity scoring; or doubly robust with large weights cut or
+        shrunk, as in `off_policy_value`.
     confidence : probability with which the interval holds the value
 
     References
@@ -72,18 +74,14 @@ def off_policy_action_value(
     weights = np.array([target[k] for target, k in zip(targets, played)])
     weights /= np.array([one.probability for one in log])
     warn_of_wrong_weights(weights, multiplicity)
-    if method == "snips":
-        value, errors = weighted_mean(clean, multiplicity * weights)
+    if method in ("ips", "snips"):
+        found = by_propensity(method, weights, clean, multiplicity, confidence)
     else:
-        terms = weights * clean
-        if method == "dr":
-            expected = _cross_fitted(log, noise, scale)
-            own = np.array([each[k] for each, k in zip(expected, played)])
-            direct = np.array([target @ each for target, each in zip(targets, expected)])
-            terms = direct + weights * (clean - own)
-        value, errors = weighted_mean(terms, multiplicity)
-    low, high = mean_interval(value, errors, confidence)
-    return Estimate(*(float(scale.given(end)) for end in (value, low, high)))
+        expected = _cross_fitted(log, noise, scale)
+        own = np.array([each[k] for each, k in zip(expected, played)])
+        direct = np.array([target @ each for target, each in zip(targets, expected)])
+        found = doubly_robust(method, direct, weights, clean - own, multiplicity, confidence)
+    return Estimate(*(float(scale.given(end)) for end in found))
 
 
 def target_of(policy: Policy, one: LoggedRound) -> Floats:

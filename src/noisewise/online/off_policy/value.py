@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import stdtrit
 
 from noisewise._numerics.ridge import relative_penalty
 from noisewise._typing import Codes, Floats
@@ -15,12 +13,17 @@ from noisewise._validation import check_number
 from noisewise.noise import Estimate, project_rows
 from noisewise.online.logs.feedback_log import FeedbackLog
 from noisewise.online.off_policy.target_policy import target_probabilities
+from noisewise.online.off_policy.weighted_means import (
+    SHRUNK,
+    by_propensity,
+    doubly_robust,
+    warn_of_wrong_weights,
+)
 from noisewise.online.rates.flip_rates import Noise, flip_rates
 
-METHODS = ("ips", "snips", "dr")
+METHODS = ("ips", "snips", "dr", *SHRUNK)
 FOLDS = 5  # of the cross-fitted reward model
 REWARD_MODEL_PENALTY = 1.0  # of its ridge regression, in units of the mean squared length of a row
-LEAST_EFFECTIVE_ROUNDS = 20  # effective sample size below which a normal interval can't be trusted
 
 
 def off_policy_value(
@@ -35,10 +38,10 @@ def off_policy_value(
         SNIPS:  sum_t w_t h_t / sum_t w_t                                           [2]_
         DR:     mean_t  sum_a pi(a | x_t) q(x_t, a) + w_t (h_t - q(x_t, a_t))       [3]_
 
-    with a cross-fitted ridge regression q of the rewards. IPS and DR are unbiased, and may lie outside [0, 1] in a
-    short log. Without `noise` flipped feedback has the mean rho0 + (1 - rho0 - rho1) times the value. A round that
-    stands for others that were dropped from the log is weighted for all of them; the number of rounds is then
-    estimated too, and the value is only consistent.
+    with a cross-fitted ridge regression q of the rewards; "switch" and "shrinkage" are DR with smaller weights. IPS and
+    DR are unbiased, and may lie outside [0, 1] in a short log. Without `noise` flipped feedback has the mean
+    rho0 + (1 - rho0 - rho1) times the value. A round that stands for others that were dropped from the log is weighted
+    for all of them; the number of rounds is then estimated too, and the value is only consistent.
 
     Parameters
     ----------
@@ -49,10 +52,12 @@ def off_policy_value(
         that learnt from this very log is biased upwards.
     noise : FlipMatrix over wrong (0) and right (1), or one for each class, or None
         Taken as known: its own uncertainty is not in the interval.
-    method : {"dr", "snips", "ips"}
+    method : {"dr", "snips", "ips", "switch", "shrinkage"}
         "ips" is inverse propensity scoring; "snips" is self-normalised, with less variance but only consistent; "dr" is
         doubly robust. From fewer than a hundred rounds the regression of "dr" is poor, and its interval rather too
-        narrow: take "ips" there.
+        narrow: take "ips" there. Where a few large weights decide, "switch" trusts the regression alone in their rounds
+        [5]_, and "shrinkage" makes large weights smaller [6]_; how far is chosen by the estimated squared error. The
+        interval holds that of "dr".
     confidence : probability with which the interval holds the value
 
     References
@@ -63,6 +68,10 @@ def off_policy_value(
     .. [3] Dudík, M., Langford, J., Li, L. (2011). Doubly robust policy evaluation and learning. ICML 28, 1097-1104.
     .. [4] Hall, P. (1992). On the removal of skewness by transformation. Journal of the Royal Statistical Society B
        54(1), 221-228. The interval.
+    .. [5] Wang, Y.-X., Agarwal, A., Dudík, M. (2017). Optimal and adaptive off-policy evaluation in contextual bandits.
+       ICML 34, 3589-3597. Eq. 9.
+    .. [6] Su, Y., Dimakopoulou, M., Krishnamurthy, A., Dudík, M. (2020). Doubly robust off-policy evaluation with
+       shrinkage. ICML 37, 9167-9176. Optimistic weights.
 
     Examples
     --------
@@ -87,16 +96,12 @@ def off_policy_value(
     warn_of_wrong_weights(weights, multiplicity)
     largest_signal = float((1 / (1 - rates.sum(axis=1))).max())
     unobserved = _unobserved_feedback(multiplicity * weights, log.feedback, largest_signal, confidence)
-    if method == "snips":
-        value, errors = weighted_mean(rewards, multiplicity * weights)
+    if method in ("ips", "snips"):
+        value, low, high = by_propensity(method, weights, rewards, multiplicity, confidence)
     else:
-        terms = weights * rewards
-        if method == "dr":
-            expected = cross_fitted_rewards(project_rows(log.X), codes, rewards, len(log.classes), multiplicity)
-            own = expected[np.arange(len(log)), codes]
-            terms = (target * expected).sum(axis=1) + weights * (rewards - own)
-        value, errors = weighted_mean(terms, multiplicity)
-    low, high = mean_interval(value, errors, confidence)
+        expected = cross_fitted_rewards(project_rows(log.X), codes, rewards, len(log.classes), multiplicity)
+        direct, own = (target * expected).sum(axis=1), expected[np.arange(len(log)), codes]
+        value, low, high = doubly_robust(method, direct, weights, rewards - own, multiplicity, confidence)
     return Estimate(value, low - unobserved[1], high + unobserved[0])
 
 
@@ -126,15 +131,6 @@ def cross_fitted_rewards(
     return np.asarray(np.clip(expected, 0, 1))
 
 
-def weighted_mean(terms: Floats, weights: Floats) -> tuple[float, Floats]:
-    """The mean, and the influence of each term on it; by the delta method where the weights are random too."""
-    total = float(weights.sum())
-    if total == 0:
-        raise ValueError('the policy never plays what the log played; method="snips" has nothing to go by')
-    value = float((weights * terms).sum() / total)
-    return value, weights * (terms - value) * len(weights) / total
-
-
 def _unobserved_feedback(
     weights: Floats, feedback: NDArray[np.int8], span: float, confidence: float
 ) -> tuple[float, float]:
@@ -149,43 +145,3 @@ def _unobserved_feedback(
     rounds = weights.sum() ** 2 / np.square(weights).sum()
     width = span * (1 - ((1 - confidence) / 2) ** (1 / rounds))
     return (0.0, float(width)) if observed[0] else (float(width), 0.0)
-
-
-def mean_interval(value: float, errors: Floats, confidence: float) -> tuple[float, float]:
-    """Confidence interval of a mean from the errors of its terms: Student's t, corrected for skewness (Hall, 1992).
-
-    A few large weights make the terms skewed, and the plain interval then lies too low.
-    """
-    n = len(errors)
-    error = float(np.sqrt(np.square(errors).sum() / (n - 1) / n))
-    if error == 0:
-        return value, value
-    skew = float((errors**3).mean() / np.square(errors).mean() ** 1.5 / np.sqrt(n))
-    quantile = float(stdtrit(n - 1, (1 + confidence) / 2))
-    limits = np.array([quantile, -quantile])
-    if abs(skew) > 1e-9:
-        limits = 3 / skew * (np.cbrt(1 + skew * (limits - skew / 6)) - 1)
-    low, high = value - error * limits
-    return float(low), float(high)
-
-
-def warn_of_wrong_weights(weights: Floats, multiplicity: Floats) -> None:
-    """Importance weights have mean 1 if the log's propensities are right and positive wherever the policy's are."""
-    mean, errors = weighted_mean(weights, multiplicity)
-    weighted = multiplicity * weights
-    total, squares = weighted.sum(), np.square(weighted).sum()
-    error = np.sqrt(np.square(errors).mean() / len(weights))
-    # weights that are all equal have no standard error of their own; with a mean of 1 they would have this
-    error_of_one = max(error, np.sqrt(max(squares / len(weights) - 1, 0) / len(weights)))
-    if mean + 5 * error < 0.95:
-        wrong = f"the weights average {mean:.2f} instead of 1: the log never plays part of what the policy plays"
-    elif mean - 5 * error_of_one > 1.05:
-        wrong = (
-            f"the weights average {mean:.2f} instead of 1: the policy looks at the actions that were drawn, or the "
-            "log's probabilities are not those they were drawn with"
-        )
-    elif total**2 < LEAST_EFFECTIVE_ROUNDS * squares:
-        wrong = f"the effective sample size is {total**2 / squares:.0f} rounds only"
-    else:
-        return
-    warnings.warn(f"{wrong}; the value and its interval can't be trusted", RuntimeWarning, stacklevel=3)
