@@ -42,7 +42,7 @@ from noisewise.online.logs.doctor import LogCheck, check_log
 from noisewise.online.logs.dsjson import iter_dsjson, read_dsjson, write_dsjson
 from noisewise.online.logs.feedback_log import FeedbackLog
 from noisewise.online.logs.logged_round import Choice, LoggedRound
-from noisewise.online.logs.open_bandit import from_open_bandit, to_open_bandit
+from noisewise.online.logs.open_bandit import from_open_bandit, iter_open_bandit, to_open_bandit
 from noisewise.online.logs.vw import iter_vw, read_vw, write_vw
 from noisewise.online.off_policy.action_value import off_policy_action_value
 from noisewise.online.off_policy.value import off_policy_value
@@ -90,6 +90,7 @@ __all__ = [
     "from_open_bandit",
     "importance_signal",
     "iter_dsjson",
+    "iter_open_bandit",
     "iter_vw",
     "label_signal",
     "logged_round",

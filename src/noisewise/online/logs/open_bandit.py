@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from noisewise._typing import Floats
 from noisewise._validation import check_number, known_classes
 from noisewise.online.logs.feedback_log import FeedbackLog
-from noisewise.online.logs.logged_round import refuse_dropped
+from noisewise.online.logs.logged_round import Choice, Features, LoggedRound, checked_round, refuse_dropped
 from noisewise.online.logs.text import MOST_ACTIONS
 
+SLOT = "slot="  # how `ContextualBandit` names the feature of a slot
 NEEDED = ("n_actions", "context", "action", "reward", "pscore")
 
 
@@ -34,6 +36,14 @@ def from_open_bandit(bandit_feedback: Mapping[str, Any], classes: Any = None) ->
     >>> log.actions.tolist(), log.classes.tolist(), log.probabilities.tolist()
     ([2, 0], [0, 1, 2], [0.5, 0.2])
     """
+    labels, codes = _labels_and_codes(bandit_feedback, classes)
+    extra = {key: value for key, value in bandit_feedback.items() if key not in (*NEEDED, "n_rounds")}
+    context, reward, pscore = (bandit_feedback[key] for key in ("context", "reward", "pscore"))
+    return FeedbackLog(context, labels[codes], reward, pscore, labels, extra=extra)
+
+
+def _labels_and_codes(bandit_feedback: Mapping[str, Any], classes: Any) -> tuple[Any, Any]:
+    """The names of the actions, and those that were played, after the dict was checked."""
     if not isinstance(bandit_feedback, Mapping):
         raise ValueError(f"the feedback is {bandit_feedback!r:.60}; a dict with {', '.join(NEEDED)} is needed")
     absent = [key for key in NEEDED if bandit_feedback.get(key) is None]
@@ -51,17 +61,73 @@ def from_open_bandit(bandit_feedback: Mapping[str, Any], classes: Any = None) ->
     rounds = bandit_feedback.get("n_rounds", len(codes))
     if rounds != len(codes):
         raise ValueError(f"n_rounds is {rounds}, but there are {len(codes)} actions")
-    extra = {key: value for key, value in bandit_feedback.items() if key not in (*NEEDED, "n_rounds")}
-    context, reward, pscore = (bandit_feedback[key] for key in ("context", "reward", "pscore"))
-    return FeedbackLog(context, labels[codes], reward, pscore, labels, extra=extra)
+    return labels, codes
 
 
 def _is_count(n_actions: Any) -> bool:
     return bool(2 <= n_actions <= MOST_ACTIONS and n_actions == int(n_actions))
 
 
-def to_open_bandit(log: FeedbackLog) -> dict[str, Any]:
-    """The dict that Open Bandit Pipeline takes; actions are indices into the log's classes, X is made dense."""
+def iter_open_bandit(
+    bandit_feedback: Mapping[str, Any], classes: Any = None, rewards: tuple[float, float] = (0.0, 1.0)
+) -> Iterator[LoggedRound]:
+    """The rounds of a dict of Open Bandit Pipeline with the features of its actions (`action_context`).
+
+    For `ContextualBandit.learn_rounds` and `off_policy_action_value`. All actions are on offer in every round; features
+    are named by the number of their column. From the second position of a slate on, the slot is a feature of the
+    context, as `ContextualBandit.decide` has it. `pi_b` gives the propensities of all actions, where it is there.
+
+    Examples
+    --------
+    >>> logged = {"n_actions": 2, "context": [[1.0, 0.5]], "action": [1], "reward": [0.3], "pscore": [0.5],
+    ...           "position": [1], "action_context": [[3.0], [4.0]]}
+    >>> one = next(iter_open_bandit(logged))
+    >>> one.features, one.action, one.feedback, one.offered[1].features
+    ({'0': 1.0, '1': 0.5, 'slot=2': 1.0}, 1, 0.3, {'0': 4.0})
+    """
+    labels, codes = _labels_and_codes(bandit_feedback, classes)
+    contexts = _table(bandit_feedback, "context", len(codes))
+    actions = _table(bandit_feedback, "action_context", len(labels))
+    given, pscores = (np.asarray(bandit_feedback[key], dtype=np.float64) for key in ("reward", "pscore"))
+    low, high = rewards
+    if given.shape != codes.shape or pscores.shape != codes.shape or not ((given >= low) & (given <= high)).all():
+        raise ValueError(f"each round needs a pscore and a reward between {low:g} and {high:g} (rewards=)")
+    positions = bandit_feedback.get("position")
+    positions = np.zeros(len(codes), dtype=np.int64) if positions is None else np.asarray(positions)
+    policy = bandit_feedback.get("pi_b")
+    own = [_named(row) for row in actions]
+    names = labels.tolist()
+
+    def one_round(n: int) -> LoggedRound:
+        slot = int(positions[n])
+        features = _named(contexts[n]) | ({f"{SLOT}{slot + 1}": 1.0} if slot else {})
+        propensities = [None] * len(names) if policy is None else np.asarray(policy[n])[:, slot].tolist()
+        offered = tuple(map(Choice, names, own, propensities))
+        return checked_round(features, names[codes[n]], float(given[n]), float(pscores[n]), offered, None)
+
+    return map(one_round, range(len(codes)))
+
+
+def _table(bandit_feedback: Mapping[str, Any], key: str, n_rows: int) -> Floats:
+    table = np.asarray(bandit_feedback.get(key), dtype=np.float64)
+    if table.ndim != 2 or len(table) != n_rows or not np.isfinite(table).all():
+        raise ValueError(f"{key} has shape {table.shape}; {n_rows} rows of finite numbers are needed")
+    return table
+
+
+def _named(row: Floats) -> dict[str, float]:
+    return {str(column): value for column, value in enumerate(row.tolist()) if value}
+
+
+def to_open_bandit(log: FeedbackLog | Iterable[LoggedRound]) -> dict[str, Any]:
+    """The dict that Open Bandit Pipeline takes; actions are indices into the log's classes, X is made dense.
+
+    Rounds with features of actions must all have the same actions on offer. Their features are `action_context`; which
+    column is which feature, and the names of the actions, are under `context_names`, `action_context_names` and
+    `actions`.
+    """
+    if not isinstance(log, FeedbackLog):
+        return _of_rounds(list(log))
     if log.dropped is not None:
         refuse_dropped(float(log.dropped.max()), "the dict of Open Bandit Pipeline")
     return {
@@ -74,3 +140,46 @@ def to_open_bandit(log: FeedbackLog) -> dict[str, Any]:
         "reward": log.feedback.astype(np.int64),
         "pscore": log.probabilities.copy(),
     }
+
+
+def _of_rounds(rounds: list[LoggedRound]) -> dict[str, Any]:
+    if not rounds or not rounds[0].offered:
+        raise ValueError("rounds with the actions that were on offer are needed, as a log in ADF layout has them")
+    offered = {choice.action: choice.features for choice in rounds[0].offered}
+    actions = list(offered)
+    slots, policy = [], []
+    for one in rounds:
+        refuse_dropped(one.dropped, "the dict of Open Bandit Pipeline")
+        if {choice.action: choice.features for choice in one.offered} != offered or one.action not in offered:
+            raise ValueError(
+                "the actions on offer, or their features, change from round to round; Open Bandit Pipeline has one "
+                "action_context for all"
+            )
+        slots.append(next((int(name[len(SLOT) :]) for name in one.features if name.startswith(SLOT)), 1))
+        propensities = {choice.action: choice.probability for choice in one.offered}
+        policy.append([propensities[action] for action in actions])
+    contexts = [{name: one.features[name] for name in one.features if not name.startswith(SLOT)} for one in rounds]
+    context_names, context = _dense(contexts)
+    action_names, action_context = _dense(offered.values())
+    found: dict[str, Any] = {
+        "n_rounds": len(rounds),
+        "n_actions": len(actions),
+        "context": context,
+        "action_context": action_context,
+        "action": np.array([actions.index(one.action) for one in rounds]),
+        "position": np.array(slots) - 1 if max(slots) > 1 else None,
+        "reward": np.array([one.feedback for one in rounds]),
+        "pscore": np.array([one.probability for one in rounds]),
+        "actions": actions,
+        "context_names": context_names,
+        "action_context_names": action_names,
+    }
+    if max(slots) == 1 and not any(None in row for row in policy):
+        found["pi_b"] = np.array(policy)[:, :, None]
+    return found
+
+
+def _dense(records: Collection[Features]) -> tuple[list[str], Floats]:
+    """Names of the columns, numbered ones in their order, and the values."""
+    names = sorted({name for record in records for name in record}, key=lambda name: (len(name) * name.isdigit(), name))
+    return names, np.array([[record.get(name, 0.0) for name in names] for record in records])
