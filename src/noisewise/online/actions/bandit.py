@@ -22,6 +22,7 @@ from noisewise.online.actions.decision import ActionDecision, new_decision, stor
 from noisewise.online.actions.encoder import PairEncoder
 from noisewise.online.actions.estimated_noise import NoiseEstimates
 from noisewise.online.actions.features import FeatureIndex, Rows, as_features
+from noisewise.online.actions.forgetting import elapsed_since, memory_in_seconds, seconds_of
 from noisewise.online.actions.hashed import HashedModel
 from noisewise.online.actions.joint import JointModel, Row
 from noisewise.online.actions.offers import Offer, as_context, as_offer, n_rows, take_rows
@@ -78,8 +79,10 @@ class ContextualBandit(DecisionRecord, BaseEstimator):
         each group follow what all of them together expect; `report` shows it.
     noise_by : str, default="person"
         What a group is: "person", given to `learn`; "action", by name; or a feature of the action.
-    memory : float or None
-        How many rounds are remembered: a round's weight decays by 1 - 1 / memory with each later one. None: all.
+    memory : float, str or None
+        How many rounds are remembered: a round's weight decays by 1 - 1 / memory with each later one. Or how long, as
+        "7d", "12h" or "30min": a round that is older than the latest one by t counts exp(-t / memory) times. None: all,
+        for ever.
     missing : {"drop", "no"}, default="drop"
         How a missing reward (None) is read: not at all, so that it may still come; or as the lowest.
     ridge : float, default=0.3
@@ -115,6 +118,8 @@ class ContextualBandit(DecisionRecord, BaseEstimator):
     encoder_: PairEncoder
     reader_: RewardReader
     policy_: tuple[int, float, float]
+    memory_seconds_: float | None = None  # files of before have none
+    latest_time_: float | None = None
 
     def __init__(
         self,
@@ -127,7 +132,7 @@ class ContextualBandit(DecisionRecord, BaseEstimator):
         outcomes: Mapping[str, float] | None = None,
         noise: Any = None,
         noise_by: str = "person",
-        memory: float | None = None,
+        memory: float | str | None = None,
         missing: str = "drop",
         ridge: float = 0.3,
         hash_bits: int | None = None,
@@ -170,12 +175,14 @@ class ContextualBandit(DecisionRecord, BaseEstimator):
                 offer = offer.without(decided.position)
             return decisions
 
-    def learn(self, decision: ActionDecision, reward: Any, person: Hashable | None = None) -> ContextualBandit:
+    def learn(
+        self, decision: ActionDecision, reward: Any, person: Hashable | None = None, time: Any = None
+    ) -> ContextualBandit:
         """Learn what a decision was worth; late or out of order does not matter, twice is refused.
 
         `reward` lies in the interval of the rewards (or costs), or is a dict of counts of the outcomes; None, NaN and
         NA are missing: where they are dropped, the decision stays open. `person` is who gave it, where the noise
-        depends on that.
+        depends on that. `time` is when, where memory is a time: seconds since 1970 or a date and time; by default now.
         """
         with self._lock:
             context, row, mark = self._check_decision(decision)
@@ -183,7 +190,7 @@ class ContextualBandit(DecisionRecord, BaseEstimator):
             reading = self.reader_.read(reward, group)
             if reading is None:
                 return self
-            self._learn(context, row, reading, group)
+            self._learn(context, row, reading, group, time)
             self._mark_learnt(*mark)
             return self
 
@@ -194,32 +201,37 @@ class ContextualBandit(DecisionRecord, BaseEstimator):
         rewards: Any,
         names: Sequence[Any] | None = None,
         people: Sequence[Any] | None = None,
+        times: Sequence[Any] | None = None,
     ) -> ContextualBandit:
         """Learn from the log of another policy: a row of `contexts` and of `actions` (those played) for each reward.
 
         All rounds in one exact solution, the same as round by round up to rounding and the scale of the columns; with
         a diagonal covariance, in order. Missing rewards are left out, or the lowest. No propensities are needed: the
         regression is right for any policy that looked at no more than these features. `names` are those of the actions,
-        where they have weights of their own, `people` those who gave the rewards, where the noise depends on them.
+        where they have weights of their own, `people` those who gave the rewards, where the noise depends on them, and
+        `times` when, where memory is a time.
         """
         with self._lock, self._all_or_nothing():
             self._begin()
             shared, played = as_features(contexts, "context"), as_features(actions, "action")
-            for what, more in (("contexts", shared), ("rewards", rewards), ("names", names), ("people", people)):
+            others = {"contexts": shared, "rewards": rewards, "names": names, "people": people, "times": times}
+            for what, more in others.items():
                 if more is not None and n_rows(more) != n_rows(played):
                     raise ValueError(f"{n_rows(played)} actions have {n_rows(more)} {what}; each needs one")
             named = [None] * n_rows(played) if names is None else list(names)
             groups = self._groups(Offer(named, played)) if people is None else list(people)
             self.model_, self.reader_ = deepcopy(self.model_), deepcopy(self.reader_)
+            when = self._times(times, len(named))
             if isinstance(self.reader_.channels, NoiseEstimates):
-                self._learn_one_by_one(shared, Offer(named, played), list(rewards), groups)
+                self._learn_one_by_one(shared, Offer(named, played), list(rewards), groups, when)
                 return self
             scales, targets = self.reader_.read_all(rewards, groups)
             kept = np.flatnonzero(scales)
             for start in range(0, len(kept), BLOCK):
                 block = kept[start : start + BLOCK]
                 rows = self._rows(shared, Offer(named, played), block)
-                self.model_.add(*rows, scales[block], targets[block])
+                elapsed = None if when is None else self._elapsed(when[block])
+                self.model_.add(*rows, scales[block], targets[block], elapsed)
             self.model_.solve()
             return self
 
@@ -286,8 +298,9 @@ class ContextualBandit(DecisionRecord, BaseEstimator):
         if self.covariance not in COVARIANCES:
             raise ValueError(f"covariance is {self.covariance!r:.40}; it is 'auto', 'full' or 'diagonal'")
         check_number("ridge", self.ridge, lambda ridge: 0 < ridge < inf, "it is a number above 0")
-        if self.memory is not None:
-            check_number("memory", self.memory, lambda rounds: 1 < rounds < inf, "it is a number of rounds above 1")
+        seconds, memory = memory_in_seconds(self.memory), None if isinstance(self.memory, str) else self.memory
+        if memory is not None:
+            check_number("memory", memory, lambda rounds: 1 < rounds < inf, "it is a number of rounds above 1")
         if self.hash_bits is not None:
             fits = "it is a whole number from 8 to 28"
             check_number("hash_bits", self.hash_bits, lambda bits: bits == int(bits) and 8 <= bits <= 28, fits)
@@ -300,12 +313,13 @@ class ContextualBandit(DecisionRecord, BaseEstimator):
         rng_state = seeded_rng(self.random_state)
         diagonal = self.covariance == "diagonal" or self.hash_bits is not None
         self.model_ = (
-            HashedModel(float(self.ridge), self.hash_bits or TABLE_BITS, self.memory)
+            HashedModel(float(self.ridge), self.hash_bits or TABLE_BITS, memory)
             if diagonal
-            else JointModel(float(self.ridge), self.memory)
+            else JointModel(float(self.ridge), memory)
         )
         self.encoder_ = PairEncoder(*sides, self.interactions is not None, bool(self.per_action))
         self.reader_, self.policy_, self.rng_state_ = reader, policy, rng_state
+        self.memory_seconds_, self.latest_time_ = seconds, None
         self.n_decisions_, self.learnt_ = 0, np.zeros(0, dtype=np.uint8)
 
     @contextmanager
@@ -352,7 +366,29 @@ class ContextualBandit(DecisionRecord, BaseEstimator):
         self.model_ = self._widened(self.model_, *rows)
         return rows
 
-    def _learn_one_by_one(self, contexts: Any, offer: Offer, rewards: list[Any], groups: Sequence[Any] | None) -> None:
+    def _times(self, times: Sequence[Any] | None, n_rounds: int) -> Floats | None:
+        """When the rounds of a log were; None where memory is no time."""
+        if self.memory_seconds_ is None:
+            return None
+        if times is None:
+            raise ValueError(f"memory is {self.memory!r}, so times= is needed: when each round was")
+        return np.array([seconds_of(time) for time in list(times)], dtype=np.float64).reshape(n_rounds)
+
+    def _elapsed(self, times: Floats) -> Floats:
+        """Since the latest round so far, in units of the memory; the latest of these is then the latest."""
+        assert self.memory_seconds_ is not None
+        elapsed = elapsed_since(self.latest_time_, times, self.memory_seconds_)
+        self.latest_time_ = max(float(times.max()), -inf if self.latest_time_ is None else self.latest_time_)
+        return elapsed
+
+    def _learn_one_by_one(
+        self,
+        contexts: Any,
+        offer: Offer,
+        rewards: list[Any],
+        groups: Sequence[Any] | None,
+        when: Floats | None,
+    ) -> None:
         """A log in order, where what is learnt of the noise changes what is learnt from the next round."""
         for start in range(0, len(offer), BLOCK):
             block = np.arange(start, min(start + BLOCK, len(offer)))
@@ -361,15 +397,20 @@ class ContextualBandit(DecisionRecord, BaseEstimator):
                 group = None if groups is None else groups[index]
                 reading = self.reader_.read(rewards[index], group)
                 if reading is not None:
-                    self._learn(shared.row(index - start), rows.row(index - start), reading, group)
+                    time = None if when is None else float(when[index])
+                    self._learn(shared.row(index - start), rows.row(index - start), reading, group, time)
 
-    def _learn(self, context: Row, row: Row, reading: Reading, group: Any) -> None:
+    def _learn(self, context: Row, row: Row, reading: Reading, group: Any, time: Any = None) -> None:
         """One round; nothing is learnt if the products of its features overflow."""
         estimates = self.reader_.channels if isinstance(self.reader_.channels, NoiseEstimates) else None
         if estimates is not None:
             alone = Rows(np.array([0, len(row[0])]), *row)
             predicted = self.model_.score(context, alone, False)[0].item()
-        if not self.model_.learn(context, row, reading.scale, reading.target):
+        before, elapsed = self.latest_time_, None
+        if self.memory_seconds_ is not None:
+            elapsed = self._elapsed(np.array([seconds_of(time)])).item()
+        if not self.model_.learn(context, row, reading.scale, reading.target, elapsed):
+            self.latest_time_ = before
             raise ValueError("the features are too large; their squares overflow")
         if estimates is not None:
             estimates.observe(group, predicted, reading.unit)

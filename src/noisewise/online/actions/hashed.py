@@ -8,7 +8,7 @@ import numpy as np
 
 from noisewise._typing import Floats
 from noisewise.online.actions.features import Rows
-from noisewise.online.actions.joint import MOST_GROWTH, JointModel, Row, loops, no_columns
+from noisewise.online.actions.joint import MOST_GROWTH, JointModel, Row, grown, loops, no_columns
 from noisewise.online.actions.scaling import rescale, widened
 
 SCALED_UP_TO = 1024  # rounds: hashed weights can't follow when the scale of a column changes, so it stays from then on
@@ -54,20 +54,20 @@ class HashedModel:
         loops().score_hashed(*state, *context, *rows, relative, means, variances)
         return means, variances * self.growth
 
-    def learn(self, context: Row, row: Row, scale: float, target: float) -> bool:
+    def learn(self, context: Row, row: Row, scale: float, target: float, elapsed: float | None = None) -> bool:
         """One round: the row times `scale` was worth `target`; False, and nothing learnt, if the row is too large."""
-        growth = self.growth if self.memory is None else self.growth / (1 - 1 / self.memory)
+        growth = grown(self.growth, self.memory, elapsed)
         state = self.weights, self.precisions, self.penalty, self.contexts, self.actions
         length = loops().learn_hashed(*state, *context, *row, scale, target, growth)
         if not np.isfinite(length):
             return False
-        self._count(1, length, growth)
+        self._count(1, length, max(self.growth, growth))
         return True
 
     def solve(self) -> None:
         """Nothing is left to do: rounds are learnt from as they are added."""
 
-    def add(self, contexts: Rows, rows: Rows, scales: Floats, targets: Floats) -> None:
+    def add(self, contexts: Rows, rows: Rows, scales: Floats, targets: Floats, elapsed: Floats | None = None) -> None:
         """Learn from the rounds of a log, in order."""
         n = len(targets)
         if not self.n_rounds:  # scale and penalty by the whole log
@@ -75,6 +75,13 @@ class HashedModel:
             loops().observe_all(self.actions, *rows)
             rescale(self.contexts)
             rescale(self.actions)
+        if elapsed is not None:  # one by one: their weights may differ by any factor
+            latest = 0.0
+            for index, now in enumerate(elapsed.tolist()):
+                round_ = contexts.row(index), rows.row(index), float(scales[index]), float(targets[index])
+                self.learn(*round_, now - latest)
+                latest = max(latest, now)
+            return
         decay = 1.0 if self.memory is None else 1 - 1 / self.memory
         for start in range(0, n, 1024):  # growth stays finite
             part = slice(start, start + 1024)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cache
+from math import exp
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from noisewise.online.actions.scaling import rescale, widened
 
 Row = tuple[NDArray[np.int64], Floats]
 INTERCEPT_PENALTY = 1e-3  # of the constant, as a fraction of the others': the mean reward is hardly shrunk
+MOST_ELAPSED = 50.0  # units of memory between two rounds: what came before has a weight of 1e-22, and nothing overflows
 MOST_GROWTH = 2.0  # of the weight of a round, where old ones are forgotten, between two exact solutions
 
 
@@ -32,6 +34,13 @@ def no_columns() -> Floats:
     return widened(np.zeros((N_SCALING, 0)), [False], Rows(np.zeros(1, np.int64), np.zeros(0, np.int64), np.zeros(0)))
 
 
+def grown(growth: float, memory: float | None, elapsed: float | None) -> float:
+    """The weight of a new round, where that of the latest one was `growth`: by rounds, or by the time elapsed."""
+    if elapsed is not None:
+        return growth * exp(min(elapsed, MOST_ELAPSED))
+    return growth if memory is None else growth / (1 - 1 / memory)
+
+
 @dataclass(eq=False)
 class JointModel:
     """Ridge regression of rewards on products of context and action features, with the covariance of all weights.
@@ -39,7 +48,7 @@ class JointModel:
     The penalty is `ridge` times the mean squared length of a row. It, and the scaling of the columns, are set anew each
     time the number of rounds has doubled, by an exact solution from the sums; in between, weights and covariance follow
     by the formula of Sherman and Morrison. With `memory`, a round's weight decays by 1 - 1 / memory with every later
-    one.
+    one; where rounds are learnt with the time `elapsed` since the latest one, by exp(-elapsed).
     """
 
     ridge: float
@@ -76,30 +85,35 @@ class JointModel:
         loops().score_joint(
             self.weights, self.sigma, self.contexts, self.actions, *context, *rows, relative, means, variances
         )
-        return means, variances if self.memory is None else variances * self.growth
+        return means, variances * self.growth
 
-    def learn(self, context: Row, row: Row, scale: float, target: float) -> bool:
+    def learn(self, context: Row, row: Row, scale: float, target: float, elapsed: float | None = None) -> bool:
         """One round: the row times `scale` was worth `target`; False, and nothing learnt, if the row is too large."""
-        growth = self.growth if self.memory is None else self.growth / (1 - 1 / self.memory)
+        growth = grown(self.growth, self.memory, elapsed)
         state = self.weights, self.sigma, self.gram, self.moment, self.contexts, self.actions
         if not loops().learn_joint(*state, *context, *row, scale, target, growth):
             return False
-        self.growth = growth
+        self.growth = max(self.growth, growth)  # a late round counts less, and ages no other
         self.n_rounds += 1
         if self.n_rounds & (self.n_rounds - 1) == 0 or growth > MOST_GROWTH:
             self.solve()
         return True
 
-    def add(self, contexts: Rows, rows: Rows, scales: Floats, targets: Floats) -> None:
+    def add(self, contexts: Rows, rows: Rows, scales: Floats, targets: Floats, elapsed: Floats | None = None) -> None:
         """Add the rounds of a log to the sums; `solve` then learns from them, as from one round after the other."""
         n_rounds = len(targets)
         loops().observe_all(self.contexts, *contexts)
         loops().observe_all(self.actions, *rows)
         self._rescale()
-        decay = 1.0 if self.memory is None else 1 - 1 / self.memory
-        self.gram *= decay**n_rounds
-        self.moment *= decay**n_rounds
-        growths, sides = decay ** np.arange(n_rounds - 1, -1, -1.0), (self.contexts, self.actions)
+        if elapsed is None:
+            decay = 1.0 if self.memory is None else 1 - 1 / self.memory
+            left, growths = decay**n_rounds, decay ** np.arange(n_rounds - 1, -1, -1.0)
+        else:
+            newest = max(0.0, float(elapsed.max()))
+            left, growths = exp(-newest), np.exp(elapsed - newest)
+        self.gram *= left
+        self.moment *= left
+        sides = self.contexts, self.actions
         loops().accumulate(self.gram, self.moment, *sides, *contexts, *rows, scales, targets, growths)
         self.n_rounds += n_rounds
 
