@@ -87,10 +87,52 @@ async def slice_of_load(connections, path, bodies, seconds):
     return len(latencies) / (time.perf_counter() - began), latencies, responses
 
 
-def situations(rng, features):
+class Rows:
+    """Models with a fixed set of actions."""
+
+    def __init__(self, features, actions, options):
+        self.features = features
+        spec = {"actions": list(range(actions)), "features": {"count": features}, "exploration": 0.05}
+        self.spec, self.says = spec | {"options": options}, f"{features} features, {actions} actions"
+
+    def situation(self, rng):
+        """What is asked."""
+        return {"features": rng.normal(size=self.features).round(4).tolist()}
+
+    def feedback(self, right):
+        """What is answered."""
+        return {"right": bool(right)}
+
+
+class Offers:
+    """Models whose actions come with features: some of a catalogue of 500, in a context of ten features."""
+
+    def __init__(self, actions, features, options):
+        self.actions, rng = actions, np.random.default_rng(1)
+        self.catalogue = [{"id": f"item {n}", **record(rng, "item", features)} for n in range(500)]
+        self.spec = {"actions": "features", "options": options}
+        self.says = f"{actions} actions on offer with {features} features each, 10 of the context"
+
+    def situation(self, rng):
+        """What is asked."""
+        offered = rng.choice(len(self.catalogue), self.actions, replace=False)
+        return {"context": record(rng, "user", 10), "actions": [self.catalogue[n] for n in offered]}
+
+    def feedback(self, right):
+        """What is answered."""
+        return {"reward": float(right)}
+
+
+def record(rng, name, features):
+    """Features, a fifth of which are words."""
+    words = features // 5
+    numbers = {f"{name} number {n}": round(float(rng.normal()), 4) for n in range(features - words)}
+    return numbers | {f"{name} word {n}": f"word {rng.integers(4)}" for n in range(words)}
+
+
+def situations(rng, world):
     """Bodies of requests without end; a few hundred are made beforehand, so that making them is not measured."""
-    made = [json.dumps({"features": rng.normal(size=features).round(4).tolist()}).encode() for _ in range(300)]
-    return itertools.cycle(made)
+    return itertools.cycle([json.dumps(world.situation(rng)).encode() for _ in range(300)])
 
 
 async def connect(port):
@@ -107,20 +149,19 @@ def cpu_seconds(pid):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-async def measure(ports, pids, slices, seconds, features, actions, options):
+async def measure(ports, pids, slices, seconds, world):
     noop_port, service_port = ports
     rng = np.random.default_rng(0)
     noop, service = await connect(noop_port), await connect(service_port)
-    spec = {"actions": list(range(actions)), "features": {"count": features}, "exploration": 0.05, "options": options}
     put = "PUT /models/load HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: "
-    body = json.dumps(spec).encode()
+    body = json.dumps(world.spec).encode()
     service[0].waiting = asyncio.get_running_loop().create_future()
     service[0].transport.write(f"{put}{len(body)}\r\n\r\n".encode() + body)
     assert (await service[0].waiting)[0] == 201
     rates = {"noop": [], "decide": [], "feedback": []}
     tails = {"noop": [], "decide": [], "feedback": []}
     spent = {"noop": [], "decide": [], "feedback": []}
-    decided, acknowledged, bodies = [], [], situations(rng, features)
+    decided, acknowledged, bodies = [], [], situations(rng, world)
     for number in range(slices + 1):  # the first one warms up
         parts, clock = {}, [cpu_seconds(pids[0])]
         parts["noop"] = await slice_of_load(noop, "/noop", bodies, seconds)
@@ -130,7 +171,8 @@ async def measure(ports, pids, slices, seconds, features, actions, options):
         new = [json.loads(response) for response in parts["decide"][2]]
         right = rng.random(len(new)) < 0.5
         given = (
-            json.dumps({"decision_id": one["decision_id"], "right": bool(yes)}).encode() for one, yes in zip(new, right)
+            json.dumps({"decision_id": one["decision_id"], **world.feedback(yes)}).encode()
+            for one, yes in zip(new, right)
         )
         parts["feedback"] = await slice_of_load(service, "/models/load/feedback", given, seconds)
         clock.append(cpu_seconds(pids[1]))
@@ -185,16 +227,19 @@ def main():
     parser.add_argument("--slices", type=int, default=25)
     parser.add_argument("--seconds", type=float, default=0.5)
     parser.add_argument("--sizes", default="20x5", help="features x actions, e.g. 20x5,784x10,20x1000")
+    parser.add_argument(
+        "--offers", help="actions x features of models with action features, e.g. 50x20; no others then"
+    )
     parser.add_argument("--covariance", choices=["full", "diagonal"], help="by default as the service chooses")
     parser.add_argument("--store", help="an empty PostgreSQL store; by default an SQLite file")
     options = parser.parse_args()
-    for size in options.sizes.split(","):
-        measure_size(options, *map(int, size.split("x")))
+    chosen, kind = {"covariance": options.covariance} if options.covariance else {}, Offers if options.offers else Rows
+    for size in (options.offers or options.sizes).split(","):
+        measure_size(options, kind(*map(int, size.split("x")), chosen))
 
 
-def measure_size(options, features, actions):
+def measure_size(options, world):
     """Print the rows of one size."""
-    chosen = {"covariance": options.covariance} if options.covariance else {}
     with tempfile.TemporaryDirectory() as folder:
         url = options.store or f"sqlite:///{Path(folder, 'load.db')}"
         ports = [free_port(), free_port()]
@@ -203,7 +248,7 @@ def measure_size(options, features, actions):
             for port, path in zip(ports, ("/openapi.json", "/readyz")):
                 wait_for(port, path)
             pids = [server.pid for server in servers]
-            found = asyncio.run(measure(ports, pids, options.slices, options.seconds, features, actions, chosen))
+            found = asyncio.run(measure(ports, pids, options.slices, options.seconds, world))
             rates, tails, spent, decided, acknowledged = found
         finally:
             for server in servers:
@@ -215,7 +260,7 @@ def measure_size(options, features, actions):
     tail = {name: float(np.median(one)) for name, one in tails.items()}
     slower = {name: float(np.median(np.divide(one, tails["noop"]))) for name, one in tails.items()}
     cpu = {name: 1e6 * sum(used for used, _ in parts) / sum(n for _, n in parts) for name, parts in spent.items()}
-    print(f"{CONNECTIONS} connections, {features} features, {actions} actions; medians of {options.slices} slices")
+    print(f"{CONNECTIONS} connections, {world.says}; medians of {options.slices} slices")
     for name in rates:
         print(
             f"{name:<9} {median[name]:8,.0f} a second ({ratio[name]:.2f} of no-op)   "

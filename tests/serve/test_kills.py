@@ -2,10 +2,12 @@
 
 import asyncio
 import contextlib
+import json
 import os
 import random
 import uuid
 from collections import Counter
+from typing import ClassVar
 
 import httpx
 import pytest
@@ -15,7 +17,6 @@ from noisewise.serve.log.events import DECISION, FEEDBACK
 from serve_app import free_port, wait_until_ready
 from serve_processes import Nursery, Postgres, has_postgres
 
-SPEC = {"actions": ["a", "b", "c"], "features": {"count": 4}, "exploration": 0.1}
 CLIENTS = 6
 needs_postgres = pytest.mark.skipif(not has_postgres(), reason="PostgreSQL's programs are not installed here")
 
@@ -27,11 +28,43 @@ def nursery():
     one.close()
 
 
+class Rows:
+    """Decisions among a fixed set of actions; feedback is right or wrong."""
+
+    spec: ClassVar = {"actions": ["a", "b", "c"], "features": {"count": 4}, "exploration": 0.1}
+
+    def question(self, rng):
+        return {"features": [rng.gauss(0, 1) for _ in range(4)]}
+
+    def feedback(self, rng):
+        return {"right": rng.random() < 0.5}
+
+    def action(self, row):
+        return self.spec["actions"][row.code]
+
+
+class Offers:
+    """Decisions among actions with features, of which some are always new; feedback is a reward."""
+
+    spec: ClassVar = {"actions": "features", "exploration": 0.1}
+
+    def question(self, rng):
+        first = rng.randrange(10**6)
+        kinds = [{"id": f"item {first + k}", "kind": f"k{rng.randrange(40)}", "price": rng.random()} for k in range(5)]
+        return {"context": {"user": f"u{rng.randrange(12)}", "hour": rng.random()}, "actions": kinds}
+
+    def feedback(self, rng):
+        return {"reward": round(rng.random(), 3)}
+
+    def action(self, row):
+        return json.loads(row.allowed)["actions"][row.code]["id"]
+
+
 class Load:
     """Clients that request decisions and give feedback until stopped, and record what was acknowledged."""
 
-    def __init__(self, ports, seed):
-        self.ports = ports
+    def __init__(self, ports, seed, world):
+        self.ports, self.world = ports, world
         self.rng = random.Random(seed)
         self.decided, self.given, self.open = {}, {}, []
         self.failures = 0
@@ -56,20 +89,19 @@ class Load:
     async def step(self, client, address):
         if self.open and self.rng.random() < 0.5:  # feedback, perhaps on an early decision
             name = self.open.pop(self.rng.randrange(len(self.open)))
-            right = self.rng.random() < 0.5
-            body = {"decision_id": name, "right": right}
-            response = await client.post(f"{address}/feedback", json=body)
+            given = self.world.feedback(self.rng)
+            response = await client.post(f"{address}/feedback", json={"decision_id": name, **given})
             if response.status_code == 200:
-                self.given[name] = response.json()["right"]
+                self.given[name] = {key: response.json()[key] for key in given}
                 if response.json()["status"] == "accepted":
-                    assert response.json()["right"] == right
+                    assert self.given[name] == given
             else:
                 self.open.append(name)
                 self.failures += 1
         else:
             name = uuid.uuid4().hex
-            x = [self.rng.gauss(0, 1) for _ in range(4)]
-            response = await client.post(f"{address}/decide", json={"features": x, "decision_id": name})
+            body = {**self.world.question(self.rng), "decision_id": name}
+            response = await client.post(f"{address}/decide", json=body)
             if response.status_code == 200:
                 self.decided[name] = response.json()
                 self.open.append(name)
@@ -89,9 +121,10 @@ def check_log(store, load):
     logged = {(row.decision_id, row.kind): row for row in rows}
     for name, response in load.decided.items():
         row = logged[name, DECISION]
-        assert (SPEC["actions"][row.code], row.probability) == (response["action"], response["probability"])
-    for name, right in load.given.items():
-        assert logged[name, FEEDBACK].right == right
+        assert (load.world.action(row), row.probability) == (response["action"], response["probability"])
+    for name, given in load.given.items():
+        row = logged[name, FEEDBACK]
+        assert {"right": row.right, "reward": row.probability}.items() >= given.items()
     return len(rows)
 
 
@@ -109,15 +142,15 @@ async def a_round(load, kill):
     await loading
 
 
-def kills_of_one_process(nursery, url, rounds, seed):
+def kills_of_one_process(nursery, url, rounds, seed, world):
     """Load and SIGKILL a single process on SQLite; lost, duplicate or differently learnt entries would show."""
     port = free_port()
-    load = Load([port], seed)
+    load = Load([port], seed, world)
     for number in range(rounds):
         child = nursery.start(url, port)
         wait_until_ready(port)
         if number == 0:
-            httpx.put(f"http://127.0.0.1:{port}/models/m", json=SPEC, timeout=30).raise_for_status()
+            httpx.put(f"http://127.0.0.1:{port}/models/m", json=world.spec, timeout=30).raise_for_status()
         asyncio.run(a_round(load, lambda child=child: nursery.kill(child)))
     child = nursery.start(url, port)
     wait_until_ready(port)
@@ -130,20 +163,23 @@ def kills_of_one_process(nursery, url, rounds, seed):
     return written, load
 
 
-def test_five_kills_lose_nothing(nursery, tmp_path):
-    written, load = kills_of_one_process(nursery, f"sqlite:///{tmp_path}/log.db", 5, seed=0)
+@pytest.mark.parametrize("world", [Rows(), Offers()], ids=["rows", "offers"])
+def test_five_kills_lose_nothing(nursery, tmp_path, world):
+    written, load = kills_of_one_process(nursery, f"sqlite:///{tmp_path}/log.db", 5, seed=0, world=world)
     assert written >= 25
     assert load.failures > 0  # requests failed during the kills
 
 
 @pytest.mark.slow
-def test_two_hundred_kills_lose_nothing(nursery, tmp_path):
-    written, load = kills_of_one_process(nursery, f"sqlite:///{tmp_path}/log.db", 200, seed=1)
+@pytest.mark.parametrize("world", [Rows(), Offers()], ids=["rows", "offers"])
+def test_two_hundred_kills_lose_nothing(nursery, tmp_path, world):
+    rounds = int(os.environ.get("NOISEWISE_KILLS", "200"))
+    written, load = kills_of_one_process(nursery, f"sqlite:///{tmp_path}/log.db", rounds, seed=1, world=world)
     print(f"{written} rows, {len(load.decided)} decisions and {len(load.given)} feedbacks acknowledged")
-    assert written >= 1000
+    assert written >= 5 * rounds
 
 
-def kills_of_many_processes(nursery, rounds, seed):
+def kills_of_many_processes(nursery, rounds, seed, world):
     """Two API processes, two learner processes, and a PostgreSQL; one of them is killed in each round."""
     postgres = Postgres()
     ports = {name: free_port() for name in ("api 1", "api 2", "learner 1", "learner 2")}
@@ -157,8 +193,8 @@ def kills_of_many_processes(nursery, rounds, seed):
             start(name)
         for port in ports.values():
             wait_until_ready(port)
-        load, victims = Load([ports["api 1"], ports["api 2"]], seed), Counter()
-        httpx.put(f"http://127.0.0.1:{ports['api 1']}/models/m", json=SPEC, timeout=30).raise_for_status()
+        load, victims = Load([ports["api 1"], ports["api 2"]], seed, world), Counter()
+        httpx.put(f"http://127.0.0.1:{ports['api 1']}/models/m", json=world.spec, timeout=30).raise_for_status()
         for _ in range(rounds):
             victim = load.rng.choice([*ports, "postgres"])
             victims[victim.split()[0]] += 1
@@ -198,8 +234,9 @@ def caught_up(ports, position):
 
 @needs_postgres
 @pytest.mark.slow
-def test_killing_servers_learners_and_postgres_two_hundred_times_loses_nothing(nursery):
+@pytest.mark.parametrize("world", [Rows(), Offers()], ids=["rows", "offers"])
+def test_killing_servers_learners_and_postgres_two_hundred_times_loses_nothing(nursery, world):
     rounds = int(os.environ.get("NOISEWISE_KILLS", "200"))
-    written, load, victims = kills_of_many_processes(nursery, rounds, seed=2)
+    written, load, victims = kills_of_many_processes(nursery, rounds, seed=2, world=world)
     print(f"{dict(victims)}: {written} rows, {len(load.decided)} decisions, {len(load.given)} feedbacks acknowledged")
     assert written >= 5 * rounds

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import isfinite
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 from zlib import crc32
 
 import narwhals as nw
@@ -18,6 +18,7 @@ from noisewise.online.learners.decision import BOOLEAN_TYPES, NUMBER_TYPES
 from noisewise.online.learners.rows import check_csr
 
 NUMBER, CATEGORY = "number", "category"
+MOST_COLUMNS = 1 << 17  # of one side; further features share them by their hash, so that memory stays bounded
 Checkpoint = tuple[int, int, int, int | None]
 KINDS = "numbers, words, True or False, and lists or dicts of these are features"
 
@@ -72,6 +73,9 @@ class FeatureIndex:
 
     def restore(self, checkpoint: Checkpoint) -> None:
         """Forget what came after a checkpoint."""
+        if checkpoint == self.checkpoint():
+            return
+        KNOWN.pop(self, None)
         n_columns, n_kinds, n_numeric, self.width = checkpoint
         while len(self.columns) > n_columns:
             self.columns.popitem()
@@ -114,13 +118,18 @@ class FeatureIndex:
             if categories is not None:
                 gathered.add(gathered.column(categories[number], CATEGORY), 1.0)
             starts.append(len(gathered.columns))
-        rows = Rows(np.array(starts), np.array(gathered.columns, dtype=np.int64), np.array(gathered.values))
+        rows = Rows(np.array(starts), np.array(gathered.columns, dtype=np.int64), gathered.finite_values())
         if not np.isfinite(np.vdot(rows.values, rows.values)):
             raise ValueError(f"the features of the {self.whose} are too large; their squares overflow")
-        self.kinds.update(gathered.kinds)
+        if len(self.kinds) < MOST_COLUMNS:
+            self.kinds.update(gathered.kinds)
         self.columns.update(gathered.new)
         self.numeric.extend(gathered.numeric)
         return rows
+
+
+# columns of numbers and of words that an index knows, by name, found without a check; they are no part of its state
+KNOWN: WeakKeyDictionary[FeatureIndex, tuple[dict[str, int], dict[str, dict[str, int]]]] = WeakKeyDictionary()
 
 
 class _Gathered:
@@ -128,6 +137,7 @@ class _Gathered:
 
     def __init__(self, index: FeatureIndex) -> None:
         self.index = index
+        self.numbers, self.words = KNOWN.setdefault(index, ({}, {}))
         self.new: dict[str, int] = {}
         self.kinds: dict[str, str] = {}
         self.numeric: list[bool] = []
@@ -145,8 +155,8 @@ class _Gathered:
         known = index.columns.get(name)
         if known is None:
             known = self.new.get(name)
-        if known is None and index.hash_bits is not None:
-            return 1 + crc32(name.encode()) % ((1 << index.hash_bits) - 1)
+        if known is None and (index.hash_bits is not None or index.n_columns + len(self.new) >= MOST_COLUMNS):
+            return 1 + crc32(name.encode()) % (index.n_columns - 1)
         if known is None:
             known = self.new[name] = index.n_columns + len(self.new)
             self.numeric.append(kind == NUMBER)
@@ -154,28 +164,60 @@ class _Gathered:
 
     def take(self, record: Mapping[Any, Any], prefix: str) -> None:
         """All features of a record; objects and lists in it are namespaces."""
+        numbers, words = self.numbers, self.words
         for key, value in record.items():
-            name = f"{prefix}{key}"
-            if isinstance(value, NUMBER_TYPES + BOOLEAN_TYPES):
-                if not isfinite(value):
-                    raise ValueError(
-                        f"feature {name!r} of the {self.index.whose} is {float(value)}; drop it or fill it in"
-                    )
-                self.check_kind(name, NUMBER, value)
-                self.add(self.column(name, NUMBER), float(value))
-            elif isinstance(value, str):
-                self.check_kind(name, CATEGORY, value)
-                self.add(self.column(f"{name}={value}", CATEGORY), 1.0)
-            elif isinstance(value, Mapping):
-                self.take(value, f"{name}^")
-            elif isinstance(value, list | tuple | np.ndarray):
-                for number, part in enumerate(value):
-                    if isinstance(part, Mapping):
-                        self.take(part, f"{name}^")
-                    else:
-                        self.take({key if isinstance(part, str) else f"{key}^{number}": part}, prefix)
-            elif value is not None:
-                raise ValueError(f"feature {name!r} of the {self.index.whose} is a {type(value).__name__}; {KINDS}")
+            name, kind = f"{prefix}{key}", type(value)
+            if kind is float or kind is int or kind is bool:
+                column = numbers.get(name)
+                if column is not None:
+                    self.columns.append(column)
+                    self.values.append(value)
+                    continue
+            elif kind is str and name in words:
+                column = words[name].get(value)
+                if column is not None:
+                    self.columns.append(column)
+                    self.values.append(1.0)
+                    continue
+            self.take_one(key, name, value, prefix)
+
+    def take_one(self, key: Any, name: str, value: Any, prefix: str) -> None:
+        """One feature that may not be known yet."""
+        if isinstance(value, NUMBER_TYPES + BOOLEAN_TYPES):
+            self.check_kind(name, NUMBER, value)
+            column = self.column(name, NUMBER)
+            self.add(column, value)
+            if name in self.index.columns:
+                self.numbers[name] = column
+        elif isinstance(value, str):
+            self.check_kind(name, CATEGORY, value)
+            column = self.column(f"{name}={value}", CATEGORY)
+            self.add(column, 1.0)
+            if f"{name}={value}" in self.index.columns:
+                self.words.setdefault(name, {})[value] = column
+        elif isinstance(value, Mapping):
+            self.take(value, f"{name}^")
+        elif isinstance(value, list | tuple | np.ndarray):
+            for number, part in enumerate(value):
+                if isinstance(part, Mapping):
+                    self.take(part, f"{name}^")
+                else:
+                    self.take({key if isinstance(part, str) else f"{key}^{number}": part}, prefix)
+        elif value is not None:
+            raise ValueError(f"feature {name!r} of the {self.index.whose} is a {type(value).__name__}; {KINDS}")
+
+    def finite_values(self) -> Floats:
+        """All values; one that is not finite is refused by name."""
+        try:
+            values = np.array(self.values, dtype=np.float64)
+        except OverflowError:
+            raise ValueError(f"a feature of the {self.index.whose} is too large for a number") from None
+        if np.isfinite(values).all():
+            return values
+        at = int(np.flatnonzero(~np.isfinite(values))[0])
+        names = {column: name for name, column in (self.index.columns | self.new).items()}
+        name = names.get(self.columns[at], "(hashed)")
+        raise ValueError(f"feature {name!r} of the {self.index.whose} is {values[at]}; drop it or fill it in")
 
     def check_kind(self, name: str, kind: str, value: Any) -> None:
         """Refuse a feature that was of another kind before."""

@@ -33,13 +33,13 @@ class Question(NamedTuple):
 
 
 def read_request(request: OfferRequest) -> Question:
-    """A request as a question; `excluded` ones are left out.
+    """A request as a question, which takes its actions over; `excluded` ones are left out.
 
     >>> request = OfferRequest(actions=[{"id": "tart", "price": 4}, {"id": "soup", "price": 6}], excluded=["tart"])
     >>> read_request(request).offer
     Offer(names=['soup'], features=[{'price': 6}])
     """
-    names = _names(request.actions)
+    text, names = request.text, _names(request.actions)
     positions, baseline = list(range(len(names))), 0
     if request.excluded:
         unknown = [str(name) for name in request.excluded if name not in names]
@@ -53,7 +53,7 @@ def read_request(request: OfferRequest) -> Question:
         if request.baseline not in names or names.index(request.baseline) not in positions:
             raise ValueError(f"the baseline {request.baseline!r:.60} is not among the actions that may be played")
         baseline = positions.index(names.index(request.baseline))
-    return Question(request.context, _offer(names, request.actions, positions), positions, request.text, baseline)
+    return Question(request.context, _offer(names, request.actions, positions), positions, text, baseline)
 
 
 def logged_offer(decision: Event) -> tuple[dict[str, Any], Offer, list[int]]:
@@ -96,7 +96,6 @@ def _names(actions: list[dict[str, Any]]) -> list[Any]:
 
 
 def _offer(names: list[Any], actions: list[dict[str, Any]], positions: list[int]) -> Offer:
-    chosen = [actions[position] for position in positions]
-    if ID in chosen[0]:
-        chosen = [{key: value for key, value in one.items() if key != ID} for one in chosen]
-    return Offer([names[position] for position in positions], chosen)
+    for one in actions:
+        one.pop(ID, None)
+    return Offer([names[position] for position in positions], [actions[position] for position in positions])
