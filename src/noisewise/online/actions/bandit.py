@@ -333,6 +333,7 @@ class ContextualBandit(DecisionRecord, BaseEstimator):
             self.__dict__ = before
             if encoder is not None:
                 encoder.restore(checkpoint)
+                encoder.forget_known()
             raise
 
     def _widened(

@@ -31,13 +31,18 @@ class PairEncoder:
         self.contexts.restore(checkpoint[0])
         self.actions.restore(checkpoint[1])
 
+    def forget_known(self) -> None:
+        """Look up all columns anew, after several encodings have been forgotten."""
+        self.contexts.forget_known()
+        self.actions.forget_known()
+
     def encode(self, context: Any, offer: Offer, slot: str | None = None) -> tuple[Rows, Rows]:
         """Rows of contexts and of actions; what is refused leaves no trace."""
         before = self.checkpoint()
         try:
             names = [f"action={name}" for name in offer.names] if self.per_action else None
             features = offer.features if self.products else with_context(context, offer.features)
-            rows = self.actions.rows(features, names)
+            rows = self.actions.rows(features, names, offer.names if self.products else None)
             slots = None if slot is None else [slot]
             return self.contexts.rows(context if self.products else [{}] * n_rows(context), slots), rows
         except Exception:

@@ -72,10 +72,7 @@ class FeatureIndex:
         return len(self.columns), len(self.kinds), len(self.numeric), self.width
 
     def restore(self, checkpoint: Checkpoint) -> None:
-        """Forget what came after a checkpoint."""
-        if checkpoint == self.checkpoint():
-            return
-        KNOWN.pop(self, None)
+        """Forget what came after a checkpoint; if that was used since, `forget_known` must follow."""
         n_columns, n_kinds, n_numeric, self.width = checkpoint
         while len(self.columns) > n_columns:
             self.columns.popitem()
@@ -83,14 +80,46 @@ class FeatureIndex:
             self.kinds.popitem()
         del self.numeric[n_numeric:]
 
-    def rows(self, given: Any, categories: Sequence[str] | None = None) -> Rows:
-        """Any form of features as rows, with a further category each if given; what is refused leaves no trace."""
-        if isinstance(given, np.ndarray) or sp.issparse(given):
+    def forget_known(self) -> None:
+        """Look up all columns anew."""
+        for remembered in (KNOWN, RECORDS):
+            remembered.pop(self, None)
+
+    def rows(self, given: Any, categories: Sequence[str] | None = None, names: Sequence[Any] | None = None) -> Rows:
+        """Any form of features as rows, with a further category each if given; what is refused leaves no trace.
+
+        Rows that have `names` are encoded once, as long as a name stands for the same features.
+        """
+        if not isinstance(given, list) and (isinstance(given, np.ndarray) or sp.issparse(given)):
             rows = self._array_rows(given)
             if categories is None:
                 return rows
             return _joined(rows, self._named_rows([{}] * len(rows), categories))
+        if names is not None and isinstance(names[0], str):
+            return self._remembered_rows(given, categories, names)
         return self._named_rows(given, categories)
+
+    def _remembered_rows(self, records: Any, categories: Sequence[str] | None, names: Sequence[Any]) -> Rows:
+        """Rows of named features, those that were the same before as they were; all anew if one has a new feature."""
+        known = RECORDS.setdefault(self, {})
+        parts = []
+        for number, (name, record) in enumerate(zip(names, records)):
+            part = known.get(name)
+            if part is None or part[0] != record:
+                before = self.checkpoint()
+                row = self._named_rows([record], None if categories is None else [categories[number]])
+                if self.checkpoint() != before:
+                    self.restore(before)
+                    return self._named_rows(records, categories)
+                part = dict(record), row.columns, row.values
+                if all(type(value) in FLAT for value in record.values()):
+                    known[name] = part
+            parts.append(part)
+        if len(known) > MOST_RECORDS:
+            known.clear()
+        starts = np.zeros(len(parts) + 1, dtype=np.int64)
+        np.cumsum([len(part[1]) for part in parts], out=starts[1:])
+        return Rows(starts, np.concatenate([part[1] for part in parts]), np.concatenate([part[2] for part in parts]))
 
     def _array_rows(self, array: Any) -> Rows:
         width = array.shape[1]
@@ -130,6 +159,11 @@ class FeatureIndex:
 
 # columns of numbers and of words that an index knows, by name, found without a check; they are no part of its state
 KNOWN: WeakKeyDictionary[FeatureIndex, tuple[dict[str, int], dict[str, dict[str, int]]]] = WeakKeyDictionary()
+
+# rows of records by their names, with the record, which may be another one the next time
+RECORDS: WeakKeyDictionary[FeatureIndex, dict[str, tuple[Any, NDArray[np.int64], Floats]]] = WeakKeyDictionary()
+MOST_RECORDS = 10_000  # that are remembered
+FLAT = (float, int, bool, str, type(None))  # types of values that can't change by themselves
 
 
 class _Gathered:

@@ -11,7 +11,7 @@ from noisewise.serve.api.models import ModelName, service_of
 from noisewise.serve.api.problems import Unavailable
 from noisewise.serve.api.schemas import DecideResponse, EventList, Explanation, FeedbackRequest, FeedbackResponse
 from noisewise.serve.models.offer_model import OfferModel
-from noisewise.serve.models.offer_spec import AnyRequest, OfferRequest
+from noisewise.serve.models.offer_spec import AnyRequest, OfferRequest, ParsedOffer
 from noisewise.serve.models.report import event_entry, explain
 from noisewise.serve.models.service import Service
 from noisewise.serve.models.spec import DecideRequest
@@ -61,7 +61,9 @@ async def show_events(
     return {"events": [event_entry(model, row) for row in rows]}
 
 
-async def decide_response(service: Service, name: str, body: DecideRequest | OfferRequest) -> dict[str, Any]:
+async def decide_response(
+    service: Service, name: str, body: DecideRequest | OfferRequest | ParsedOffer
+) -> dict[str, Any]:
     """The response to `decide`."""
     model = service.models.get(name) or await service.model(name)
     made = await service.decide(model, body)

@@ -7,15 +7,15 @@ import re
 from types import SimpleNamespace
 from typing import Any
 
-from pydantic import ValidationError
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from noisewise.serve.api.decisions import decide_response, feedback_response
+from noisewise.serve.api.json_bodies import parsed
 from noisewise.serve.api.problems import STATUSES, refusal
 from noisewise.serve.api.schemas import FeedbackRequest
 from noisewise.serve.api.security import replay_body
 from noisewise.serve.models.offer_model import OfferModel
-from noisewise.serve.models.offer_spec import OfferRequest
+from noisewise.serve.models.offer_spec import OfferRequest, read_offer
 from noisewise.serve.models.spec import NAME, DecideRequest
 from noisewise.serve.settings import Settings
 
@@ -45,8 +45,10 @@ class FastPath:
         offers = isinstance(service.models.get(name), OfferModel)
         kind: Any = FeedbackRequest if call == "feedback" else OfferRequest if offers else DecideRequest
         try:
-            request = kind.model_validate_json(body)
-        except ValidationError:
+            request = read_offer(parsed(body), body.decode()) if kind is OfferRequest else None
+            if request is None:
+                request = kind.model_validate_json(body)
+        except ValueError:
             request = None
         if request is None or (b"content-type", b"application/json") not in scope["headers"]:
             await self.app(scope, replay_body(body, receive), send)

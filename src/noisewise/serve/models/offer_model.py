@@ -26,7 +26,7 @@ from noisewise.online import (
 from noisewise.serve.log.events import BY_ANNOTATOR, BY_DEFAULT, GRADED, MISSING, RIGHT, WRONG, Event
 from noisewise.serve.models.model import SLOW_REFIT, ServedModel
 from noisewise.serve.models.offer_progress import OfferProgress
-from noisewise.serve.models.offer_spec import GroupNoise, OfferRequest, OfferSpec, Variance
+from noisewise.serve.models.offer_spec import GroupNoise, OfferRequest, OfferSpec, ParsedOffer, Variance
 from noisewise.serve.models.offers import Question, logged_offer, logged_play, read_request
 from noisewise.serve.models.ranking import next_uniform
 from noisewise.serve.models.spec import Rates
@@ -50,7 +50,7 @@ class OfferModel(ServedModel):
 
     def question(self, request: Any) -> Question:
         """The context of a request and the actions that may be played."""
-        if not isinstance(request, OfferRequest):
+        if not isinstance(request, OfferRequest | ParsedOffer):
             raise ValueError(
                 f"model {self.name!r} has no actions of its own; it needs a context and actions to choose from"
             )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import Discriminator, Field, JsonValue, PrivateAttr, Tag, model_validator
 
@@ -135,6 +135,27 @@ class OfferRequest(Strict):
     def text(self) -> str:
         """The request as JSON, for the log: as it came, or written anew."""
         return self._text or json.dumps(self.model_dump(include={"context", "actions", "excluded"}))
+
+
+class ParsedOffer(NamedTuple):
+    """An `OfferRequest` in the making: as parsed, without the checks of each feature, which encoding makes."""
+
+    context: Any
+    actions: Any
+    text: str
+    excluded: None = None
+    baseline: None = None
+    decision_id: None = None
+
+
+def read_offer(given: Any, text: str) -> ParsedOffer | None:
+    """A request from parsed JSON that has a context and actions, and no more; None if it needs other checks."""
+    if type(given) is not dict or not given.keys() <= {"context", "actions"}:
+        return None
+    context, actions = given.get("context", {}), given.get("actions")
+    if type(context) is not dict or type(actions) is not list or not set(map(type, actions)) <= {dict}:
+        return None
+    return ParsedOffer(context, actions, text)
 
 
 def _kind_of_spec(given: Any) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from noisewise._typing import Floats
 from noisewise.online import Offer
 from noisewise.serve.log.events import Event
-from noisewise.serve.models.offer_spec import OfferRequest
+from noisewise.serve.models.offer_spec import OfferRequest, ParsedOffer
 from noisewise.serve.models.rows import shortened
 from noisewise.serve.models.spec import MAX_ACTIONS
 
@@ -32,7 +32,7 @@ class Question(NamedTuple):
         return json.dumps([self.context, self.offer.features[index], self.offer.names[index]]).encode()
 
 
-def read_request(request: OfferRequest) -> Question:
+def read_request(request: OfferRequest | ParsedOffer) -> Question:
     """A request as a question, which takes its actions over; `excluded` ones are left out.
 
     >>> request = OfferRequest(actions=[{"id": "tart", "price": 4}, {"id": "soup", "price": 6}], excluded=["tart"])
@@ -83,6 +83,8 @@ def _names(actions: list[dict[str, Any]]) -> list[Any]:
     if len(actions) > MAX_ACTIONS:
         raise ValueError(f"there are {len(actions):,} actions; at most {MAX_ACTIONS:,} can be on offer in a decision")
     names = [one.get(ID) for one in actions]
+    if set(map(type, names)) == {str} and max(map(len, names)) <= LONGEST_ID and len(set(names)) == len(names):
+        return names  # nearly always
     if all(name is None for name in names):
         return list(range(len(actions)))
     for name in names:
