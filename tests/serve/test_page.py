@@ -142,3 +142,33 @@ def test_a_model_of_one_kind_of_feedback_is_marked_and_unknown_rates_are_called_
     fits = "return document.documentElement.scrollWidth <= document.documentElement.clientWidth"
     assert browser.execute_script(fits), "the page scrolls sideways on a phone"
     client.close()
+
+
+def test_a_model_with_action_features_shows_its_rewards_weights_and_actions(address, browser):
+    import random
+
+    import httpx
+
+    from offers import liked, situation
+
+    rng = random.Random(0)
+    with httpx.Client(base_url=address, timeout=60) as client:
+        client.put("/models/meals", json={"actions": "features"}).raise_for_status()
+        for _ in range(40):
+            context, actions = situation(rng)
+            made = client.post("/models/meals/decide", json={"context": context, "actions": actions}).json()
+            played = next(action for action in actions if action["id"] == made["action"])
+            body = {"decision_id": made["decision_id"], "reward": liked(context, played)}
+            client.post("/models/meals/feedback", json=body).raise_for_status()
+    text = lambda name: browser.find_element("id", name).text  # noqa: E731
+    browser.get(f"{address}/#models")
+    until(lambda: "meals" in text("cards"))
+    browser.find_element("css selector", '[data-model="meals"]').click()
+    until(lambda: text("detail-name") == "meals" and "mean reward" in text("curve-title"))
+    assert "recent reward" in text("cards")
+    assert "taste=" in text("rates")
+    assert "meal" in text("worst")
+    assert "reward" in text("log")
+    assert browser.find_elements("css selector", "#learning-curve polyline.corrected")
+    until(lambda: "ms" in text("latency"))
+    assert browser.get_log("browser") == []

@@ -15,6 +15,7 @@ from noisewise.serve.connections import BACKLOG as BACKLOG
 from noisewise.serve.connections import connection_class as connection_class
 from noisewise.serve.log.store import Store, check_store
 from noisewise.serve.log.store import without_password as without_password
+from noisewise.serve.models.offer_spec import OfferSpec
 from noisewise.serve.models.replaying import replay
 from noisewise.serve.models.spec import ModelSpec
 from noisewise.serve.settings import Settings
@@ -22,6 +23,7 @@ from noisewise.serve.settings import Settings
 __all__ = [
     "Key",
     "ModelSpec",
+    "OfferSpec",
     "Settings",
     "Store",
     "check_store",

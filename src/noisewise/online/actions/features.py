@@ -176,9 +176,9 @@ class _Gathered:
         self.kinds: dict[str, str] = {}
         self.numeric: list[bool] = []
         self.columns: list[int] = []
-        self.values: list[float] = []
+        self.values: list[Any] = []
 
-    def add(self, column: int, value: float) -> None:
+    def add(self, column: int, value: Any) -> None:
         """One feature of the present row."""
         self.columns.append(column)
         self.values.append(value)

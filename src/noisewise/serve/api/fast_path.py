@@ -45,7 +45,7 @@ class FastPath:
         offers = isinstance(service.models.get(name), OfferModel)
         kind: Any = FeedbackRequest if call == "feedback" else OfferRequest if offers else DecideRequest
         try:
-            request = read_offer(parsed(body), body.decode()) if kind is OfferRequest else None
+            request: Any = read_offer(parsed(body), body.decode()) if kind is OfferRequest else None
             if request is None:
                 request = kind.model_validate_json(body)
         except ValueError:

@@ -51,10 +51,14 @@ def offer_report(model: OfferModel) -> dict[str, Any]:
 
 
 def coefficients(model: OfferModel) -> list[dict[str, Any]]:
-    """Weights of products of context and action features, the largest first; of a full covariance."""
-    learned = model.learner.model_
+    """Weights of products of context and action features, the largest first; of a full covariance.
+
+    In the units of the rewards, by standardised features; 1 stands for the constant.
+    """
+    learned, (low, high) = model.learner.model_, model.spec.reward_range
     if not isinstance(learned, JointModel):
         return []
+    span = low - high if model.spec.costs else high - low
     contexts, actions = (
         ["1", *side.columns] for side in (model.learner.encoder_.contexts, model.learner.encoder_.actions)
     )
@@ -63,7 +67,7 @@ def coefficients(model: OfferModel) -> list[dict[str, Any]]:
     return [
         {
             "feature": f"{contexts[index // width]} * {actions[index % width]}",
-            "weights": [float(learned.weights[index])],
+            "weights": [float(span * learned.weights[index])],
         }
         for index in order
     ]

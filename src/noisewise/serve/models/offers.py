@@ -82,7 +82,7 @@ def _names(actions: list[dict[str, Any]]) -> list[Any]:
         raise ValueError("there are no actions; at least one must be on offer")
     if len(actions) > MAX_ACTIONS:
         raise ValueError(f"there are {len(actions):,} actions; at most {MAX_ACTIONS:,} can be on offer in a decision")
-    names = [one.get(ID) for one in actions]
+    names: list[Any] = [one.get(ID) for one in actions]
     if set(map(type, names)) == {str} and max(map(len, names)) <= LONGEST_ID and len(set(names)) == len(names):
         return names  # nearly always
     if all(name is None for name in names):

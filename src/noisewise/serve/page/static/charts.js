@@ -2,6 +2,7 @@
 
 const SPACE = "http://www.w3.org/2000/svg";
 export const plural = (count, what) => `${count.toLocaleString("en")} ${what}${count === 1 ? "" : "s"}`;
+export const amount = (value) => value.toLocaleString("en", { maximumSignificantDigits: 3 });
 export const percent = (fraction, digits = 0) => `${(100 * fraction).toFixed(digits)} %`;
 
 export function element(name, attributes = {}, text = "") {
@@ -18,18 +19,21 @@ function svg(name, attributes = {}, text) {
   return made;
 }
 
-// lines: [{kind: "corrected" | "observed", points: [[x, fraction], ...]}]; x are rounds, or seconds if ends are given.
-export function lineChart(container, lines, label, ends) {
+// lines: [{kind: "corrected" | "observed", points: [[x, value], ...]}]; x are rounds, or seconds if ends are given.
+// values are fractions, or rewards of a range [lowest, highest]
+export function lineChart(container, lines, label, ends, range) {
   const [width, height, left, bottom] = [Math.max(280, container.clientWidth), 220, 44, 26];
   const all = lines.flatMap((line) => line.points.map((point) => point[0]));
   const first = ends && all.length ? Math.min(...all) : 0;
   const last = Math.max(first + 1, ...all);
   const x = (value) => left + ((value - first) / (last - first)) * (width - left - 10);
-  const y = (fraction) => 10 + (1 - fraction) * (height - bottom - 10);
+  const [lowest, highest] = range || [0, 1];
+  const y = (value) => 10 + ((highest - value) / (highest - lowest)) * (height - bottom - 10);
   const picture = svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label });
   for (const fraction of [0, 0.25, 0.5, 0.75, 1]) {
-    picture.append(svg("line", { class: "axis", x1: left, x2: width - 10, y1: y(fraction), y2: y(fraction) }));
-    picture.append(svg("text", { x: left - 6, y: y(fraction) + 4, "text-anchor": "end" }, percent(fraction)));
+    const value = lowest + fraction * (highest - lowest);
+    picture.append(svg("line", { class: "axis", x1: left, x2: width - 10, y1: y(value), y2: y(value) }));
+    picture.append(svg("text", { x: left - 6, y: y(value) + 4, "text-anchor": "end" }, range ? amount(value) : percent(value)));
   }
   const [begin, end] = ends && all.length ? ends(first, last) : ["0", plural(Math.round(last), "round")];
   picture.append(svg("text", { x: left, y: height - 6 }, begin));

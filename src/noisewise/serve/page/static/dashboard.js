@@ -1,10 +1,14 @@
 // Summaries of all models, and the report of one.
 
 import { get, model as path, showError, text } from "./api.js";
-import { element, intervalBar, labelledRate, lineChart, moments, percent, plural } from "./charts.js";
+import { amount, element, intervalBar, labelledRate, lineChart, moments, percent, plural } from "./charts.js";
 
 const at = (id) => document.getElementById(id);
-const WORST = 6, LOGGED = 15;
+const WORST = 6, LOGGED = 15, WEIGHTS = 10;
+const TITLES = {
+  rows: ["Learning curve: fraction of right decisions", "Noise rates of the feedback", "Actions with the lowest recent accuracy"],
+  features: ["Learning curve: mean reward", "Largest weights of context and action features", "Actions with the most decisions"],
+};
 const ROUTES = [["decide", "/models/{name}/decide"], ["feedback", "/models/{name}/feedback"]];
 let chosen = null;
 
@@ -36,12 +40,13 @@ function card(one) {
   const made = element("button", { class: "card", type: "button", "aria-pressed": String(one.name === chosen) });
   made.dataset.model = one.name;
   made.append(element("strong", {}, one.name));
-  const accuracy = one.accuracy;
-  made.append(element("span", { class: "big" }, accuracy ? percent(accuracy.value) : "–"));
-  const nothing = one.counts.answers ? "accuracy is not known" : "no feedback yet";
-  const range = accuracy ? `recent accuracy (${percent(accuracy.low)} to ${percent(accuracy.high)})` : nothing;
+  const [what, found, shown] = one.kind === "features" ? ["reward", one.reward, amount] : ["accuracy", one.accuracy, percent];
+  made.append(element("span", { class: "big" }, found ? shown(found.value) : "–"));
+  const nothing = one.counts.answers ? `${what} is not known` : "no feedback yet";
+  const agreement = one.agreement ? [`would have played the baseline in ${percent(one.agreement.value)}`] : [];
   const facts = [
-    range,
+    found ? `recent ${what} (${shown(found.low)} to ${shown(found.high)})` : nothing,
+    ...agreement,
     `${plural(one.counts.decisions, "decision")}, ${one.counts.answers.toLocaleString("en")} with feedback`,
     `${one.decisions_per_second.toFixed(1)} decisions a second`,
     `${one.recipe}, ${plural(one.n_actions, "action")}, ${plural(one.n_features, "feature")}`,
@@ -62,24 +67,53 @@ async function showDetail(name) {
   at("detail-warning").textContent = report.warning || "";
   const byTime = at("by-time").checked;
   const line = (kind, what) => ({ kind, points: smooth(history.points, what, byTime ? "time" : "answers") });
-  const lines = [line("observed", "heard_right"), ...(report.warning ? [] : [line("corrected", "accuracy")])];
-  lineChart(at("learning-curve"), lines, `Learning curve of ${name}`, byTime ? moments : undefined);
-  showRates(report.noise, report.people);
-  showWorst(report.actions);
+  const graded = report.kind === "features";
+  const rights = () => [line("observed", "heard_right"), ...(report.warning ? [] : [line("corrected", "accuracy")])];
+  const lines = graded ? [line("corrected", "reward")] : rights();
+  lineChart(at("learning-curve"), lines, `Learning curve of ${name}`, byTime ? moments : undefined, report.spec.reward_range);
+  ["curve-title", "rates-title", "worst-title"].forEach((id, index) => { at(id).textContent = TITLES[report.kind][index]; });
+  at("curve-key").hidden = graded;
+  if (graded) {
+    at("rates").replaceChildren(...weights(report));
+    at("worst").replaceChildren(...rewards(report.actions));
+  } else {
+    showRates(report.noise, report.people);
+    showWorst(report.actions);
+  }
   at("annotators-panel").hidden = !report.people_rates.length;
   at("annotators").replaceChildren(...report.people_rates.map(annotator));
   at("log").replaceChildren(...log.events.map(logged));
   await showLatency();
 }
 
+function measure(name, value) {
+  const row = element("div", { class: "measure" });
+  row.append(element("span", {}, name), element("span", {}, value));
+  return row;
+}
+
+function weights(report) {
+  const found = report.coefficients.filter((one) => one.feature !== "1 * 1").slice(0, WEIGHTS);
+  if (!found.length) return [element("p", { class: "note" }, report.counts.answers ? "There are too many features to list." : "No feedback yet.")];
+  const note = element("p", { class: "note" }, "Of the expected reward; numbers count in standard deviations. 1 is a feature alone.");
+  return [...found.map((one) => measure(one.feature, amount(one.weights[0]))), note];
+}
+
+function rewards(actions) {
+  if (!actions.length) return [element("p", { class: "note" }, "No decisions yet.")];
+  const shown = (one) => `${one.reward === null ? "–" : amount(one.reward)} (${plural(one.decisions, "decision")})`;
+  return actions.slice(0, WORST).map((one) => measure(`${one.action}`, shown(one)));
+}
+
 function logged(one) {
   const row = element("tr");
-  const feedback = one.right === null ? "missing" : one.right ? "right" : "wrong";
+  const graded = one.reward === null ? "missing" : `reward ${amount(one.reward)}`;
+  const feedback = one.right === null || one.reward !== null ? graded : one.right ? "right" : "wrong";
   const what = {
     decision: () => `${one.action} (${percent(one.probability, 1)})`,
     feedback: () => `${feedback}${one.by_default ? ", by default" : ""}${one.person ? `, ${one.person}` : ""}`,
     change: () => JSON.stringify(one.change),
-    reward: () => `${one.probability}`,
+    reward: () => amount(one.reward),
     activation: () => "",
   }[one.kind]();
   row.append(
@@ -93,7 +127,7 @@ function logged(one) {
 async function showLatency() {
   const metrics = await text("/metrics").catch(() => "");
   const rows = ROUTES.map(([label, route]) => {
-    const found = [...metrics.matchAll(/^noisewise_request_seconds_bucket\{([^}]*)\} (\S+)$/gm)]
+    const found = [...metrics.matchAll(/^noisewise_request_seconds_bucket\{(.*)\} (\S+)$/gm)]
       .filter((one) => one[1].includes(`route="${route}"`))
       .map((one) => [Number(/le="([^"]+)"/.exec(one[1])[1].replace("+Inf", "Infinity")), Number(one[2])]);
     const total = found.length ? found[found.length - 1][1] : 0;
