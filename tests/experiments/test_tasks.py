@@ -6,6 +6,7 @@ import pytest
 from noisewise.experiments import Cell, Rows, printed_numbers
 from noisewise.experiments.harness.data import is_here
 from noisewise.experiments.papers.agarwal import tasks as feedback
+from noisewise.experiments.papers.agarwal.features import outputs
 from noisewise.experiments.papers.bootkrajang import applications as views
 from noisewise.experiments.papers.bootkrajang import tasks as kernels
 from noisewise.experiments.papers.bootkrajang.baselines import (
@@ -258,3 +259,15 @@ def test_estimators_as_printed_have_the_network_of_their_set():
         found = feedback.printed_estimator(name, 10)
         assert (found.classifier.hidden, found.classifier.dropout, found.quantile) == (hidden, dropout, quantile)
         assert not found.counterfactual
+
+
+def test_outputs_of_the_network_tell_images_apart_that_it_has_not_seen(rng):
+    pytest.importorskip("torch")
+    labels = rng.integers(0, 2, 400)
+    images = rng.random((400, 1, 12, 12)).astype(np.float32)
+    images[labels == 1, :, :6] += 1
+    found = outputs(images[:300], labels[:300], images[300:], epochs=3)
+    assert found.shape == (100, 100)
+    centres = [found[labels[300:] == label].mean(axis=0) for label in (0, 1)]
+    nearest = np.argmin([((found - centre) ** 2).sum(axis=1) for centre in centres], axis=0)
+    assert np.mean(nearest == labels[300:]) > 0.95

@@ -11,6 +11,7 @@ import numpy as np
 from noisewise._typing import Codes, Floats
 from noisewise.experiments.harness.data import load_once
 from noisewise.experiments.harness.spec import Cell, named
+from noisewise.experiments.papers.agarwal.features import network_rows
 from noisewise.noise import FlipMatrix
 
 GAMMAS = (0.005, 0.02, 0.05, 0.1, 0.2, 0.4)  # grid of the exploration rate
@@ -32,7 +33,9 @@ FACTORIES: dict[str, str] = {
     "linucb, rates known": "linucb",
     "linucb, rates found": "linucb",
 }
+NETWORK = "fashion_mnist, outputs of a network"
 HIDDEN = {"usps": (32, 256, 32), "fashion_mnist": (32, 128, 32), "iris": (32, 32), "make_synsep": (48, 48)}
+HIDDEN |= {NETWORK: HIDDEN["fashion_mnist"]}
 PRINTED = "printed network, played actions"  # the estimator of Tables 1 and 2
 WITHOUT_GAMMA = ("ucwl", "ucwl+h", "ucwl+h, rates found", "linucb", "linucb, rates known", "linucb, rates found")
 
@@ -67,7 +70,7 @@ def drawn_rows(name: str, rounds: int, seed: int) -> tuple[Any, Codes]:
 @lru_cache(maxsize=1)
 def unit_rows(name: str) -> tuple[Floats, Codes]:
     """Rows of length one; iris gets a constant column, Fashion-MNIST is brought to 100 principal components."""
-    X, y = load_once(name)
+    X, y = network_rows() if name == NETWORK else load_once(name)
     if name == "iris":
         X = np.column_stack([X - X.mean(axis=0), np.ones(len(X))])
     if name == "fashion_mnist":
@@ -150,6 +153,8 @@ def best_gamma(name: str, method: str, rates: tuple[float, float], rounds: int) 
 def curve(cell: Cell) -> dict[str, Any]:
     """Running mean of the mistakes at times evenly spaced on a log scale, and the mean of the last tenth."""
     name, method, rounds = cell["dataset"], cell["method"], cell["rounds"]
+    if cell.settings.get("features") == "network":
+        name = NETWORK
     gamma = cell["gamma"]
     if gamma == "tuned":
         tried = "rcnbf" if method.startswith("rcine") else method  # the same learner once the rates are found
