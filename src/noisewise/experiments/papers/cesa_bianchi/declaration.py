@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from noisewise.experiments.harness.spec import Experiment, Paper
-from noisewise.experiments.papers.cesa_bianchi import tables, tasks
+from noisewise.experiments.papers.cesa_bianchi import other_noises, tables, tasks
 from noisewise.experiments.papers.formulas.tables import formulas
 from noisewise.experiments.papers.formulas.tasks import FORMULAS, feature_formula
 
@@ -42,6 +42,18 @@ PAPER = Paper(
                 "repeat": TEN,
             },
             tables.p1,
+        ),
+        Experiment(
+            "p1-noises",
+            "P1 with other noise: Laplace, masking, heteroscedastic",
+            other_noises.regret_by_noise,
+            {
+                "noise": ["laplace", "masking", "heteroscedastic"],
+                "method": ["clean", "two copies", "one copy", "naive"],
+                "rounds": [32_000],
+                "repeat": TEN,
+            },
+            tables.p1_noises,
         ),
         Experiment(
             "bounds",
@@ -95,6 +107,18 @@ PAPER = Paper(
             },
             tables.p5,
             quick={"repeat": [0]},
+        ),
+        Experiment(
+            "p5-labels",
+            "P5 with classes: losses of the margin",
+            other_noises.unknown_noise_labels,
+            {
+                "method": ["exponential", "hinge", "logistic", *other_noises.MEANS],
+                "rounds": [20_000],
+                "repeat": list(range(6)),
+            },
+            tables.p5_labels,
+            quick={"repeat": [0], "rounds": [5000]},
         ),
         Experiment(
             "p6",

@@ -135,6 +135,26 @@ def p1(rows: Rows, printed: Printed) -> list[Block]:
     ]
 
 
+def p1_noises(rows: Rows, printed: Printed) -> list[Block]:
+    """The regret at the last rounds beside that on clean rows; what holds for Gaussian noise holds for any."""
+    if not len(rows):
+        return [Text("Not run.")]
+    last = max(rows.unique("rounds"))
+    limits = {"two copies": (1.0, 0.15, "near"), "one copy": (1.0, 0.15, "near"), "naive": (1.5, 0.0, "least")}
+    entries = []
+    for noise in rows.unique("noise"):
+        chosen = rows.where(noise=noise, rounds=last)
+        clean = chosen.where(method="clean").mean("regret")
+        for method, (limit, tolerance, side) in limits.items():
+            found = chosen.where(method=method)
+            ratio = None if clean is None or not len(found) else (found.mean("regret") or 0.0) / clean
+            entries.append(
+                Entry((noise, method), ratio, verified=limit, tolerance=tolerance, side=side, runs=len(found))
+            )
+    said = f"Regret after {last:,} rounds in units of that on clean rows; the limits are those of Gaussian noise in P1"
+    return [Comparison(f"{said}, and 1.5 set here for naive", ["noise", "learner"], entries, digits=2)]
+
+
 def bounds(rows: Rows, printed: Printed) -> list[Block]:
     """Regret of the kernel algorithms with theory's step, beside the bound of their theorem put right."""
     entries = [
@@ -231,6 +251,19 @@ def p5(rows: Rows, printed: Printed) -> list[Block]:
         found = float(absolute.mean_curve("risks").min())
         entries.append(Entry(("roulette, absolute loss",), ours=found, runs=len(absolute)))
     return [Comparison("Excess risk on clean rows after 20,000 rows", ["learner"], entries, digits=4)]
+
+
+def p5_labels(rows: Rows, printed: Printed) -> list[Block]:
+    """Losses of the margin: nothing was checked but that they learn."""
+    if not len(rows):
+        return [Text("Not run.")]
+    entries = [
+        Entry((method,), ours=float(chosen.mean_curve("errors").min()), runs=len(chosen))
+        for method in rows.unique("method")
+        for chosen in [rows.where(method=method)]
+    ]
+    said = "Error on clean rows after 20,000 rows, at the best step; naive and means: logistic regression"
+    return [Comparison(said, ["loss"], sorted(entries, key=lambda entry: entry.labels), digits=3)]
 
 
 def p6(rows: Rows, printed: Printed) -> list[Block]:
