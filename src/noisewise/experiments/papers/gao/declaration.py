@@ -17,13 +17,14 @@ from noisewise.experiments.papers.gao.tables import (
     NEIGHBORS,
     NOISES,
     OURS,
+    REVERSED,
     SMALL,
 )
 from noisewise.experiments.papers.gao.tasks import accuracy, grouping, influence, rates_by_voters, soft_chessboard
 
 BENCHMARK: dict[str, list[Any]] = {
     "dataset": [*SMALL, *BIG],
-    "noise": NOISES,
+    "noise": [*NOISES, *(noise[::-1] for noise in NOISES[:2])],
     "method": [*METHODS, "rnn-oracle"],
     "repeat": list(range(40)),
     "rows": [MOST_ROWS, ALL_ROWS],
@@ -42,7 +43,8 @@ def _affordable(settings: Mapping[str, Any]) -> bool:
     name, method = settings["dataset"], settings.get("method", "rnn")
     slow = (name == "w8a" and method in NEIGHBORS) or (name in KERNEL_CAPPED and "ksvm" in method)
     rows = ALL_ROWS if name in BIG and not slow else MOST_ROWS
-    return bool(settings["rows"] == rows and not (name in BIG and method in OURS))
+    noise = tuple(settings["noise"])[:: -1 if name in REVERSED else 1]
+    return bool(settings["rows"] == rows and noise in NOISES and not (name in BIG and method in OURS))
 
 
 def _rnn_only(settings: Mapping[str, Any]) -> bool:
@@ -134,22 +136,24 @@ PAPER = Paper(
             "bundled",
             "The same methods on sets that come with scikit-learn",
             accuracy,
-            {**BENCHMARK, "dataset": ["breast_cancer", "digits"], "repeat": list(range(8)), "rows": [MOST_ROWS]},
+            {**BENCHMARK, "dataset": ["breast_cancer", "digits"], "repeat": list(range(8))},
             tables.bundled,
             quick={"repeat": [0]},
+            keep=_affordable,
             revision=2,
         ),
     ],
     notes=f"""Means over folds of four, ten repetitions in the full protocol; columns in [-1, 1]; IR, LD and UE get the
 true noise rates, as in the paper. IR-KSVM and LD-KSVM have LIBSVM's default width and C = 10, which come nearer to
 print than C = 1, 3 and 30: fourclass at 0.8 as printed; with width and C chosen on clean labels after noisy training,
-as print says of the width, it is at 0.99: the rows "tuned". AROW and NHERD have no intercept: with one fourclass would
-be at 0.76 instead of the printed 0.69, the rows "intercept". The first was seen in two folds of twelve sets (not
-mushroom, usps, magic04, w8a, shuttle, optdigits), the second in three folds of fourclass, german, splice, w8a, usps,
-heart and magic04; the other cells judge it. All rows are used, but for {MOST_ROWS:,} of w8a by neighbours and kernel
-machines, and of shuttle by kernel machines. optdigits are the digits 1 and 3: no other two have the paper's 1,143 rows;
-letter has its first 15,000. Which classes make up the two of a larger set was looked for at (0.1, 0.2) by 15-NN and
-logistic regression (the table of groupings); the other noises and methods judge it. k and k' are selected on held-out
-observed labels in the column RNN; the oracle picks them on the clean test labels. Tolerances set here: 0.03 for means
-over ten sets, 0.06 for rates beside print.""",
+as print says of the width, it is at 0.99: the rows "tuned". AROW and NHERD have no intercept: with one fourclass
+would be at 0.76 instead of the printed 0.69, the rows "intercept". The first was seen in two folds of twelve sets
+(not mushroom, usps, magic04, w8a, shuttle, optdigits), the second in three folds of fourclass, german, splice, w8a,
+usps, heart and magic04; the other cells judge it. All rows are used, but for {MOST_ROWS:,} of w8a by neighbours and
+kernel machines, and of shuttle by kernel machines. optdigits are the digits 1 and 3: no other two have the paper's
+1,143 rows; letter has its first 15,000. The positive class of diabetes is that of the LIBSVM file, the healthy ones:
+with the other one the rates of Table 3 are exchanged. Which classes make up the two of a larger set was looked for at
+(0.1, 0.2) by 15-NN and logistic regression (the table of groupings); the other noises and methods judge it. k and k'
+are selected on held-out observed labels in the column RNN; the oracle picks them on the clean test labels. Tolerances
+set here: 0.03 for means over ten sets, 0.06 for rates beside print.""",
 )
