@@ -119,7 +119,7 @@ def _borrowed(
     axes, quick = dict(source.axes), dict(source.quick)
     if methods is not None:
         axes["method"] = methods
-    return Experiment(own, title, source.task, axes, shown, quick=quick, keep=source.keep)
+    return Experiment(own, title, source.task, axes, shown, quick=quick, keep=source.keep, revision=source.revision)
 
 
 PAPER = Paper(
