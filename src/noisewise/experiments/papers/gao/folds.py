@@ -12,7 +12,7 @@ from noisewise.experiments.harness.spec import Cell
 from noisewise.noise import FlipMatrix
 
 FOLDS = 4
-GROUPS = {  # of all groupings the nearest to print at (0.1, 0.2) by 15-NN and logistic regression
+GROUPS = {  # of those near print at (0.1, 0.2) by 15-NN and logistic regression the nearest with all rows
     "vehicle": (0,),  # buses against all others: the only one near
     "landsat": (0, 1, 2),
     "shuttle": (2, 3, 5),
