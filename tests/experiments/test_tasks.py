@@ -14,12 +14,13 @@ from noisewise.experiments.papers.bootkrajang.baselines import (
     RandomProjectionPerceptron,
     corrected_error,
 )
+from noisewise.experiments.papers.cesa_bianchi.other_noises import noisy_copies
 from noisewise.experiments.papers.cesa_bianchi.tasks import kernel_regret, quadratic
 from noisewise.experiments.papers.formulas import tables
 from noisewise.experiments.papers.formulas import tasks as formulas
 from noisewise.experiments.papers.gao import folds, methods
 from noisewise.experiments.papers.gao import tasks as neighbors
-from noisewise.experiments.papers.gao.tables import table_2
+from noisewise.experiments.papers.gao.tables import as_printed, table_2
 from noisewise.experiments.papers.ngo import tasks as passes
 from noisewise.labels import RobustKNeighborsClassifier
 from noisewise.noise import FlipMatrix
@@ -271,3 +272,24 @@ def test_outputs_of_the_network_tell_images_apart_that_it_has_not_seen(rng):
     centres = [found[labels[300:] == label].mean(axis=0) for label in (0, 1)]
     nearest = np.argmin([((found - centre) ** 2).sum(axis=1) for centre in centres], axis=0)
     assert np.mean(nearest == labels[300:]) > 0.95
+
+
+@pytest.mark.parametrize("kind", ["laplace", "masking", "heteroscedastic"])
+def test_copies_of_other_noises_have_the_clean_row_as_their_mean_and_the_known_variance(kind, rng):
+    X = np.tile([1.0, -0.5], (40_000, 1))
+    copies, known = noisy_copies(kind, X, rng)
+    every = copies.reshape(-1, 2)
+    error = every.std(axis=0) / np.sqrt(len(every))
+    assert (abs(every.mean(axis=0) - X[0]) < 5 * error).all()
+    if kind == "heteroscedastic":
+        ratios = (copies - X[:, None]) ** 2 / known["row_covariances"][:, None]
+        assert abs(ratios.mean() - 1) < 5 * np.sqrt(2 / ratios.size)
+    assert abs(np.corrcoef(copies[:, 0, 0], copies[:, 1, 0])[0, 1]) < 0.1
+
+
+def test_sets_whose_classes_are_the_other_way_round_are_shown_with_rates_exchanged():
+    row = {"dataset": "diabetes", "noise": [0.2, 0.1], "tau_plus": 0.3, "tau_minus": 0.1}
+    (shown,) = as_printed(Rows([row]))
+    assert shown == {"dataset": "diabetes", "noise": [0.1, 0.2], "tau_plus": 0.1, "tau_minus": 0.3}
+    other = {**row, "dataset": "heart"}
+    assert as_printed(Rows([other])).records == [other]
