@@ -22,6 +22,7 @@ from noisewise.experiments.papers.gao import folds, methods
 from noisewise.experiments.papers.gao import tasks as neighbors
 from noisewise.experiments.papers.gao.tables import as_printed, table_2
 from noisewise.experiments.papers.ngo import tasks as passes
+from noisewise.kernels import Gaussian
 from noisewise.labels import RobustKNeighborsClassifier
 from noisewise.noise import FlipMatrix
 from noisewise.online import recipes
@@ -293,3 +294,16 @@ def test_sets_whose_classes_are_the_other_way_round_are_shown_with_rates_exchang
     assert shown == {"dataset": "diabetes", "noise": [0.1, 0.2], "tau_plus": 0.1, "tau_minus": 0.3}
     other = {**row, "dataset": "heart"}
     assert as_printed(Rows([other])).records == [other]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_the_kernel_regression_of_print_comes_to_its_ringnorm_with_an_intercept_only():
+    data = kernels.split(Cell("t", {"dataset": "make_ringnorm", "noise": 0.0, "kind": "symmetric", "repeat": 0}))
+
+    def error(**options):
+        model = kernels.classifier("rklr-printed").set_params(**options).fit(data.train, data.observed)
+        return 100 * np.mean(model.predict(data.test) != data.targets)
+
+    assert error() < 2.5  # print: 1.8
+    assert error(fit_intercept=False) > 5
+    assert error(fit_intercept=False, kernel=Gaussian(6.0), penalty=0.001) > 3.5  # the best of several, by test error

@@ -164,12 +164,12 @@ PAPER = Paper(
     notes="""Random splits of the original sizes (the benchmark's own 100 splits can't be had), columns standardised on
 the training part, at most 2,000 test rows; noise on training labels only. Symmetric noise and noise of one class are
 pooled, as in the paper. rKLR is the paper's: Algorithm 1, the flip matrix learnt without a prior, with an intercept,
-which print does not have and without which no width and penalty come to its ringnorm (1.8: 7 and more here); its
-width and penalty are chosen by left-out observed labels, and in Figure 3 and Table 4 by the paper's 5 folds over 21
-widths or a trusted tenth. rMKLR is Algorithm 2 after 12 passes (the paper does not say how many). rKFD is the
-published EM, width and ridge by 3 folds of observed labels. "rKLR, ours", "rMKLR, ours" and "rKFD, ours" are what the
-library does by default: the flip matrix of a Fisher discriminant, kernels that join by leave-one-out loss, and leave-
-one-out scores. The robust GP is this library's Gaussian process, voting its RobustVotingClassifier, the one to start
-with. RP-KernelPerceptron is told the true rates, as in the paper. Tolerances set here: means of rKFD, the crowd,
-twonorm of one class, Algorithm 2 by passes.""",
+which print does not have and which its ringnorm (1.8 on clean labels) needs; its width and penalty are chosen by
+left-out observed labels, and in Figure 3 and Table 4 by the paper's 5 folds over 21 widths or a trusted tenth. rMKLR
+is Algorithm 2 after 12 passes (the paper does not say how many). rKFD is the published EM, width and ridge by 3 folds
+of observed labels. "rKLR, ours", "rMKLR, ours" and "rKFD, ours" are what the library does by default: the flip matrix
+of a Fisher discriminant, kernels that join by leave-one-out loss, and leave- one-out scores. The robust GP is this
+library's Gaussian process, voting its RobustVotingClassifier, the one to start with. RP-KernelPerceptron is told the
+true rates, as in the paper. Tolerances set here: means of rKFD, the crowd, twonorm of one class, Algorithm 2 by
+passes.""",
 )
