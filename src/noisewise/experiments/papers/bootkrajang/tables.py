@@ -61,7 +61,7 @@ def ours(rows: Rows, lines: list[dict[str, Any]], methods: list[str], checks: Ma
             "error",
             checks.get((line["dataset"], noise)),
             side="most",
-            reason=splits(len(chosen)),
+            reason=f"{splits(len(chosen))}; the check had 12 to 16" if len(chosen) else splits(0),
         )
         for line in lines
         for noise in [line.get("noise", 0.0)]
