@@ -84,9 +84,9 @@ def with_constant(rows: Floats) -> Floats:
 class KernelFisherEM:
     """The robust kernel Fisher discriminant as published: EM over true labels, width and ridge by cross-validation.
 
-    The direction is the kernel ridge regression on the posterior of the true class, which is normal along it with one
-    variance; scores of the training rows are those of the regression that they are in. Width and ridge have the
-    fewest mistakes on three folds of observed labels.
+    Reconstructed from its description. The direction is the kernel ridge regression on the posterior of the true
+    class, which is normal along it with one variance; scores of the training rows are those of the regression that
+    they are in. Width and ridge have the fewest mistakes on three folds of observed labels.
 
     References
     ----------
