@@ -21,6 +21,7 @@ from noisewise.experiments.papers.gao.tables import (
     SMALL,
 )
 from noisewise.experiments.papers.gao.tasks import accuracy, grouping, influence, rates_by_voters, soft_chessboard
+from noisewise.experiments.papers.gao.weak_ridge import weak_ridge
 
 BENCHMARK: dict[str, list[Any]] = {
     "dataset": [*SMALL, *BIG],
@@ -81,6 +82,15 @@ PAPER = Paper(
             quick=QUICK,
             keep=_affordable,
             revision=2,
+        ),
+        Experiment(
+            "table-2-ue",
+            "Table 2: UE-LLog with a weak ridge",
+            weak_ridge,
+            {name: values for name, values in BENCHMARK.items() if name != "method"},
+            tables.table_2_weak_ridge,
+            quick=QUICK,
+            keep=_affordable,
         ),
         Experiment(
             "figure-2",
