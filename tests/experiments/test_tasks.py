@@ -242,7 +242,7 @@ def test_reasons_are_facts_of_the_cell():
     reasons = {entry.labels[0]: entry.reason for entry in compared.entries if entry.ours is not None}
     assert set(reasons) == set(names)
     assert "training rows" not in reasons["segment"]  # it has 2,310
-    assert "which classes" in reasons["segment"]
+    assert reasons["segment"] == "unexplained: no grouping of its classes is near print"
     assert "3,000 of 37,311 training rows" in reasons["w8a"]
     assert reasons["heart"] == "unexplained"
 

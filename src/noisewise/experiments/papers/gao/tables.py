@@ -20,8 +20,11 @@ BIG = ["segment", "landsat", "mushroom", "usps", "pendigits", "letter", "magic04
 TITLES = {"rnn": "RNN", "ir-ksvm": "IR-KSVM", "ir-llog": "IR-LLog", "ld-ksvm": "LD-KSVM", "ue-llog": "UE-LLog"}
 TITLES |= {"arow": "AROW", "nherd": "NHERD"}
 CLASSES = {"segment": 7, "landsat": 6, "vehicle": 4, "shuttle": 7, "pendigits": 10, "usps": 10}  # every grouping tried
-GROUPED = {"segment": "drawn anew for each repetition", "letter": "drawn anew for each repetition"}
-GROUPED |= dict.fromkeys(["landsat", "usps", "pendigits", "shuttle", "vehicle"], "those nearest to print at (0.1, 0.2)")
+GROUPED = {"segment": "no grouping of its classes is near print", "letter": "its classes in two groups drawn anew"}
+GROUPED |= dict.fromkeys(
+    ["landsat", "usps", "pendigits", "shuttle", "vehicle"],
+    "its classes in the groups that are nearest to print by 15-NN and logistic regression",
+)
 MOST_ROWS = 3000  # training and test rows where a search or a kernel machine would take hours with all of them
 ALL_ROWS = 100_000
 NEIGHBORS = ("rnn", "rnn-ours", "rnn-oracle", "knn")
@@ -132,7 +135,7 @@ def _column(rows: Rows, printed: Printed, method: str) -> list[Entry]:
             "accuracy",
             printed=line["mean"],
             std=line["std"],
-            reason="; ".join(_facts(name)) or UNEXPLAINED,
+            reason=FACTS.get(name) or _unexplained(name),
         )
         for line in printed["table-2"]["rows"]
         if line["method"] == TITLES[method]
@@ -141,18 +144,12 @@ def _column(rows: Rows, printed: Printed, method: str) -> list[Entry]:
     ]
 
 
-def _facts(name: str) -> list[str]:
-    """What is not known of a set of print."""
-    grouped = f"print does not say which classes make up the two: here {GROUPED.get(name)}"
-    return [*([FACTS[name]] if name in FACTS else []), *([grouped] if name in GROUPED else [])]
-
-
 def _reason(rows: Rows, line: dict[str, Any], method: str, instances: int) -> str:
     """What is known to differ from print in a cell; "unexplained" where nothing is."""
     name = line["dataset"]
     if not len(rows.where(method=method)):
         return FACTS[name] if name == "acoustic" else "not in this run"
-    facts = _facts(name)
+    facts = [FACTS[name]] if name in FACTS else []
     if rows.where(method=method).unique("rows") == [MOST_ROWS] and 3 * instances / 4 > MOST_ROWS:
         facts.append(f"{MOST_ROWS:,} of {3 * instances // 4:,} training rows")
     if method == "ue-llog" and (rows.where(method=method).mean("accuracy") or 0.0) > line["mean"]:
@@ -160,7 +157,12 @@ def _reason(rows: Rows, line: dict[str, Any], method: str, instances: int) -> st
     oracle = rows.where(method="rnn-oracle").mean("accuracy")
     if method == "rnn" and oracle is not None and abs(oracle - line["mean"]) <= line["std"]:
         facts.append(f"held-out selection; selected on the test labels {oracle:.3f}, which agrees with print")
-    return "; ".join(facts) or UNEXPLAINED
+    return "; ".join(facts) or _unexplained(name)
+
+
+def _unexplained(name: str) -> str:
+    """That nothing is known to differ, and how the classes of a larger set are grouped."""
+    return f"{UNEXPLAINED}: {GROUPED[name]}" if name in GROUPED else UNEXPLAINED
 
 
 def _means(rows: Rows, printed: Printed) -> Comparison:
