@@ -99,7 +99,7 @@ def with_context(context: Any, features: Any) -> Any:
         return np.hstack([np.broadcast_to(context, (len(features), context.shape[1])), features])
     shared, records = _named(context), _named(features)
     if len(shared) == 1:
-        shared *= len(records)
+        shared = shared * len(records)  # the list may be the caller's
     return [{**record, "context": one} for record, one in zip(records, shared)]
 
 

@@ -104,7 +104,8 @@ def reasons(bandit: ContextualBandit, context: Any, offer: Offer, position: int)
         plain = FeatureIndex("context"), FeatureIndex("action")  # with names, where the learner has hashes
         named = PairEncoder(*plain, bandit.encoder_.products, bandit.encoder_.per_action)
         names = [_names(index, made) for index, made in zip(plain, named.encode(context, offer))]
-        shared = loops().standardised(model.contexts, one.columns, one.values)
+        columns, values = one.row(0)
+        shared = loops().standardised(model.contexts, columns, values)
         own = loops().standardised(model.actions, rows.columns, rows.values)
         scale = bandit.reader_.scale
         found: dict[tuple[str, str], float] = {}
@@ -113,7 +114,7 @@ def reasons(bandit: ContextualBandit, context: Any, offer: Offer, position: int)
             for j in range(rows.starts.item(k), rows.starts.item(k + 1)):
                 for i, value in enumerate(shared.tolist()):
                     pair = names[0][i], names[1][j]
-                    weight = _weight(model, one.columns.item(i), rows.columns.item(j))
+                    weight = _weight(model, columns.item(i), rows.columns.item(j))
                     found[pair] = found.get(pair, 0.0) + factor * value * own.item(j) * weight
         span = (scale.low - scale.high) if scale.costs else (scale.high - scale.low)
         found.pop(("", ""), None)  # the same for all actions

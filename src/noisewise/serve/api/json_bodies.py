@@ -44,11 +44,8 @@ def repeated_name(body: bytes) -> str | None:
 def parsed(body: bytes) -> Any:
     """A JSON body, which is parsed once, though it is checked here and read elsewhere."""
     global _last
-    if _last[0] is not body:
-        _last = body, from_json(body)
-    found = _last[1]
-    _last = b"", None  # whoever asks may change it
-    return found
+    (known, found), _last = _last, (b"", None)  # whoever asks may change it
+    return found if known is body else from_json(body)
 
 
 def _has_as_many_names(body: bytes) -> bool:

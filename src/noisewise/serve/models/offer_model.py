@@ -40,6 +40,7 @@ POLICIES = {
 LONG_TEXT = 60_000  # characters of an offer, which take more than some milliseconds to be scored
 GROWN_WEIGHTS = {"auto": 1024, "full": 4096, "diagonal": 0}  # of a full covariance, as features become known
 TABLE_BITS = 18  # of a diagonal one
+MOST_GROWTH = 2.0  # of a round's weight, where old ones are forgotten, between two exact solutions
 
 
 class OfferModel(ServedModel):
@@ -177,8 +178,9 @@ class OfferModel(ServedModel):
         if not self._n_full:
             return 0
         n, memory = model.n_rounds + 1, model.memory
-        solves = n & (n - 1) == 0 or (memory is not None and model.growth / (1 - 1 / memory) > 2.0)
-        return self._n_full**3 if solves else 0
+        forgets = self.learner.memory_seconds_ is not None  # when it solves then depends on the time of the feedback
+        forgets |= memory is not None and model.growth / (1 - 1 / memory) > MOST_GROWTH
+        return self._n_full**3 if forgets or n & (n - 1) == 0 else 0
 
     def _learn_from(self, event: Event, decision: Event, time: float) -> None:
         reward = None if event.answer == MISSING else event.probability
@@ -190,7 +192,7 @@ class OfferModel(ServedModel):
                     made = decision_of(
                         self.learner, [context], action, decision.probability or 1.0, decision.number or 0
                     )
-                self._teach(made, reward, event.person)
+                self._teach(made, reward, event.person, time)
             except ValueError:
                 self.unwatched.append(partial(count, refused=True))  # refused in every replay
                 return

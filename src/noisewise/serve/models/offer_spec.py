@@ -82,8 +82,8 @@ class OfferSpec(CommonSpec):
     noise_by: AnnotatorName = Field(
         default="person", description='What a group is: "person", "action", or a feature of the action.'
     )
-    memory: Annotated[float, Field(gt=1, le=1e12)] | None = Field(
-        default=None, description="How many rounds are remembered; null is all."
+    memory: Annotated[float, Field(gt=1, le=1e12)] | Annotated[str, Field(max_length=40)] | None = Field(
+        default=None, description='How many rounds are remembered, or how long, as "7d" or "12h"; null is all.'
     )
     missing: Literal["drop", "no"] = Field(default="drop", description="Meaning of a missing reward.")
     default_reward: Number | None = Field(
@@ -133,8 +133,14 @@ class OfferRequest(Strict):
 
     @property
     def text(self) -> str:
-        """The request as JSON, for the log: as it came, or written anew."""
-        return self._text or json.dumps(self.model_dump(include={"context", "actions", "excluded"}))
+        """The request as JSON, for the log: as it came, or written anew; text that is no Unicode is refused."""
+        if self._text is None:
+            self._text = json.dumps(self.model_dump(include={"context", "actions", "excluded"}), ensure_ascii=False)
+            try:
+                self._text.encode()
+            except UnicodeEncodeError:
+                raise ValueError("a text of the request holds half of a character; send whole ones") from None
+        return self._text
 
 
 class ParsedOffer(NamedTuple):
