@@ -39,7 +39,7 @@ async def list_models(request: Request) -> Any:
     return {"models": [summary(model, service.counts) for model in await service.all_models()]}
 
 
-@router.get("/models/{name}", response_model=ModelReport)
+@router.get("/models/{name}", response_model=ModelReport, response_model_exclude_unset=True)
 async def show_model(name: ModelName, request: Request) -> Any:
     """Report of a model: accuracy, noise, weights by feature, exploration, annotators, counters."""
     service = service_of(request)
