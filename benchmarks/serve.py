@@ -36,7 +36,7 @@ if sys.argv[1] == "noop":
 else:
     from noisewise.serve import Settings, create_app
     app = create_app(Settings(sys.argv[1]))
-uvicorn.run(app, port=int(sys.argv[2]), log_level="error", access_log=False, ws="none")
+uvicorn.run(app, port=int(sys.argv[2]), log_level="error", access_log=False, ws="none", timeout_keep_alive=600)
 """
 
 
@@ -57,6 +57,11 @@ class Connection(asyncio.Protocol):
         if len(rest) >= length:
             self.buffer = rest[length:]
             self.waiting.set_result((int(head[9:12]), rest[:length]))
+
+    def connection_lost(self, _error):
+        """Say so to whoever waits."""
+        if self.waiting is not None and not self.waiting.done():
+            self.waiting.set_exception(ConnectionError("the server closed the connection"))
 
     def ask(self, path, body):
         """Send a request; the future is its status and body."""

@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import resource
 import tempfile
 import time
 
@@ -32,7 +33,7 @@ def fill(url, events):
             given = {"answer": int(right[index]), "source": BY_ANNOTATOR}
             rows.append(Event(2 * number + 2, model, FEEDBACK, name, float(number), **given))
         with store.writing() as connection:
-            store.append(connection, rows)
+            store.append(connection.exec_driver_sql, rows)
     store.close()
 
 
@@ -55,8 +56,14 @@ def main():
         url = f"sqlite:///{folder}/log.db"
         fill(url, options.events)
         for what in ("a replay of all", "a snapshot"):
+            before = time.process_time()
             spent, position = asyncio.run(seconds_to_start(url))
-            print(f"{position:,} events, from {what}: ready after {spent:.1f} s", flush=True)
+            used, memory = time.process_time() - before, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+            print(
+                f"{position:,} events, from {what}: ready after {spent:.1f} s, "
+                f"{used:.1f} s of processor with the stop, at most {memory:.0f} MB",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

@@ -68,3 +68,17 @@ def test_without_any_folder_loops_are_compiled_and_that_is_said_once(monkeypatch
     with caplog.at_level(logging.WARNING):
         assert [compiled.compiled(function)(2) for function in (abs, abs)] == [2, 2]
     assert [record.message.count("NUMBA_CACHE_DIR") for record in caplog.records] == [1]
+
+
+def test_a_folder_that_outlives_an_upgrade_has_one_for_each_state_of_the_sources(tmp_path, monkeypatch):
+    (tmp_path / "one.py").write_text("A = 1\n")
+    before = compiled.sources_stamp(tmp_path)
+    os.utime(tmp_path / "one.py", (0, 0))
+    assert compiled.sources_stamp(tmp_path) == before  # wherever and whenever it is installed
+    (tmp_path / "one.py").write_text("A = 2\n")
+    assert compiled.sources_stamp(tmp_path) != before
+    monkeypatch.setattr(config, "CACHE_DIR", "")
+    compiled.use_own_folder("")
+    assert config.CACHE_DIR == ""
+    compiled.use_own_folder("/var/cache/noisewise")
+    assert f"/var/cache/noisewise/noisewise-{compiled.STAMP}" == config.CACHE_DIR

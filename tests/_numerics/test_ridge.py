@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Ridge
 
-from noisewise._numerics.ridge import fit_per_action, leave_one_out_per_action
+from noisewise._numerics.ridge import fit_per_action, leave_one_out_per_action, ridge_weights
 
 
 def test_leave_one_out_scores_are_those_of_a_fit_without_the_round():
@@ -19,3 +19,16 @@ def test_leave_one_out_scores_are_those_of_a_fit_without_the_round():
             mine = actions == elsewhere
             model = Ridge(alpha=0.7, fit_intercept=False).fit(X[mine], values[mine], importance[mine])
             assert found[t, elsewhere] == pytest.approx(model.predict(X[t : t + 1])[0])
+
+
+@pytest.mark.parametrize("n", [0, 3, 6, 40])
+def test_weights_are_those_of_ridge_with_fewer_and_with_more_rows_than_columns(n):
+    rng = np.random.default_rng(22)
+    X, targets, importance = rng.normal(size=(n, 6)), rng.random((2, n)), rng.random(n)
+    found = ridge_weights(X, targets, 0.7, importance)
+    assert found.shape == (2, 6)
+    if n:
+        model = Ridge(alpha=0.7, fit_intercept=False).fit(X, targets.T, importance)
+        np.testing.assert_allclose(found, model.coef_)
+    else:
+        assert not found.any()

@@ -69,6 +69,30 @@ def test_it_listens_at_once_and_says_how_far_it_is(tmp_path, monkeypatch):
         until(lambda: httpx.get(f"{address}/readyz").text == "ready, learning\n")
 
 
+COMPILES_LONG = """
+import sys, time
+from noisewise.serve.models import service
+service.warm_up = lambda: time.sleep(60)
+from noisewise.cli import main
+sys.argv = ["noisewise", "serve", "--store", sys.argv[1], "--port", sys.argv[2]]
+main()
+"""
+
+
+def test_a_process_that_compiles_stops_at_once(tmp_path):
+    port = free_port()
+    command = [sys.executable, "-c", COMPILES_LONG, f"sqlite:///{tmp_path}/log.db", str(port)]
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL, env=os.environ | {"OMP_NUM_THREADS": "1"})
+
+    def compiles():
+        with contextlib.suppress(httpx.HTTPError):
+            return "compiling" in httpx.get(f"http://127.0.0.1:{port}/readyz", timeout=5).text
+
+    until(compiles, seconds=60)
+    process.terminate()
+    assert process.wait(20) in (0, -signal.SIGTERM)
+
+
 def test_a_request_waits_for_a_short_start(tmp_path):
     with listening(Settings(f"sqlite:///{tmp_path}/log.db")) as (address, _):
         assert httpx.put(f"{address}/models/m", json=SPEC, timeout=30).status_code == 201
@@ -163,6 +187,19 @@ def test_a_key_can_have_a_limit_of_its_own(tmp_path):
     with serving(f"sqlite:///{tmp_path}/log.db", keys=read_keys(path)) as client:
         statuses = {client.get("/models", headers={"X-API-Key": key}).status_code for _ in range(5)}
     assert statuses == {200, 429}
+
+
+def test_a_key_makes_only_so_many_models(tmp_path):
+    keys = {name: new_key_in(tmp_path / "keys", name) for name in ("ann", "bob")}
+    with serving(f"sqlite:///{tmp_path}/log.db", keys=read_keys(tmp_path / "keys"), max_models_per_key=2) as client:
+
+        def status(name, method, model):
+            return client.request(method, f"/models/{model}", headers={"X-API-Key": keys[name]}, json=SPEC).status_code
+
+        assert [status("ann", "PUT", model) for model in ("m1", "m2", "m3", "m1")] == [201, 201, 507, 200]
+        assert status("bob", "PUT", "m3") == 201
+        assert status("ann", "DELETE", "m1") == 204
+        assert status("ann", "PUT", "m4") == 201
 
 
 def test_keys_are_read_again_on_sighup(tmp_path):

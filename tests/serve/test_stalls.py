@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from noisewise.serve import replay
+from noisewise.serve.models.progress import Progress
 from noisewise.serve.models.report import explain
 from serve_app import make, service, situation
 
@@ -125,6 +126,30 @@ def test_feedback_is_acknowledged_while_a_snapshot_is_written(tmp_path, rng):
             await settled(model)
             assert model.progress.n_feedback == 21
             assert replay(one.store, "m").model_file() == model.model_file()
+
+    asyncio.run(run())
+
+
+def test_a_stop_leaves_what_takes_long_to_the_next_start(tmp_path, rng, monkeypatch):
+    url, count = f"sqlite:///{tmp_path}/log.db", Progress.add_feedback
+    monkeypatch.setattr("noisewise.serve.models.log_applier.CLOSE_SECONDS", 0.2)
+
+    async def run():
+        async with service(url) as one:
+            model = await make(one)
+            await rounds(one, model, 20, 4, rng)
+            await settled(model)
+            with monkeypatch.context() as slow:
+                slow.setattr(Progress, "add_feedback", lambda *seen: (time.sleep(0.1), count(*seen)))
+                await rounds(one, model, 100, 4, rng)
+                live, began = model.model_file(), time.monotonic()
+                await one.close()
+            assert time.monotonic() - began < 5  # not 10: most of it is left
+            assert model.progress.n_feedback < 100
+        async with service(url) as one:
+            again = await one.model("m")
+            assert again.model_file() == live
+            assert again.progress.n_feedback == 120
 
     asyncio.run(run())
 

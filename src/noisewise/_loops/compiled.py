@@ -30,6 +30,18 @@ def remove_stale_cache(folder: Path) -> None:
             continue
 
 
+def sources_stamp(folder: Path) -> str:
+    """A name for the sources of a folder as they are: code of others, before an upgrade perhaps, has another one."""
+    sources = sorted((source.name, source.read_bytes()) for source in folder.glob("*.py"))
+    return blake2b(repr(sources).encode(), digest_size=8).hexdigest()
+
+
+def use_own_folder(given: str) -> None:
+    """Cache compiled code in a folder of these sources alone within one that outlives upgrades, if there is one."""
+    if given:
+        config.CACHE_DIR = str(Path(given, f"noisewise-{STAMP}"))  # type: ignore[attr-defined]
+
+
 def cached_jit(**options: Any) -> Callable[[Loop], Loop]:
     """``numba.njit`` with a disk cache whose file names are unique.
 
@@ -68,9 +80,7 @@ def may_be_cached(loop: Any) -> bool:
 
 def use_temporary_cache(folder: str | None = None) -> None:
     """Cache compiled code in a folder that is ours alone, and of these sources alone; nowhere if that can't be made."""
-    sources = sorted((source.name, source.stat().st_mtime_ns) for source in Path(__file__).parent.glob("*.py"))
-    stamp = blake2b(repr(sources).encode(), digest_size=8).hexdigest()
-    chosen = Path(folder or tempfile.gettempdir(), f"noisewise-{os.getuid()}-{stamp}")
+    chosen = Path(folder or tempfile.gettempdir(), f"noisewise-{os.getuid()}-{STAMP}")
     with suppress(OSError):
         chosen.mkdir(mode=0o700, exist_ok=True)
         if chosen.stat().st_uid == os.getuid() and not chosen.stat().st_mode & 0o022:  # nobody else can put code there
@@ -120,7 +130,9 @@ NO_CACHE = (
 )
 _said: set[str] = set()
 event.register("numba:compile", Announcer())  # type: ignore[no-untyped-call]
+STAMP = sources_stamp(Path(__file__).parent)
 remove_stale_cache(Path(__file__).parent)
+use_own_folder(config.CACHE_DIR)  # type: ignore[attr-defined]  # NUMBA_CACHE_DIR
 _njit: Any = njit
 JIT_OPTIONS: Any = {"nogil": True, "error_model": "numpy"}
 # Loops that allocate nothing: without numba's reference counting (_nrt), a round takes half the time.

@@ -26,6 +26,23 @@ def ridge_inverse(X: NDArray[Any], penalty: float, weighted: NDArray[Any] | None
     return np.asarray(np.linalg.inv(gram.astype(np.float64, copy=False) + penalty * np.eye(X.shape[1])))
 
 
+def ridge_weights(X: NDArray[Any], targets: NDArray[Any], penalty: float, importance: NDArray[Any]) -> Floats:
+    """Weights of ridge regressions on weighted rows, (X' W X + penalty I)^-1 X' W t, in float64; a row for each target.
+
+    Of fewer rows than columns the smaller system is solved, with V = W^(1/2) X: V' (V V' + penalty I)^-1 W^(1/2) t.
+
+    >>> ridge_weights(np.array([[1.0, 2.0]]), np.array([[3.0]]), 1.0, np.ones(1))
+    array([[0.5, 1. ]])
+    """
+    roots = np.sqrt(importance)
+    rows, goals = X * roots[:, None].astype(X.dtype), targets * roots
+    if len(X) >= X.shape[1]:
+        normal = (rows.T @ rows).astype(np.float64, copy=False) + penalty * np.eye(X.shape[1])
+        return np.asarray(np.linalg.solve(normal, rows.T @ goals.T.astype(X.dtype)).T)
+    kernel = (rows @ rows.T).astype(np.float64, copy=False) + penalty * np.eye(len(X))
+    return np.asarray(np.linalg.solve(kernel, goals.T).T @ rows)
+
+
 def leverage(X: NDArray[Any], inverse: Floats) -> NDArray[Any]:
     """Diagonal of the hat matrix, h_i = x_i' inv(X' W X + penalty I) x_i; times w_i where rows are weighted."""
     return np.asarray(np.einsum("ij,ij->i", X @ inverse, X))

@@ -43,6 +43,7 @@ def serve(
         typer.Option("--allow-host", help="Name that the service may be called by; again for more, * for any."),
     ] = None,
     max_models: Annotated[int, typer.Option(help="Most models.", min=1)] = 100,
+    max_models_per_key: Annotated[int, typer.Option(help="Most models that one key creates; 0 is any.", min=0)] = 0,
     max_memory: Annotated[float, typer.Option(help="Most memory of all models, in gigabytes.", min=0.001)] = 2.0,
     traces: Annotated[bool, typer.Option("--traces", help="Make each request a span of OpenTelemetry.")] = False,
     limit: Annotated[float, typer.Option(help="Most requests a second of one client; 0 is any.", min=0)] = 0.0,
@@ -86,6 +87,7 @@ def serve(
             max_models=max_models,
             max_bytes=int(1e9 * max_memory),
             traces=traces,
+            max_models_per_key=max_models_per_key,
         )
         shown = without_password(database)
         if as_json:

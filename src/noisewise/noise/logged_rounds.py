@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from noisewise._numerics.ridge import leave_own_out, leverage, relative_penalty, ridge_inverse
+from noisewise._numerics.ridge import leave_own_out, leverage, relative_penalty, ridge_inverse, ridge_weights
 from noisewise._typing import Codes, Floats
 
 MAX_WIDTH = 512  # columns; wider rows are projected, because the regression's cost grows with the square
@@ -81,9 +81,7 @@ def _cross_fitted(X: NDArray[Any], actions: Codes, targets: Floats, importance: 
         goals = np.stack([targets[half::2], np.ones(len(rows))])
         for action in range(n_classes):
             mine = np.flatnonzero(played == action)
-            own = rows[mine]
-            weighted = own * importance[half::2][mine, None].astype(X.dtype)
-            weights = (goals[:, mine].astype(X.dtype) @ weighted) @ ridge_inverse(own, penalty, weighted)
+            weights = ridge_weights(rows[mine], goals[:, mine], penalty, importance[half::2][mine])
             scores[:, 1 - half :: 2, action] = weights.astype(X.dtype) @ X[1 - half :: 2].T
     return scores
 

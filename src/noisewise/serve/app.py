@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
-from collections.abc import AsyncIterator
+import sys
+import threading
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI
-from fastapi.responses import FileResponse
+from fastapi.responses import FileResponse, JSONResponse
 from fastapi.staticfiles import StaticFiles
 from prometheus_client import CollectorRegistry
 
@@ -24,7 +28,7 @@ from noisewise.serve.api import (
     personalizer,
     personalizer_settings,
 )
-from noisewise.serve.api.fast_path import FastPath
+from noisewise.serve.api.entrance import Entrance
 from noisewise.serve.api.keys import KeyRing
 from noisewise.serve.api.problems import install_handlers, openapi_document
 from noisewise.serve.api.security import AccessControl
@@ -35,6 +39,7 @@ from noisewise.serve.settings import Settings
 
 log = logging.getLogger("noisewise.serve")
 STATIC = Path(__file__).parent / "page" / "static"
+SWITCH_SECONDS = 0.001  # that a thread which computes may keep the others waiting: five times, for one request
 ROUTERS = (models, lifecycle, decisions, export, teach, monitoring)
 
 
@@ -56,8 +61,8 @@ def create_app(settings: Settings | None = None) -> FastAPI:
             yield
         finally:
             service.stop()
-            if service.activity is None:
-                task.cancel()  # the demonstration
+            if service.activity is None or service.is_compiling:
+                task.cancel()  # the demonstration; or the thread that compiles, which ends with the process
             with suppress(asyncio.CancelledError):
                 await task
             await service.close()
@@ -69,6 +74,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
         lifespan=lifespan,
         docs_url=None,  # its page loads scripts from another origin
         redoc_url=None,
+        openapi_url=None,  # a route of ours, because making the document takes a second
     )
     app.state.refusal, app.state.stop_server, app.state.reload_keys = None, None, keys.reload
     for part in ROUTERS:
@@ -84,22 +90,26 @@ def create_app(settings: Settings | None = None) -> FastAPI:
             return FileResponse(STATIC / "index.html")
 
     install_handlers(app)
-    app.add_middleware(FastPath, settings=chosen)
-    app.add_middleware(monitoring.UntilReady)
-    app.add_middleware(AccessControl, settings=chosen, keys=keys)
-    app.add_middleware(monitoring.RequestMetrics, registry=registry, traces=chosen.traces)  # refusals are counted too
+    access, metrics = AccessControl(chosen, keys), monitoring.RequestMetrics(registry, chosen.traces)
+    app.add_middleware(Entrance, access=access, metrics=metrics, decides=chosen.role != "learner")
 
     def openapi() -> dict[str, Any]:
         return openapi_document(app)
 
     app.openapi = openapi  # type: ignore[method-assign]
+
+    @app.get("/openapi.json", include_in_schema=False)
+    def document() -> JSONResponse:  # in a thread
+        return JSONResponse(app.openapi())
+
     return app
 
 
 async def _start(app: FastAPI, service: Service) -> None:
     """Start the service while the server responds already; a server that was told how is stopped if that fails."""
+    sys.setswitchinterval(SWITCH_SECONDS)
     try:
-        await asyncio.to_thread(service.start, asyncio.get_running_loop())
+        await _in_daemon(partial(service.start, asyncio.get_running_loop()))
     except Exception as error:
         app.state.refusal = service.refusal = str(error)
         if not isinstance(error, ValueError):
@@ -107,5 +117,25 @@ async def _start(app: FastAPI, service: Service) -> None:
         if app.state.stop_server is not None:
             app.state.stop_server()
         return
+    gc.freeze()  # hundreds of thousands of objects, for good: to look through them again stops all threads
     if service.settings.demo:
         await run_demo(service)
+
+
+async def _in_daemon(function: Callable[[], None]) -> None:
+    """Call a function in a thread that the end of the process does not wait for."""
+    loop, done = asyncio.get_running_loop(), asyncio.Event()
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            function()
+        except BaseException as error:
+            errors.append(error)
+        with suppress(RuntimeError):  # the loop is closed
+            loop.call_soon_threadsafe(done.set)
+
+    threading.Thread(target=run, name="noisewise-start", daemon=True).start()
+    await done.wait()
+    if errors:
+        raise errors[0]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import resource
 from typing import Any
 
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
+
+from noisewise.serve.deadlines import Deadlines
 
 HEAD_SECONDS = 10.0  # from the first byte, or from the connection on, to the end of a request's head
 MAX_CONNECTIONS = 1000  # or as many as the system has files for
@@ -19,22 +20,21 @@ class LimitedConnection(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
 
     most = MAX_CONNECTIONS
     head_seconds = HEAD_SECONDS
-    _timer: asyncio.TimerHandle | None = None
+    _waits = False
 
     def connection_made(self, transport: Any) -> None:
         """Accept a connection; the one that has waited longest without a request makes room for it."""
         super().connection_made(transport)
+        if not hasattr(self.server_state, "heads"):  # the first connection of a server
+            self.server_state.heads = Deadlines(self.head_seconds, LimitedConnection._abort)
         if len(self.connections) > self.most:
-            waiting = [one for one in self.connections if one._timer is not None]
-            oldest = min(waiting, key=lambda one: one._timer.when(), default=self)
-            oldest._stop_waiting()  # so that the next one does not choose it too, before it is gone
-            oldest.transport.abort()
+            (self.server_state.heads.longest() or self)._abort()
         self._wait_for_head()
 
     def data_received(self, data: bytes) -> None:
         """Read on; when the head of a request is complete, its handler has begun."""
         before = self.cycle
-        if self._timer is None and (before is None or before.response_complete):
+        if not self._waits and (before is None or before.response_complete):
             self._wait_for_head()
         super().data_received(data)
         if self.cycle is not before:
@@ -46,12 +46,16 @@ class LimitedConnection(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
         super().connection_lost(exc)
 
     def _wait_for_head(self) -> None:
-        self._timer = self.loop.call_later(self.head_seconds, self.transport.abort)
+        self._waits = True
+        self.server_state.heads.start(self)
 
     def _stop_waiting(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        self._waits = False
+        self.server_state.heads.stop(self)
+
+    def _abort(self) -> None:
+        self._stop_waiting()  # so that the next one does not choose it too, before it is gone
+        self.transport.abort()
 
 
 def connection_class() -> type[LimitedConnection]:

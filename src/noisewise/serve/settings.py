@@ -31,6 +31,7 @@ class Settings:
     max_bytes : most memory of all models together
     largest_import : limit of the size of an imported state in bytes
     traces : whether each request is a span of OpenTelemetry
+    max_models_per_key : most models that one key may have created, 0 for any
     """
 
     store: str = "sqlite:///noisewise.db"
@@ -48,3 +49,4 @@ class Settings:
     max_bytes: int = 2_000_000_000
     largest_import: int = 512_000_000
     traces: bool = False
+    max_models_per_key: int = 0

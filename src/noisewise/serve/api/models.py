@@ -14,6 +14,7 @@ from noisewise.serve.models.service import Service
 from noisewise.serve.models.spec import NAME
 
 router = APIRouter(tags=["models"])
+KEY = "noisewise key"  # of a request's scope: the name of its API key, if it has one
 ModelName = Annotated[str, Path(pattern=NAME, description="Letters, digits, and _ . - after the first.")]
 
 
@@ -27,7 +28,7 @@ def service_of(request: Request) -> Service:
 async def make_model(name: ModelName, spec: AnySpec, request: Request, response: Response) -> Any:
     """Create a model; the same again changes nothing, another specification under the same name is refused."""
     service = service_of(request)
-    model, new = await service.create(name, spec)
+    model, new = await service.create(name, spec, request.scope.get(KEY))
     response.status_code = 201 if new else 200
     return summary(model, service.counts)
 

@@ -24,7 +24,7 @@ from prometheus_client import (
     generate_latest,
 )
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Scope
 
 from noisewise.serve.api.models import service_of
 from noisewise.serve.api.problems import Unavailable, problem
@@ -41,79 +41,54 @@ log = logging.getLogger("noisewise.serve.requests")
 
 
 class RequestMetrics:
-    """Middleware that times and counts each request, gives it an id, and makes it a span if traces are wanted."""
+    """Times and counts requests, and makes each a span if traces are wanted."""
 
-    def __init__(self, app: ASGIApp, registry: CollectorRegistry, traces: bool = False) -> None:
-        self.app = app
+    def __init__(self, registry: CollectorRegistry, traces: bool = False) -> None:
         labels = ["method", "route"]
         self.seconds = Histogram("noisewise_request_seconds", "Time to respond", labels, registry=registry)
         self.requests = Counter("noisewise_requests", "Responses by status", [*labels, "status"], registry=registry)
-        self.span = _tracer() if traces else None
-        self._known: dict[tuple[str, str, str], tuple[Any, Any]] = {}
+        self._tracer = _tracer() if traces else None
+        self._known: dict[tuple[str, str, int], tuple[Any, Any]] = {}
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle a request and count it."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-        began, status, name = time.perf_counter(), 500, request_id(scope["headers"])
+    def span(self, scope: Scope) -> Any:
+        """A span for a request; None if none is wanted."""
+        return nullcontext() if self._tracer is None else self._tracer(f"{scope['method']} {scope['path']}")
 
-        async def sending(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-                message["headers"] = [*message["headers"], (b"x-request-id", name)]
-            await send(message)
-
-        with nullcontext() if self.span is None else self.span(f"{scope['method']} {scope['path']}") as span:
-            try:
-                await self.app(scope, receive, sending)
-            finally:
-                self._count(scope, status, time.perf_counter() - began, name.decode())
-                if span is not None:
-                    span.set_attribute("http.response.status_code", status)
-
-    def _count(self, scope: Scope, status: int, spent: float, name: str) -> None:
+    def count(self, scope: Scope, status: int, spent: float, name: bytes) -> None:
+        """Count a request."""
         route = getattr(scope.get("route"), "path", "other")
-        seconds, requests = self._children(scope["method"], route, str(status))
+        seconds, requests = self._children(scope["method"], route, status)
         seconds.observe(spent)
         requests.inc()
         level = logging.ERROR if status >= 500 and route != "/readyz" else logging.DEBUG
         if log.isEnabledFor(level):
-            fields = {"method": scope["method"], "path": scope["path"], "status": status, "request": name}
+            fields = {"method": scope["method"], "path": scope["path"], "status": status, "request": name.decode()}
             log.log(level, "request", extra={"fields": {**fields, "seconds": round(spent, 6)}})
 
-    def _children(self, method: str, route: str, status: str) -> tuple[Any, Any]:
+    def _children(self, method: str, route: str, status: int) -> tuple[Any, Any]:
         known = method if method in METHODS else "other"  # clients may send any method, and each would be a label
         labels = known, route, status
         if labels not in self._known:
-            self._known[labels] = self.seconds.labels(known, route), self.requests.labels(*labels)
+            self._known[labels] = self.seconds.labels(known, route), self.requests.labels(known, route, str(status))
         return self._known[labels]
 
 
-class UntilReady:
-    """Middleware: while the service starts, requests wait for a moment, and are then told how far it is."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, when the service is ready."""
-        if scope["type"] == "http" and scope["path"] not in MEANWHILE and not scope["path"].startswith("/static/"):
-            service: Service = scope["app"].state.service
-            until = time.monotonic() + START_PATIENCE
-            while service.activity is not None:
-                if time.monotonic() > until or service.refusal is not None:
-                    await problem(503, f"not ready yet: {service.activity}")(scope, receive, send)
-                    return
-                await asyncio.sleep(0.02)
-        await self.app(scope, receive, send)
+async def until_ready(service: Service, path: str) -> Any:
+    """Wait for a moment while the service starts; a response that says how far it is, if that is not enough."""
+    if path in MEANWHILE or path.startswith("/static/"):
+        return None
+    until = time.monotonic() + START_PATIENCE
+    while service.activity is not None:
+        if time.monotonic() > until or service.refusal is not None:
+            return problem(503, f"not ready yet: {service.activity}")
+        await asyncio.sleep(0.02)
+    return None
 
 
-def request_id(headers: Any) -> bytes:
+def request_id(headers: dict[bytes, bytes]) -> bytes:
     """The id that a request brings in X-Request-Id, or a new one."""
-    given: bytes = next((value for key, value in headers if key == b"x-request-id"), b"")
-    return given if REQUEST_ID.fullmatch(given) else new_id().encode()
+    given = headers.get(b"x-request-id")
+    return given if given is not None and REQUEST_ID.fullmatch(given) else new_id().encode()
 
 
 def register_collectors(registry: CollectorRegistry, service: Service) -> None:

@@ -6,47 +6,32 @@ import asyncio
 import time
 from typing import Any
 
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message, Receive, Scope
 
 from noisewise.serve.api.json_bodies import repeated_name
 from noisewise.serve.api.keys import KeyRing
+from noisewise.serve.api.models import KEY
 from noisewise.serve.api.problems import problem
+from noisewise.serve.deadlines import Deadlines
 from noisewise.serve.settings import Settings
 
 OPEN = ("/healthz", "/readyz", "/", "/openapi.json")  # paths that need no key
 LOOPBACK = ("localhost", "127.0.0.1", "::1")  # names of this machine to itself
 WRONG_KEYS = 30.0  # a minute from one address; known keys always pass: they are too long to be guessed
 MAX_CLIENTS = 10_000  # token buckets in memory
-HEADERS = [
-    (b"x-content-type-options", b"nosniff"),
-    (b"x-frame-options", b"DENY"),
-    (b"referrer-policy", b"no-referrer"),
-    (b"content-security-policy", b"default-src 'self'; img-src 'self' data:; frame-ancestors 'none'"),
-]
+TOO_LATE = "the body took too long"  # why a request is cancelled
 
 
 class AccessControl:
-    """Middleware: host names, API keys, requests per second, size and time of a body, and security headers."""
+    """Host names, API keys, requests per second, size and time of a body."""
 
-    def __init__(self, app: ASGIApp, settings: Settings, keys: KeyRing) -> None:
-        self.app = app
+    def __init__(self, settings: Settings, keys: KeyRing) -> None:
         self.settings = settings
         self.keys = keys
         self._requests, self._wrong_keys = TokenBuckets(), TokenBuckets()
+        self._bodies = Deadlines(settings.body_seconds, lambda task: task.cancel(TOO_LATE))
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or refuse it."""
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-        headers = dict(scope["headers"])
-        refusal: Any = self._refusal(scope, headers)
-        if refusal is None and scope["method"] in ("POST", "PUT", "PATCH"):
-            refusal, body = await self._body(scope, headers, receive)
-            receive = replay_body(body, receive)
-        await (refusal or self.app)(scope, receive, _with_headers(send))
-
-    def _refusal(self, scope: Scope, headers: dict[bytes, bytes]) -> Any:
+    def refusal(self, scope: Scope, headers: dict[bytes, bytes]) -> Any:
         """Why a request may not be made; None if it may."""
         host = _host_name(headers.get(b"host", b""))
         if not self._is_known(host):
@@ -58,6 +43,7 @@ class AccessControl:
             key = self.keys.find(given)
             open_path = scope["path"] in OPEN or scope["path"].startswith("/static/")
             if key is not None:
+                scope[KEY] = key.name
                 client, limit = key.name, limit if key.requests_per_second is None else key.requests_per_second
             elif not open_path:
                 if given and not self._wrong_keys.take(address, WRONG_KEYS / 60, WRONG_KEYS):
@@ -77,27 +63,28 @@ class AccessControl:
             return bool(self.keys.keys) or host in LOOPBACK
         return "*" in known or host in known or host in LOOPBACK
 
-    async def _body(self, scope: Scope, headers: dict[bytes, bytes], receive: Receive) -> tuple[Any, bytes]:
+    async def body(self, scope: Scope, headers: dict[bytes, bytes], receive: Receive) -> tuple[Any, bytes]:
         """The whole body, or why it is refused."""
         path, settings = scope["path"], self.settings
         most = settings.largest_import if path.endswith(("/state", "/model")) else settings.largest_body
         length = headers.get(b"content-length", b"")
         if length.isdigit() and int(length) > most:
             return _too_large(most), b""
-        parts, size, more = [], 0, True
+        task = asyncio.current_task()
+        assert task is not None
+        self._bodies.start(task)
         try:
-            async with asyncio.timeout(settings.body_seconds):
-                while more:
-                    message = await receive()
-                    parts.append(message.get("body", b""))
-                    size += len(parts[-1])
-                    more = message.get("more_body", False)
-                    if size > most:
-                        return _too_large(most), b""
-        except TimeoutError:
+            body = await _read(receive, most)
+        except asyncio.CancelledError as error:
+            if error.args != (TOO_LATE,):
+                raise  # the server stops
+            task.uncancel()
             close = {"Connection": "close"}
             return problem(408, f"the body took more than {settings.body_seconds:g} seconds", headers=close), b""
-        body = b"".join(parts)
+        finally:
+            self._bodies.stop(task)
+        if body is None:
+            return _too_large(most), b""
         if headers.get(b"content-type", b"").startswith(b"application/json"):
             name = repeated_name(body)
             if name is not None:
@@ -120,6 +107,18 @@ class TokenBuckets:
         left = min(most, left + (now - then) * rate)
         self._buckets[client] = (left - (left >= 1), now)
         return left >= 1
+
+
+async def _read(receive: Receive, most: int) -> bytes | None:
+    """A whole body; None if it is too large."""
+    message = await receive()
+    body: bytes = message.get("body", b"")
+    parts, size = [body], len(body)
+    while message.get("more_body", False) and size <= most:
+        message = await receive()
+        parts.append(message.get("body", b""))
+        size += len(parts[-1])
+    return b"".join(parts) if size <= most else None
 
 
 def _too_large(most: int) -> Any:
@@ -156,12 +155,3 @@ def replay_body(body: bytes, receive: Receive) -> Receive:
         return {"type": "http.request", "body": body, "more_body": False}
 
     return replay
-
-
-def _with_headers(send: Send) -> Send:
-    async def sending(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            message["headers"] = [*message["headers"], *HEADERS]
-        await send(message)
-
-    return sending

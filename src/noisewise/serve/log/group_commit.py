@@ -72,27 +72,29 @@ class LogWriter:
         """Write all entries into one transaction; the function that commits it returns when they are on disk."""
         numbers = dict(self.numbers)
         rows: list[Event] = []
-        connection, transaction = self.store.begin()
+        store, log = self.store, self.store.log
         try:
-            last = self.store.last_position(connection)
+            last = log.begin()
             if last != self.position:
-                numbers.update(self.store.numbers(connection, self.position))
+                numbers.update(store.numbers(log.execute, self.position))
             ids = {entry.event.decision_id for entry in entries if entry.named or entry.event.kind != DECISION}
-            known = {(event.model, event.decision_id, event.kind): event for event in self.store.named(connection, ids)}
+            known = {(event.model, event.decision_id, event.kind): event for event in store.named(log.execute, ids)}
             outcomes = [self._resolve(entry, known, rows, last, numbers) for entry in entries]
-            outcomes += [_early_feedback(one, known, rows, last) for one in list(rows) if _came_early(one, known)]
-            self.store.append(connection, rows)
+            if known:
+                outcomes += [_early_feedback(one, known, rows, last) for one in list(rows) if _came_early(one, known)]
+            store.append(log.execute, rows)
         except BaseException:
-            connection.close()  # which rolls back
+            log.close()  # which rolls back
             raise
 
         def commit() -> list[Outcome]:
             try:
-                transaction.commit()
-            finally:
-                connection.close()
+                log.commit()
+            except BaseException:
+                log.close()
+                raise
             self.position, self.numbers = last + len(rows), numbers  # only what has been committed is cached
-            self.store.acknowledge(self.position)
+            store.acknowledge(self.position)
             return outcomes
 
         return commit
@@ -126,8 +128,10 @@ class LogWriter:
             return Outcome(UNKNOWN, event, None)
         if kind == DECISION:
             numbers[model] = numbers.get(model, -1) + 1
-            event = event._replace(number=numbers[model])
-        event = _append(event, rows, last)
+            event = event._replace(number=numbers[model], position=last + len(rows) + 1)
+            rows.append(event)
+        else:
+            event = _append(event, rows, last)
         known[model, decision_id, kind] = event
         return Outcome(ACCEPTED, event, event if kind == DECISION else decision)
 

@@ -128,7 +128,7 @@ def delete_model(store: Store, model: int) -> None:
 
 def _append(store: Store, connection: sa.Connection, model: int, change: dict[str, Any]) -> int:
     position = store.last_position(connection) + 1
-    store.append(connection, [change_event(model, change)._replace(position=position)])
+    store.append(connection.exec_driver_sql, [change_event(model, change)._replace(position=position)])
     return position
 
 

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from typing import Any
 
 import sqlalchemy as sa
 
 from noisewise.serve.log.events import DECISION, FEEDBACK, Event
+from noisewise.serve.log.log_connection import WRITER_LOCK, LogConnection
 
-WRITER_LOCK, LEARNER_LOCK = 0x6E6F6973, 0x77697365  # keys of advisory locks in PostgreSQL
+LEARNER_LOCK = 0x77697365  # key of an advisory lock in PostgreSQL
 INSERT_SIZES = (64, 16, 4, 1)  # rows of one insert: few different statements, so that each is prepared once
 PROBE_BYTES = 16_384  # written to see whether a store can be written: a few pages of a database
-MAX_IDS = 500  # of one query: databases limit the number of parameters
+
+Execute = Callable[[str, Any], Any]  # a statement and its values, as the database's driver takes them
 
 metadata = sa.MetaData()
 models = sa.Table(
@@ -91,6 +95,7 @@ class Store:
         options: dict[str, Any] = {} if self.sqlite else {"pool_size": 8, "pool_pre_ping": True}
         self.engine = sa.create_engine(address, hide_parameters=True, **options)  # errors are logged, features are not
         self.lock = threading.Lock()  # of this process's writers: none waits for another within the database
+        self.log = LogConnection(self.engine)
         self._mark: int | None = None
         if self.sqlite:
             sa.event.listen(self.engine, "connect", _prepare_sqlite)
@@ -99,6 +104,7 @@ class Store:
         columns, values = ", ".join(Event._fields), ", ".join([placeholder] * len(Event._fields))
         insert = f"INSERT INTO events ({columns}) VALUES "
         self._insert = {n: insert + ", ".join([f"({values})"] * n) for n in INSERT_SIZES}
+        self._select = f"SELECT {columns} FROM events WHERE "
 
     def create(self) -> None:
         """Create the tables that do not exist yet; several processes may do so at once."""
@@ -110,6 +116,7 @@ class Store:
         if self._mark is not None:
             os.close(self._mark)
             self._mark = None
+        self.log.close()
         self.engine.dispose()
 
     def acknowledge(self, position: int) -> None:
@@ -139,62 +146,49 @@ class Store:
     @contextmanager
     def writing(self) -> Iterator[sa.Connection]:
         """A transaction that no other writer overlaps, so that positions are in the order of commits."""
-        with self.lock:
-            connection, transaction = self.begin()
-            with connection, transaction:
-                yield connection
-
-    def begin(self) -> tuple[sa.Connection, sa.RootTransaction]:
-        """The same as `writing`, to be committed and closed by the caller, who holds the lock."""
-        connection = self.engine.connect().execution_options(noisewise_writes=True)
-        try:
-            transaction = connection.begin()
+        connecting = self.engine.connect().execution_options
+        with self.lock, connecting(noisewise_writes=True) as connection, connection.begin():
             if not self.sqlite:
                 connection.exec_driver_sql("SELECT pg_advisory_xact_lock(%s)", (WRITER_LOCK,))
-        except BaseException:
-            connection.close()
-            raise
-        return connection, transaction
+            yield connection
 
-    def append(self, connection: sa.Connection, rows: Sequence[Event]) -> None:
+    def append(self, execute: Execute, rows: Sequence[Event]) -> None:
         """Append rows to the log within a transaction, in as few statements as possible."""
         start = 0
         for size in INSERT_SIZES:
             while len(rows) - start >= size:
-                values = tuple(value for row in rows[start : start + size] for value in row)
-                connection.exec_driver_sql(self._insert[size], values)
+                execute(self._insert[size], tuple(chain.from_iterable(rows[start : start + size])))
                 start += size
 
     def last_position(self, connection: sa.Connection) -> int:
         """Position of the last row of the log; 0 if it is empty."""
         return connection.execute(sa.select(sa.func.max(events.c.position))).scalar() or 0
 
-    def numbers(self, connection: sa.Connection, after: int) -> dict[int, int]:
+    def numbers(self, execute: Execute, after: int) -> dict[int, int]:
         """Number of the last decision of each model that decided after a position."""
-        made = sa.select(events.c.model, sa.func.max(events.c.number)).where(events.c.position > after)
-        found = connection.execute(made.where(events.c.kind == DECISION).group_by(events.c.model))
-        return {row[0]: row[1] for row in found}
+        made = f"SELECT model, max(number) FROM events WHERE position > {after} AND kind = {DECISION} GROUP BY model"
+        return dict(map(tuple, execute(made, ())))
 
-    def named(self, connection: sa.Connection, ids: Iterable[str]) -> list[Event]:
+    def named(self, execute: Execute, ids: Iterable[str]) -> list[Event]:
         """All rows of the log about these decisions."""
-        wanted, rows = list(ids), []
-        for start in range(0, len(wanted), MAX_IDS):
-            query = sa.select(events).where(events.c.decision_id.in_(wanted[start : start + MAX_IDS]))
-            rows += [Event._make(row) for row in connection.execute(query)]
-        return rows
+        wanted = list(ids)
+        if not wanted:
+            return []
+        query = "decision_id IN (SELECT value FROM json_each(?))" if self.sqlite else "decision_id = ANY(%s)"
+        value: Any = json.dumps(wanted) if self.sqlite else wanted
+        return [Event._make(row) for row in execute(self._select + query, (value,)).fetchall()]
 
     def about(self, ids: Iterable[str]) -> list[Event]:
         """The same as `named`, in a read transaction of its own."""
         with self.engine.begin() as connection:
-            return self.named(connection, ids)
+            return self.named(connection.exec_driver_sql, ids)
 
     def read(self, after: int = 0, limit: int = 1000, model: int | None = None) -> list[Event]:
         """Rows of the log after a position, in order."""
-        query = sa.select(events).where(events.c.position > after).order_by(events.c.position).limit(limit)
-        if model is not None:
-            query = query.where(events.c.model == model)
+        of_model = "" if model is None else f"AND model = {int(model)} "
+        query = f"{self._select}position > {int(after)} {of_model}ORDER BY position LIMIT {int(limit)}"
         with self.engine.begin() as connection:
-            return [Event._make(row) for row in connection.execute(query)]
+            return [Event._make(row) for row in connection.exec_driver_sql(query).fetchall()]
 
     def newest(self, model: int, limit: int) -> list[Event]:
         """The last rows of a model's log, the newest first."""

@@ -20,8 +20,9 @@ from noisewise.serve.models.replaying import restored
 
 MAX_REPLAYED = 100_000  # rows of the log that a start may have to read again because of an idle model
 THREADS = 4  # models whose slow rows are applied at the same time
-AT_ONCE = 0.02  # seconds that the rows of one batch may take on the event loop; what is left is done by a thread
-PATIENCE = 0.02  # seconds for which a row waits for a snapshot to be written before it is left to a thread
+AT_ONCE = 0.01  # seconds that the rows of one batch may take on the event loop; what is left is done by a thread
+PATIENCE = 0.002  # seconds for which a row waits for a snapshot to be written before it is left to a thread
+CLOSE_SECONDS = 2.0  # for what is pending when the process ends
 RETRY_SECONDS = 0.2  # after a failure of the store
 log = logging.getLogger("noisewise.serve")
 
@@ -61,8 +62,16 @@ class LogApplier:
         """Read no more of the log than has been begun."""
         self._stopped.set()
 
+    def finish(self) -> None:
+        """Finish what is pending, as far as that is a matter of seconds, and leave the rest."""
+        deadline = time.monotonic() + CLOSE_SECONDS
+        while self._is_busy() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        for model in list(self.models.values()):
+            model.abandoned = True
+
     def close(self) -> None:
-        """Finish what is pending."""
+        """End the threads."""
         self.stop()
         self._threads.shutdown(wait=True)
 
@@ -119,6 +128,8 @@ class LogApplier:
                     model.position = self.position  # all rows up to here are applied, though none were its own
         for model in changed:
             data, position = model.to_bytes()
+            if model.abandoned and model.unwatched:
+                continue  # it is not complete
             self.store.add_snapshot(model.id, position, data)
             self._saved[model.id], self.saved_at[model.id] = position, time.time()
 
@@ -190,6 +201,9 @@ class LogApplier:
     def _is_deleted(self, event: Event) -> bool:
         return event.kind == CHANGE and "deleted" in event.change
 
+    def _is_busy(self) -> bool:
+        return any(model.pending or model.unwatched for model in list(self.models.values()))
+
     def _schedule(self, model: ServedModel) -> None:
         if not model.scheduled:
             model.scheduled = True
@@ -205,6 +219,6 @@ class LogApplier:
                 if self._stopped.wait(RETRY_SECONDS):
                     return
             with self._lock:
-                if not model.pending and not model.unwatched:
+                if model.abandoned or not (model.pending or model.unwatched):
                     model.scheduled = False
                     return

@@ -51,6 +51,7 @@ class ServedModel(ABC):
         self.pending: deque[tuple[Event, Event]] = deque()
         self.unwatched: deque[Callable[[], None]] = deque()
         self.scheduled = False  # whether a thread works on what is pending
+        self.abandoned = False  # the process ends: what is pending is left to the next one, which has the log
         self.decision_rate = DecisionRate()
         self._deciding: tuple[Any, int] | None = None  # learner and position while the learner itself is refitted
         self._rng_state = rng_state
@@ -162,14 +163,14 @@ class ServedModel(ABC):
     def watch(self) -> None:
         """Let `progress` count what has been learnt."""
         with self.watching:
-            while self.unwatched:
+            while self.unwatched and not self.abandoned:
                 self.unwatched[0]()
                 self.unwatched.popleft()
 
     def drain(self, store: Store) -> None:
         """Do all that is pending."""
         with self.applying:
-            while self.pending:
+            while self.pending and not self.abandoned:
                 self.learn(*self.pending[0], store)
                 self.pending.popleft()
         self.watch()

@@ -43,7 +43,7 @@ class Progress(FeedbackCounts):
         self.block_rows = np.zeros((BLOCK if self.tracks_rates else 0, n_features))
         self.block_rounds = np.zeros((BLOCK, 3))  # action, propensity, feedback
         self.n_in_block = 0
-        self.next_estimate = BLOCK
+        self.next_estimate = max(BLOCK, 2 * n_actions)
         self.estimate: dict[str, Any] | None = None
 
     def add_decision(self, code: int, time: float) -> None:
@@ -124,7 +124,9 @@ class Progress(FeedbackCounts):
             self.tracker.observe(self.block_rows, actions, self.block_rounds[:, 1], self.block_rounds[:, 2])
             self.n_in_block = 0
             if self.tracker.n_rounds >= self.next_estimate:
-                self.next_estimate = max(self.next_estimate + BLOCK, int(1.15 * self.next_estimate))
+                # a regression for each action learns little from fewer rounds than there are actions
+                step = max(BLOCK, len(self.decisions_by_action))
+                self.next_estimate = max(self.next_estimate + step, int(1.15 * self.next_estimate))
                 self.estimate = _as_values(self.tracker.estimate())
 
 

@@ -30,6 +30,8 @@ EXPIRY_SECONDS = 0.5  # between two looks for decisions whose wait is over
 RETENTION_SECONDS = 600.0  # between two looks for rows that need not be kept
 POLL_SECONDS = 0.2  # between two reads of what other processes have written
 LOCK_TIMEOUT = 15.0  # seconds to wait for the lock of a process that has just died
+OWNER = "owner of model "  # begins the name of a note that has the name of a key
+COMPILING = "compiling"  # phase of the start that can't be interrupted
 log = logging.getLogger("noisewise.serve")
 
 
@@ -77,8 +79,10 @@ class Service:
                 *(self.lost_rows, self.store.path),
             )
             self.store.acknowledge_all()  # said once
-        self._phase = "compiling"
+        self._phase = COMPILING
         warm_up()
+        if self._stop.is_set():
+            return
         self._phase = "waiting for the lock of another process"
         if self.settings.role == "all":
             deadline = time.monotonic() + LOCK_TIMEOUT
@@ -103,18 +107,27 @@ class Service:
             return f"replaying {self.applier.replayed:.0%}".replace("%", " %")
         return self._phase
 
+    @property
+    def is_compiling(self) -> bool:
+        """Whether the start can't be interrupted now."""
+        return self._phase == COMPILING
+
     def stop(self) -> None:
         """End the start, if it has not ended yet, and what goes on in the background."""
         self._stop.set()
         self.applier.stop()
 
     async def close(self) -> None:
-        """Write what is queued, store snapshots, and let another process learn."""
+        """Write what is queued, store snapshots, and let another process learn; within seconds.
+
+        What is in the log and has not been learnt from by then is learnt from at the next start.
+        """
         self.stop()
         await self.committer.close()
         await asyncio.to_thread(self._close)
 
     def _close(self) -> None:
+        self.applier.finish()
         if self._follower.is_alive():
             self._follower.join()
         self._rankers.shutdown()
@@ -139,13 +152,19 @@ class Service:
         await asyncio.to_thread(self._load_models)
         return sorted(self.models.values(), key=lambda model: model.id)
 
-    async def create(self, name: str, spec: CommonSpec) -> tuple[ServedModel, bool]:
-        """Create a model, or return the existing one with the same specification; whether it is new."""
+    async def create(self, name: str, spec: CommonSpec, owner: str | None = None) -> tuple[ServedModel, bool]:
+        """Create a model, or return the existing one with the same specification; whether it is new.
+
+        `owner` is the name of the key that creates it.
+        """
         known = name in self.models
         needed = await asyncio.to_thread(needed_bytes, spec)  # refuse an impossible one before it is stored
         if not known:
             self._check_room(needed)
-        _, text = await asyncio.to_thread(self.store.add_model, name, spec.model_dump_json())
+            await asyncio.to_thread(self._check_share, owner)
+        number, text = await asyncio.to_thread(self.store.add_model, name, spec.model_dump_json())
+        if not known and owner is not None:
+            await asyncio.to_thread(self.store.keep_note, f"{OWNER}{number}", owner)
         stored = stored_spec(text)
         if stored != spec.model_copy(update={"revision": stored.revision}):  # an earlier model stays what it is
             raise Conflict(f"a different model {name!r} is there already; choose another name")
@@ -161,6 +180,15 @@ class Service:
                 f"this model needs {needed / 1e6:,.0f} MB, and {used / 1e6:,.0f} of {limits.max_bytes / 1e6:,.0f} "
                 'are in use; options {"covariance": "diagonal"}, fewer features or deleting a model would do'
             )
+
+    def _check_share(self, owner: str | None) -> None:
+        """Refuse a model beyond the limit of one key."""
+        most = self.settings.max_models_per_key
+        if owner is not None and most:
+            present = {f"{OWNER}{model.id}" for model in self.models.values()}
+            owners = [one for name, one in self.store.notes(OWNER).items() if name in present]
+            if owners.count(owner) >= most:
+                raise Full(f"the key {owner!r} has {most} models, and --max-models-per-key is {most}; delete one")
 
     async def decide(self, model: ServedModel, request: Any, active: bool = True) -> Event:
         """Decide, and return when the decision is in the log."""
