@@ -1,6 +1,6 @@
 """Throughput and latency of decisions and feedback that are on disk, as ratios to an endpoint that does nothing.
 
-Two processes of one worker each listen on this machine: the service on SQLite (or on --store), and a FastAPI
+Two processes of one worker each listen on this machine: the service on SQLite (or with --postgres), and a FastAPI
 application with one empty endpoint, both under uvicorn with the same settings. A third one asks them in turn, in short
 slices, over connections that stay open. The median of the slices counts, of each against the no-op slice beside it,
 because a machine is never alone. Afterwards every acknowledged decision and feedback must be in the log once.
@@ -8,6 +8,7 @@ because a machine is never alone. Afterwards every acknowledged decision and fee
 
 import argparse
 import asyncio
+import contextlib
 import itertools
 import json
 import os
@@ -140,9 +141,9 @@ def situations(rng, world):
     return itertools.cycle([json.dumps(world.situation(rng)).encode() for _ in range(300)])
 
 
-async def connect(port):
+async def connect(port, connections=CONNECTIONS):
     loop = asyncio.get_running_loop()
-    return [(await loop.create_connection(Connection, "127.0.0.1", port))[1] for _ in range(CONNECTIONS)]
+    return [(await loop.create_connection(Connection, "127.0.0.1", port))[1] for _ in range(connections)]
 
 
 def cpu_seconds(pid):
@@ -236,30 +237,46 @@ def main():
         "--offers", help="actions x features of models with action features, e.g. 50x20; no others then"
     )
     parser.add_argument("--covariance", choices=["full", "diagonal"], help="by default as the service chooses")
-    parser.add_argument("--store", help="an empty PostgreSQL store; by default an SQLite file")
+    parser.add_argument("--postgres", action="store_true", help="on a PostgreSQL of its own; by default an SQLite file")
     options = parser.parse_args()
     chosen, kind = {"covariance": options.covariance} if options.covariance else {}, Offers if options.offers else Rows
     for size in (options.offers or options.sizes).split(","):
-        measure_size(options, kind(*map(int, size.split("x")), chosen))
+        with a_store(options.postgres) as url:
+            measure_size(options, url, kind(*map(int, size.split("x")), chosen))
 
 
-def measure_size(options, world):
-    """Print the rows of one size."""
-    with tempfile.TemporaryDirectory() as folder:
-        url = options.store or f"sqlite:///{Path(folder, 'load.db')}"
-        ports = [free_port(), free_port()]
-        servers = [start("noop", ports[0]), start(url, ports[1])]
+@contextlib.contextmanager
+def a_store(postgres):
+    """The address of an empty store."""
+    if postgres:
+        sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+        from serve_processes import Postgres
+
+        server = Postgres()
         try:
-            for port, path in zip(ports, ("/openapi.json", "/readyz")):
-                wait_for(port, path)
-            pids = [server.pid for server in servers]
-            found = asyncio.run(measure(ports, pids, options.slices, options.seconds, world))
-            rates, tails, spent, decided, acknowledged = found
+            yield server.url
         finally:
-            for server in servers:
-                server.send_signal(signal.SIGTERM)
-                server.wait(30)
-        wrong = lost(url, decided, acknowledged)
+            server.close()
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            yield f"sqlite:///{Path(folder, 'load.db')}"
+
+
+def measure_size(options, url, world):
+    """Print the rows of one size."""
+    ports = [free_port(), free_port()]
+    servers = [start("noop", ports[0]), start(url, ports[1])]
+    try:
+        for port, path in zip(ports, ("/openapi.json", "/readyz")):
+            wait_for(port, path)
+        pids = [server.pid for server in servers]
+        found = asyncio.run(measure(ports, pids, options.slices, options.seconds, world))
+        rates, tails, spent, decided, acknowledged = found
+    finally:
+        for server in servers:
+            server.send_signal(signal.SIGTERM)
+            server.wait(30)
+    wrong = lost(url, decided, acknowledged)
     median = {name: float(np.median(one)) for name, one in rates.items()}
     ratio = {name: float(np.median(np.divide(one, rates["noop"]))) for name, one in rates.items()}
     tail = {name: float(np.median(one)) for name, one in tails.items()}

@@ -1,7 +1,7 @@
 """Kills of processes under load: nothing acknowledged is lost or doubled, and a replay equals what was learnt live.
 
 Over SQLite one process that does all, over PostgreSQL two that decide, two that learn, and the database itself, by
-SIGKILL. A store lives through a few dozen kills and is then checked, row by row. With --record the count goes on where
+SIGKILL; of models with a fixed set of actions, and of such whose actions come with features. A store lives through a few dozen kills and is then checked, row by row. With --record the count goes on where
 an earlier run has ended.
 """
 
@@ -15,13 +15,13 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from serve_kills import kills_of_many_processes, kills_of_one_process
+from serve_kills import Offers, Rows, kills_of_many_processes, kills_of_one_process
 from serve_processes import Nursery, has_postgres
 
 
-def kills_on_sqlite(nursery, rounds, seed):
+def kills_on_sqlite(nursery, rounds, seed, world):
     with tempfile.TemporaryDirectory() as folder:
-        written, load = kills_of_one_process(nursery, f"sqlite:///{folder}/log.db", rounds, seed)
+        written, load = kills_of_one_process(nursery, f"sqlite:///{folder}/log.db", rounds, seed, world)
     return written, load, Counter({"sqlite": rounds})
 
 
@@ -36,8 +36,9 @@ def main():
     ways = [kills_on_sqlite, *([kills_of_many_processes] if has_postgres() else [])]
     try:
         while sum(one["kills"] for one in done) < options.kills:
-            began, way = time.monotonic(), ways[len(done) % len(ways)]
-            written, load, victims = way(nursery, options.each, seed=len(done))  # raises if anything is lost
+            began, n = time.monotonic(), len(done)
+            way, world = ways[n % len(ways)], (Rows, Offers)[n // len(ways) % 2]()
+            written, load, victims = way(nursery, options.each, n, world)  # raises if anything is lost
             acknowledged = load.acknowledged
             one = {"kills": options.each, "victims": victims, "rows": written, "acknowledged": acknowledged}
             done.append(one | {"failed requests": load.failures, "seconds": round(time.monotonic() - began)})

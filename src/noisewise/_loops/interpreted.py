@@ -17,6 +17,13 @@ from noisewise._loops.compiled import COMPILING, REFERENCES, may_be_cached
 
 ONE_ROW = ("decide_dense", "decide_sparse", "learn_dense", "learn_scored", "learn_sparse")
 PACKAGE = __name__.rpartition(".")[0]
+_threads: list[Thread] = []  # that compile, or have compiled, a loop
+
+
+def wait_until_compiled() -> None:
+    """Wait for the loops that have been called: interpreted ones would keep others of a service waiting."""
+    for thread in list(_threads):
+        thread.join()
 
 
 def interpreted(loop: Any) -> Callable[..., Any]:
@@ -92,6 +99,7 @@ class _UntilCompiled:
     def _start(self) -> None:
         assert self.thread is not None
         self.thread.start()
+        _threads.append(self.thread)
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(before=self.thread.join)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
+from noisewise.online import ContextualBandit
 from noisewise.serve.models.model import ServedModel
 from noisewise.serve.models.offer_model import OfferModel
 from noisewise.serve.models.offer_spec import OfferSpec
@@ -15,8 +17,17 @@ from noisewise.serve.models.spec import CommonSpec, ModelSpec
 
 def served_model(number: int, name: str, spec: CommonSpec, rng_state: Any = None) -> ServedModel:
     """A model of the kind that its specification describes."""
-    kind = OfferModel if isinstance(spec, OfferSpec) else RowModel
-    return kind(number, name, spec, rng_state)
+    if isinstance(spec, OfferSpec):
+        warm_up_offers()
+        return OfferModel(number, name, spec, rng_state)
+    return RowModel(number, name, spec, rng_state)
+
+
+@cache
+def warm_up_offers() -> None:
+    """Load or compile the loops of offers, in the thread that makes the first such model: no decision waits for them."""
+    learner = ContextualBandit(random_state=0)
+    learner.learn(learner.decide({"context": 1.0}, [{"first": 1.0}, {"second": 1.0}]), 1.0)
 
 
 def needed_bytes(spec: CommonSpec) -> int:

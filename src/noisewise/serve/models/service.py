@@ -310,8 +310,13 @@ def _choose(model: ServedModel, question: Any) -> dict[str, Any]:
         return model.choose(question)
 
 
-def warm_up() -> Any:
-    """Load or compile the loops, so that the first decision does not wait for them."""
+def warm_up() -> None:
+    """Load or compile the loops, so that no decision waits for them, nor is made by slower ones meanwhile."""
+    from noisewise._loops.interpreted import wait_until_compiled  # which loads numba
+
     spec = ModelSpec.model_validate({"actions": [0, 1], "features": {"count": 2}})
     learner = new_learner(spec)
-    return learner.learn(learner.decide(np.array([1.0, 0.0])), 1)
+    first, second = (learner.decide(np.array([1.0, 0.0])) for _ in range(2))
+    learner.learn(second, 1)
+    learner.learn(first, 1)  # another loop: its scores are no longer there
+    wait_until_compiled()
