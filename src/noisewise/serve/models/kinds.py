@@ -25,7 +25,7 @@ def served_model(number: int, name: str, spec: CommonSpec, rng_state: Any = None
 
 @cache
 def warm_up_offers() -> None:
-    """Load or compile the loops of offers, in the thread that makes the first such model: no decision waits for them."""
+    """Load or compile the loops of offers, in the thread that makes the first such model."""
     learner = ContextualBandit(random_state=0)
     learner.learn(learner.decide({"context": 1.0}, [{"first": 1.0}, {"second": 1.0}]), 1.0)
 
