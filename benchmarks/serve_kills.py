@@ -1,8 +1,8 @@
 """Kills of processes under load: nothing acknowledged is lost or doubled, and a replay equals what was learnt live.
 
 Over SQLite one process that does all, over PostgreSQL two that decide, two that learn, and the database itself, by
-SIGKILL; of models with a fixed set of actions, and of such whose actions come with features. A store lives through a few dozen kills and is then checked, row by row. With --record the count goes on where
-an earlier run has ended.
+SIGKILL; with models of a fixed set of actions, and with such whose actions come with features. A store lives through a
+few dozen kills and is then checked, row by row. With --record the count goes on where an earlier run has ended.
 """
 
 import argparse
