@@ -21,7 +21,7 @@ from noisewise.serve.models.replaying import restored
 MAX_REPLAYED = 100_000  # rows of the log that a start may have to read again because of an idle model
 THREADS = 4  # models whose slow rows are applied at the same time
 AT_ONCE = 0.01  # seconds that the rows of one batch may take on the event loop; what is left is done by a thread
-PATIENCE = 0.002  # seconds for which a row waits for a snapshot to be written before it is left to a thread
+PATIENCE = 0.02  # seconds for which a row waits for a snapshot to be written before it is left to a thread
 CLOSE_SECONDS = 2.0  # for what is pending when the process ends
 RETRY_SECONDS = 0.2  # after a failure of the store
 log = logging.getLogger("noisewise.serve")
