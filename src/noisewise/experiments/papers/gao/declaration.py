@@ -30,6 +30,7 @@ BENCHMARK: dict[str, list[Any]] = {
     "repeat": list(range(40)),
     "rows": [MOST_ROWS, ALL_ROWS],
 }
+SPLITS = {name: values for name, values in BENCHMARK.items() if name != "method"}
 QUICK: dict[str, list[Any]] = {"dataset": SMALL, "repeat": [0, 1]}
 
 
@@ -87,7 +88,7 @@ PAPER = Paper(
             "table-2-ue",
             "Table 2: UE-LLog with a weak ridge",
             weak_ridge,
-            {name: values for name, values in BENCHMARK.items() if name != "method"},
+            SPLITS,
             tables.table_2_weak_ridge,
             quick=QUICK,
             keep=_affordable,
@@ -116,7 +117,7 @@ PAPER = Paper(
             "table-3-voters",
             "Table 3 against the number of voters k'",
             rates_by_voters,
-            {name: values for name, values in BENCHMARK.items() if name != "method"},
+            SPLITS,
             tables.table_3_by_voters,
             quick={"dataset": SMALL, "repeat": list(range(4))},
             keep=_affordable,
