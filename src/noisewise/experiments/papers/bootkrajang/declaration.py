@@ -168,7 +168,7 @@ which print does not have and which its ringnorm (1.8 on clean labels) needs; it
 left-out observed labels, and in Figure 3 and Table 4 by the paper's 5 folds over 21 widths or a trusted tenth. rMKLR
 is Algorithm 2 after 12 passes (the paper does not say how many). rKFD is the published EM, width and ridge by 3 folds
 of observed labels. "rKLR, ours", "rMKLR, ours" and "rKFD, ours" are what the library does by default: the flip matrix
-of a Fisher discriminant, kernels that join by leave-one-out loss, and leave- one-out scores. The robust GP is this
+of a Fisher discriminant, kernels that join by leave-one-out loss, and leave-one-out scores. The robust GP is this
 library's Gaussian process, voting its RobustVotingClassifier, the one to start with. RP-KernelPerceptron is told the
 true rates, as in the paper. Tolerances set here: means of rKFD, the crowd, twonorm of one class, Algorithm 2 by
 passes.""",
