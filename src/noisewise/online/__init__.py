@@ -46,6 +46,7 @@ from noisewise.online.logs.open_bandit import from_open_bandit, iter_open_bandit
 from noisewise.online.logs.vw import iter_vw, read_vw, write_vw
 from noisewise.online.off_policy.action_value import off_policy_action_value
 from noisewise.online.off_policy.value import off_policy_value
+from noisewise.online.rates.change import Change, ChangeWatch
 from noisewise.online.rates.flip_rates import rates_as_noise as rates_as_noise
 from noisewise.online.rates.missing_feedback import FeedbackTable, MissingReport, MissingTracker
 from noisewise.online.rates.nrest import NREst
@@ -55,6 +56,7 @@ from noisewise.online.rates.printed_network import PrintedNetwork
 from noisewise.online.rates.refit import PlainState as PlainState
 from noisewise.online.rates.refit import RoundLog
 from noisewise.online.rates.tracker import RateTracker
+from noisewise.online.rates.windows import RateChange, WindowedRateTracker
 
 __all__ = [
     "ActionDecision",
@@ -62,6 +64,8 @@ __all__ = [
     "Adaptive",
     "Additive",
     "BanditClassifier",
+    "Change",
+    "ChangeWatch",
     "Choice",
     "Confidence",
     "ContextualBandit",
@@ -80,11 +84,13 @@ __all__ = [
     "PassiveAggressive",
     "PeopleTracker",
     "PrintedNetwork",
+    "RateChange",
     "RateTracker",
     "SecondOrderPerceptron",
     "ThompsonSampling",
     "UniformExploration",
     "UpperConfidence",
+    "WindowedRateTracker",
     "check_log",
     "corrected_feedback",
     "from_open_bandit",

@@ -32,6 +32,7 @@ from noisewise.online.actions.rounds import played_features
 from noisewise.online.learners.base import seeded_rng
 from noisewise.online.learners.record import DecisionRecord, Lock
 from noisewise.online.logs.logged_round import LoggedRound
+from noisewise.online.rates.change import Change, ChangeWatch
 
 FULL_UP_TO = 1024  # weights: at more, an update of the full covariance takes milliseconds
 MOST_FULL = 4096  # weights that a full covariance may have, 128 MiB for each of two matrices
@@ -92,6 +93,9 @@ class ContextualBandit(DecisionRecord, BaseEstimator):
         is bounded whatever comes. None: each new feature has a column of its own.
     random_state : int, Generator or None
         Seed of the policy's random state.
+    watch : bool, default=False
+        Whether `change` finds the round from which on rewards follow what is expected in another way; each round is
+        then scored once more when it is learnt from.
 
     References
     ----------
@@ -120,6 +124,7 @@ class ContextualBandit(DecisionRecord, BaseEstimator):
     policy_: tuple[int, float, float]
     memory_seconds_: float | None = None  # files of before have none
     latest_time_: float | None = None
+    watch_: ChangeWatch | None = None
 
     def __init__(
         self,
@@ -137,6 +142,7 @@ class ContextualBandit(DecisionRecord, BaseEstimator):
         ridge: float = 0.3,
         hash_bits: int | None = None,
         random_state: RandomState = None,
+        watch: bool = False,
     ) -> None:
         self.policy = policy
         self.interactions = interactions
@@ -152,6 +158,7 @@ class ContextualBandit(DecisionRecord, BaseEstimator):
         self.ridge = ridge
         self.hash_bits = hash_bits
         self.random_state = random_state
+        self.watch = watch
         self._lock = Lock()
 
     def decide(self, context: Any, actions: Any, names: Sequence[Any] | None = None, slots: int | None = None) -> Any:
@@ -276,6 +283,16 @@ class ContextualBandit(DecisionRecord, BaseEstimator):
             }
             return frame_like(columns, backend=backend)
 
+    def change(self) -> Change | None:
+        """The round from which on rewards follow what was expected in another way, if there is one: see `ChangeWatch`.
+
+        Their noise has changed then, or what they depend on; rounds of `learn` count, not those of whole logs.
+        """
+        with self._lock:
+            if self.watch_ is None:
+                raise ValueError("changes are found with watch=True, from the first round on")
+            return self.watch_.change()
+
     @property
     def n_rounds_(self) -> int:
         """Rounds learnt from."""
@@ -320,6 +337,7 @@ class ContextualBandit(DecisionRecord, BaseEstimator):
         self.encoder_ = PairEncoder(*sides, self.interactions is not None, bool(self.per_action))
         self.reader_, self.policy_, self.rng_state_ = reader, policy, rng_state
         self.memory_seconds_, self.latest_time_ = seconds, None
+        self.watch_ = ChangeWatch() if self.watch else None
         self.n_decisions_, self.learnt_ = 0, np.zeros(0, dtype=np.uint8)
 
     @contextmanager
@@ -404,7 +422,7 @@ class ContextualBandit(DecisionRecord, BaseEstimator):
     def _learn(self, context: Row, row: Row, reading: Reading, group: Any, time: Any = None) -> None:
         """One round; nothing is learnt if the products of its features overflow."""
         estimates = self.reader_.channels if isinstance(self.reader_.channels, NoiseEstimates) else None
-        if estimates is not None:
+        if estimates is not None or self.watch_ is not None:
             alone = Rows(np.array([0, len(row[0])]), *row)
             predicted = self.model_.score(context, alone, False)[0].item()
         before, elapsed = self.latest_time_, None
@@ -415,6 +433,8 @@ class ContextualBandit(DecisionRecord, BaseEstimator):
             raise ValueError("the features are too large; their squares overflow")
         if estimates is not None:
             estimates.observe(group, predicted, reading.unit)
+        if self.watch_ is not None:
+            self.watch_.observe(predicted, reading.unit)
 
     def _decide(self, context: Any, offer: Offer, slot: str | None = None) -> ActionDecision:
         groups = self._groups(offer)
