@@ -5,6 +5,7 @@ from noisewise.online.actions.bandit import ContextualBandit
 from noisewise.online.actions.decision import ActionDecision
 from noisewise.online.actions.encoder import PairEncoder
 from noisewise.online.actions.estimated_noise import NoiseEstimates as NoiseEstimates
+from noisewise.online.actions.estimated_noise import VarianceEstimates
 from noisewise.online.actions.features import FeatureIndex
 from noisewise.online.actions.hashed import HashedModel
 from noisewise.online.actions.joint import JointModel as JointModel
@@ -130,5 +131,6 @@ __model_parts__ = [
     for part in (
         *(ActionRates, FeedbackTable, MissingReport, RoundLog),
         *(Channel, FeatureIndex, HashedModel, JointModel, NoiseEstimates, PairEncoder, RewardReader, RewardScale),
+        VarianceEstimates,
     )
 ]

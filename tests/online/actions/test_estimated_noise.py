@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from noisewise import load, save
+from noisewise import GaussianNoise, load, save
 from noisewise.online import ContextualBandit
 from refusals import assert_refused
 
@@ -86,3 +86,49 @@ def test_there_is_no_report_without_estimates():
     assert_refused(
         ContextualBandit(noise="guess"), lambda: ContextualBandit(noise="guess").decide({}, [{}]), "estimate"
     )
+
+
+def measured(n, seed=0):
+    """A log of sensors: rewards with additive noise, of which one sensor has far more."""
+    rng = np.random.default_rng(seed)
+    stds = {"good": 0.05, "fair": 0.2, "bad": 2.0}
+    who = rng.choice(list(stds), n).tolist()
+    weights, rows = np.array([0.2, -0.1, 0.15]), rng.normal(size=(n, 3))
+    rewards = 0.5 + rows @ weights + rng.normal(size=n) * [stds[person] for person in who]
+    return np.ones((n, 1)), rows, rewards, who
+
+
+def test_variances_of_additive_noise_are_found_and_rounds_count_by_them(tmp_path):
+    contexts, rows, rewards, who = measured(3000)
+    bandit = ContextualBandit(noise="additive", random_state=0)
+    bandit.learn_logged(contexts, rows, rewards, people=who)
+    report = bandit.report().set_index("person")
+    for person, std in {"fair": 0.2, "bad": 2.0}.items():
+        # five standard errors of a variance of normal noise, and what little the prediction adds
+        assert report["variance"][person] == pytest.approx(std**2, rel=5 * np.sqrt(2 / 900) + 0.05)
+    assert report["weight"]["good"] > 2 * report["weight"]["fair"] > 50 * report["weight"]["bad"]
+    save(bandit, tmp_path / "bandit.nw")
+    again = load(tmp_path / "bandit.nw").report().set_index("person")
+    pd.testing.assert_frame_equal(again, report)
+
+
+def test_estimated_variances_serve_nearly_as_well_as_known_ones():
+    known = {"good": GaussianNoise(0.05**2), "fair": GaussianNoise(0.2**2), "bad": GaussianNoise(4.0)}
+    errors = {}
+    for name, noise in {"estimated": "additive", "known": known, "alike": GaussianNoise(1.0)}.items():
+        found = []
+        for seed in range(5):
+            contexts, rows, rewards, who = measured(1500, seed)
+            bandit = ContextualBandit(noise=noise, random_state=0).learn_logged(contexts, rows, rewards, people=who)
+            found.append(bandit.predict([1.0], np.eye(3)) - bandit.predict([1.0], np.zeros((1, 3))))
+        errors[name] = np.mean(np.square(np.array(found) - [0.2, -0.1, 0.15]))
+    assert errors["estimated"] < 0.2 * errors["alike"]
+    assert errors["estimated"] < 3 * errors["known"]
+
+
+def test_rewards_with_additive_noise_may_lie_outside_their_interval():
+    bandit = ContextualBandit(noise="additive", random_state=0)
+    bandit.learn(bandit.decide({}, ACTIONS), -0.7, person="bad")
+    assert bandit.n_rounds_ == 1
+    decision = bandit.decide({}, ACTIONS)
+    assert_refused(bandit, lambda: bandit.learn(decision, float("inf"), person="bad"), "the reward is inf")

@@ -75,9 +75,12 @@ class ContextualBandit(DecisionRecord, BaseEstimator):
         Whether `learn` is given costs, in this interval, of which less is better.
     outcomes : dict of weights or None
         Weights of several outcomes: `learn` may be given their counts, as ``{"click": 1, "purchase": 0}``.
-    noise : FlipMatrix over low (0) and high (1) reward, GaussianNoise (one variance), a dict of these, "estimate", None
+    noise : FlipMatrix over low (0) and high (1) reward, GaussianNoise (one variance), a dict of these, or one of
+        {"estimate", "additive", None}
         The noise of the rewards that `learn` is given; a dict has one for each group. "estimate": how the rewards of
-        each group follow what all of them together expect; `report` shows it.
+        each group follow what all of them together expect. "additive": by how much the rewards of each group vary
+        around that, and may lie outside their interval; rounds of a group that varies more count less. `report` shows
+        the estimates.
     noise_by : str, default="person"
         What a group is: "person", given to `learn`; "action", by name; or a feature of the action.
     memory : float, str or None
@@ -266,21 +269,24 @@ class ContextualBandit(DecisionRecord, BaseEstimator):
             return made
 
     def report(self, backend: str | None = None) -> Any:
-        """Estimates of the noise by group, as a frame: rounds, and offset and signal relative to all groups."""
+        """Estimates of the noise by group, as a frame: rounds, and offset and signal relative to all groups.
+
+        Of additive noise the variance around what was expected, and how much a round counts.
+        """
         with self._lock:
             estimates = self.reader_.channels if "reader_" in self.__dict__ else None
             if not isinstance(estimates, NoiseEstimates):
-                raise ValueError("there are no estimates of the noise; with noise='estimate' there will be")
+                raise ValueError(
+                    "there are no estimates of the noise; with noise='estimate' or 'additive' there will be"
+                )
             groups = list(estimates.groups)
-            lines = [estimates.line(group) for group in groups]
+            span = self.reader_.scale.high - self.reader_.scale.low
+            described = [estimates.described(group, span) for group in groups]
             named = np.empty(len(groups), dtype=object)
             named[:] = groups
-            columns = {
-                self.noise_by: named,
-                "rounds": np.array([int(estimates.groups[group][0]) for group in groups]),
-                "offset": np.array([offset for offset, _ in lines]),
-                "signal": np.array([signal for _, signal in lines]),
-            }
+            columns = {self.noise_by: named}
+            columns["rounds"] = np.array([int(estimates.groups[group][0]) for group in groups])
+            columns |= {name: np.array([one[name] for one in described]) for name in estimates.described(None, span)}
             return frame_like(columns, backend=backend)
 
     def change(self) -> Change | None:

@@ -12,7 +12,7 @@ import numpy as np
 from noisewise._typing import Floats
 from noisewise._validation import is_missing, listed
 from noisewise.noise import FlipMatrix, GaussianNoise
-from noisewise.online.actions.estimated_noise import NoiseEstimates
+from noisewise.online.actions.estimated_noise import NoiseEstimates, VarianceEstimates
 from noisewise.online.learners.decision import BOOLEAN_TYPES, NUMBER_TYPES
 
 LARGEST_VARIANCE = 0.25  # of a reward in [0, 1]: that of a fair coin
@@ -104,7 +104,7 @@ def channel_of(noise: Any, span: float) -> Channel:
         return Channel(weight=LARGEST_VARIANCE / (LARGEST_VARIANCE + variance), bounded=False)
     raise ValueError(
         f"the noise of rewards is {noise!r:.60}; FlipMatrix.binary(...) (flips) or GaussianNoise(variance) "
-        "is needed, or 'estimate'"
+        "is needed, 'estimate' or 'additive'"
     )
 
 
@@ -139,6 +139,8 @@ class RewardReader:
         span = scale.high - scale.low
         if isinstance(noise, str) and noise == "estimate":
             return cls(scale, NoiseEstimates(), noise_by, missing)
+        if isinstance(noise, str) and noise == "additive":
+            return cls(scale, VarianceEstimates(), noise_by, missing)
         if isinstance(noise, Mapping):
             return cls(scale, {group: channel_of(one, span) for group, one in noise.items()}, noise_by, missing)
         return cls(scale, channel_of(noise, span), noise_by, missing)
@@ -183,7 +185,7 @@ class RewardReader:
         if isinstance(self.channels, Channel):
             return self.channels
         if isinstance(self.channels, NoiseEstimates):
-            return Channel(*self.channels.line(group))
+            return Channel(*self.channels.line(group), self.channels.weight(group), self.channels.bounded)
         if group not in self.channels:
             known, what = listed(list(self.channels)), self.noise_by
             raise ValueError(f"the {what} is {group!r:.40}; noise is known of {known}, so one of these is needed")
