@@ -52,6 +52,29 @@ def test_leaves_stay_within_their_memory(monkeypatch):
     assert fit_soft_forest(X, targets, 10, np.random.default_rng(0))[0].values.size <= 300
 
 
+def test_leaves_of_large_tables_hold_several_rows(monkeypatch):
+    X, targets = soft_labels()
+    detailed, _ = fit_soft_forest(X, targets, 10, np.random.default_rng(0))
+    monkeypatch.setattr(soft_forest, "MANY_ROWS", len(X))
+    coarse, _ = fit_soft_forest(X, targets, 10, np.random.default_rng(0))
+    assert 3 * len(coarse.features) < len(detailed.features)
+
+
+def test_trees_of_wide_tables_get_fewer_rows(monkeypatch):
+    monkeypatch.setattr(soft_forest, "LEAST_TREE_ROWS", 5)
+    monkeypatch.setattr(soft_forest, "MOST_TRIED", 20)
+    X, targets = soft_labels()
+    assert fit_soft_forest(X, targets, 10, np.random.default_rng(0))[0].values.shape[0] <= 10 * 20 / np.sqrt(X.shape[1])
+
+
+def test_values_of_a_sparse_row_that_are_stored_in_parts_are_summed():
+    X, targets = soft_labels()
+    forest, _ = fit_soft_forest(X, targets, 10, np.random.default_rng(0))
+    columns, starts = np.tile(np.repeat(np.arange(4), 2), len(X)), 8 * np.arange(len(X) + 1)
+    halves = csr_array((np.repeat(X / 2, 2, axis=1).ravel(), columns, starts), X.shape)
+    np.testing.assert_array_equal(forest.predict_proba(halves), forest.predict_proba(X))
+
+
 @pytest.mark.parametrize(
     "children", [[[0, 2], [0, -1], [1, -1]], [[1, 3], [0, -1], [1, -1]], [[1, 2], [0, -1], [2, -1]]]
 )

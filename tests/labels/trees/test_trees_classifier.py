@@ -4,7 +4,7 @@ from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifie
 from sklearn.neighbors import KNeighborsClassifier
 
 from noisewise import FlipMatrix
-from noisewise.labels import RobustTreesClassifier
+from noisewise.labels import RobustClassifier, RobustRidgeClassifier, RobustTreesClassifier
 
 NOISE = FlipMatrix.binary(false_positive=0.05, false_negative=0.4)
 
@@ -39,6 +39,26 @@ def test_any_trees_of_scikit_learn_will_do(estimator):
     model = RobustTreesClassifier(estimator).fit(X, observed)
     assert model.score(X, y) > (observed == y).mean() + 0.05
     assert type(model.trees_.model) is type(estimator)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3], ids=["two classes", "three classes"])
+@pytest.mark.parametrize(
+    ("package", "name", "options"),
+    [
+        ("lightgbm", "LGBMClassifier", {"n_estimators": 20, "verbose": -1, "n_jobs": 1}),
+        ("xgboost", "XGBClassifier", {"n_estimators": 20, "n_jobs": 1}),
+        ("catboost", "CatBoostClassifier", {"iterations": 20, "verbose": False, "allow_writing_files": False}),
+    ],
+)
+def test_boosting_of_other_packages_will_do(package, name, options, n_classes):
+    booster = getattr(pytest.importorskip(package), name)(**options)
+    X, y, _ = steps()
+    y = y + (X[:, 2] > 0.7) if n_classes == 3 else y
+    names = np.array(["never", "now", "then"])
+    observed = names[FlipMatrix.symmetric(0.25, n_classes).corrupt(y, 0)]
+    for model in (RobustTreesClassifier(booster), RobustClassifier([RobustRidgeClassifier(), booster])):
+        assert model.fit(X, observed).score(X, names[y]) > (observed == names[y]).mean() + 0.05
+        assert model.predict_proba(X).shape == (len(X), n_classes)
 
 
 def test_flipped_rows_have_a_low_quality():

@@ -21,7 +21,7 @@ def expected_seconds(n_rows: int, n_columns: int, n_classes: int, n_trees: int) 
     >>> [round(expected_seconds(n, 10, 2, 200)) for n in (10_000, 100_000, 1_000_000)]
     [14, 131, 401]
     """
-    grown = rows_of_tree(n_rows, n_classes, n_trees)
+    grown = rows_of_tree(n_rows, n_columns, n_classes, n_trees)
     of_tree = SPLIT_SECONDS * grown * np.log2(grown) * np.sqrt(n_columns) + WALK_SECONDS * n_rows
     return float(2 * (n_trees * of_tree + RIDGE_SECONDS * min(n_rows, FIT_ROWS)) * (1 + n_classes / CLASSES))
 
@@ -30,12 +30,9 @@ def announce(n_rows: int, n_columns: int, n_classes: int, n_trees: int, n_jobs: 
     """Log the expected time where it is long."""
     seconds = expected_seconds(n_rows, n_columns, n_classes, n_trees)
     if seconds > LONG:
+        grown, fitted = rows_of_tree(n_rows, n_columns, n_classes, n_trees), min(n_rows, FIT_ROWS)
         shared = "" if n_jobs else "; n_jobs=-1 grows trees on all cores"
         logging.getLogger("noisewise").warning(
-            "%s rows, %s columns and %s classes: the fit takes about %.0f minutes of one core%s",
-            f"{n_rows:,}",
-            n_columns,
-            n_classes,
-            seconds / 60,
-            shared,
+            f"{n_rows:,} rows, {n_columns:,} columns and {n_classes} classes: the fit takes about {seconds / 60:.0f} "
+            f"minutes of one core. Each tree grows on {grown:,} rows, the ridge is fitted to {fitted:,}{shared}"
         )

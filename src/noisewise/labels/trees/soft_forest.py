@@ -9,14 +9,17 @@ from typing import Any, Self
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.tree import DecisionTreeRegressor
 
 from noisewise._typing import Codes, Floats
 
 MOST_LEAF_VALUES = 100_000_000  # leaves times classes of all trees: 400 MB; beyond, trees get fewer rows each
+MOST_TRIED = 1_100_000  # rows times columns tried at the first split of a tree: a second; beyond, too, fewer rows each
 LEAST_TREE_ROWS = 2000  # of each tree where there are many classes, as far as there are rows
+MANY_ROWS, LEAF_ROWS = 50_000, 3  # from so many rows on a leaf has three or more: a quarter of the nodes, less noise
 SPLITTERS = ("best", "random")  # by turns: a random forest and extremely randomised trees err on different rows
-BLOCK_VALUES = 4_000_000  # rows times columns that are made dense at a time
+BLOCK_VALUES = 4_000_000  # rows times columns that are converted at a time
 
 
 @dataclass(frozen=True)
@@ -86,15 +89,22 @@ class SoftForest:
 
     def predict_proba(self, X: Any) -> Floats:
         """Mean class probabilities of the leaves that rows fall into."""
-        from noisewise._loops.trees import add_leaf_values
+        from noisewise._loops.trees import add_leaf_values, add_leaf_values_sparse
 
         if X.shape[1] <= self.features.max(initial=-1):
             raise ValueError(f"the trees split by column {self.features.max()}, and rows have {X.shape[1]} columns")
         sums = np.zeros((X.shape[0], self.values.shape[1]))
-        step = max(1, BLOCK_VALUES // X.shape[1])
         arrays = self.roots, self.features, self.thresholds, self.children, self.values
+        if issparse(X):
+            X, buffer = X.tocsr(), np.zeros(X.shape[1], np.float32)
+            starts, columns = X.indptr.astype(np.int64), X.indices.astype(np.int64)
+            add_leaf_values_sparse(X.data.astype(np.float32), columns, starts, buffer, *arrays, sums)
+            return sums / len(self.roots)
+        step = max(1, BLOCK_VALUES // X.shape[1])
         for start in range(0, X.shape[0], step):
-            add_leaf_values(_dense(X[start : start + step]), *arrays, sums[start : start + step])
+            add_leaf_values(
+                np.ascontiguousarray(X[start : start + step], np.float32), *arrays, sums[start : start + step]
+            )
         return sums / len(self.roots)
 
 
@@ -113,27 +123,30 @@ def fit_soft_forest(
     True
     """
     n, n_classes = targets.shape
-    size = rows_of_tree(n, n_classes, n_trees)
+    size = rows_of_tree(n, X.shape[1], n_classes, n_trees)
     seeds = rng.integers(2**31, size=n_trees)
-    grown = Parallel(n_jobs=n_jobs, prefer="threads")(
+    grown = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(
         delayed(_grow)(X, targets, size, seed, SPLITTERS[i % 2]) for i, seed in enumerate(seeds)
     )
     sums, counts = np.zeros((n, n_classes)), np.zeros((n, 1))
+    trees = []
     for tree, bag in grown:
-        out = np.setdiff1d(np.arange(n), bag, assume_unique=True)
+        out = np.flatnonzero(np.bincount(bag, minlength=n) == 0)
         sums[out] += tree.predict_proba(X[out])
         counts[out] += 1
+        trees.append(tree)
     out_of_bag = np.where(counts > 0, sums / np.maximum(counts, 1), targets.mean(axis=0))
-    return SoftForest.merged([tree for tree, _ in grown]), out_of_bag
+    return SoftForest.merged(trees), out_of_bag
 
 
-def rows_of_tree(n_rows: int, n_classes: int, n_trees: int) -> int:
-    """Size of each tree's bootstrap sample: as many as there are rows, unless the leaves would take too much memory.
+def rows_of_tree(n_rows: int, n_columns: int, n_classes: int, n_trees: int) -> int:
+    """Size of each tree's bootstrap sample: as many as there are rows, unless it takes too much memory or time.
 
-    >>> rows_of_tree(10_000, 2, 200), rows_of_tree(10_000_000, 2, 200)
-    (10000, 250000)
+    >>> rows_of_tree(10_000, 20, 2, 200), rows_of_tree(10_000_000, 16, 2, 200), rows_of_tree(100_000, 10_000, 2, 200)
+    (10000, 250000, 11000)
     """
-    return min(n_rows, max(LEAST_TREE_ROWS, MOST_LEAF_VALUES // (n_trees * n_classes)))
+    by_memory, by_time = MOST_LEAF_VALUES // (n_trees * n_classes), MOST_TRIED / np.sqrt(n_columns)
+    return min(n_rows, max(LEAST_TREE_ROWS, min(by_memory, int(by_time))))
 
 
 def _grow(X: Any, targets: Floats, size: int, seed: int, splitter: str) -> tuple[SoftForest, Codes]:
@@ -141,10 +154,6 @@ def _grow(X: Any, targets: Floats, size: int, seed: int, splitter: str) -> tuple
     drawn = np.random.default_rng(seed).integers(X.shape[0], size=size)
     bag, counts = np.unique(drawn, return_counts=True)
     outputs = targets[bag, 1:] if targets.shape[1] == 2 else targets[bag]  # of two classes one says all
-    tree = DecisionTreeRegressor(splitter=splitter, max_features="sqrt", random_state=int(seed))
+    leaf = LEAF_ROWS if X.shape[0] >= MANY_ROWS else 1
+    tree = DecisionTreeRegressor(splitter=splitter, max_features="sqrt", min_samples_leaf=leaf, random_state=int(seed))
     return SoftForest.of(tree.fit(X[bag], outputs, sample_weight=counts.astype(np.float64)).tree_), bag
-
-
-def _dense(X: Any) -> NDArray[np.float32]:
-    """Rows as the trees see them."""
-    return np.ascontiguousarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float32)
