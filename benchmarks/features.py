@@ -3,7 +3,7 @@
     python benchmarks/features.py              all tables
     python benchmarks/features.py --rows 20000 --doublings 3
     python benchmarks/features.py --only averages --seeds 8
-    python benchmarks/features.py --only peers --seeds 4     beside kernel ridge and logistic regression on the averages
+    python benchmarks/features.py --only peers --seeds 8     beside kernel ridge and logistic regression on the averages
 
 The problems of the last table are those of tests/features/test_averaging_baseline.py (ratios of 1.1 at most).
 odrpack (orthogonal distance regression) is given the true standard deviations of the noise in features and targets; so
@@ -23,7 +23,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.compose import TransformedTargetRegressor
-from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
@@ -142,9 +142,10 @@ def against_averages(seeds):
 def against_peers(seeds):
     """Clean and noisy test rows of bundled sets, two copies of each training row; peers get their averages.
 
-    For noisy rows the peers are fitted to single copies.
+    For noisy rows the peers are fitted to single copies. Squared errors, or wrong labels; the standard error of their
+    difference is over splits.
     """
-    print("| set | noise | test rows | learner | ours | peer | ours / peer |\n|---|---|---|---|---|---|---|")
+    print("| set | noise | test rows | learner | ours | peer | ours - peer |\n|---|---|---|---|---|---|---|")
     grid = {"alpha": 10.0 ** np.arange(-4, 2), "gamma": [0.003, 0.01, 0.03, 0.1, 0.3]}
     ridge = TransformedTargetRegressor(GridSearchCV(KernelRidge(kernel="rbf"), grid), transformer=StandardScaler())
     sets = {
@@ -153,6 +154,8 @@ def against_peers(seeds):
         "diabetes, online": (load_diabetes(return_X_y=True), OnlineNoisyRegressor(), OnlineNoisyRegressor(step="root")),
         "cancer": (load_breast_cancer(return_X_y=True), NoisyFeatureClassifier(), LogisticRegression(max_iter=1000)),
         "digits": (load_digits(return_X_y=True), NoisyFeatureClassifier(), LogisticRegression(max_iter=1000)),
+        "iris": (load_iris(return_X_y=True), NoisyFeatureClassifier(), LogisticRegression(max_iter=1000)),
+        "wine": (load_wine(return_X_y=True), NoisyFeatureClassifier(), LogisticRegression(max_iter=1000)),
     }
     for name, ((X, y), ours, peer) in sets.items():
         for deviation in (0.1, 0.5, 1.0):
@@ -167,10 +170,12 @@ def against_peers(seeds):
                 predicted += [ours.predict(later, noisy=True), peer.fit(copies[:, 0], targets[:n]).predict(later)]
                 apart = np.not_equal if is_classifier(ours) else np.subtract
                 found.append([np.mean(np.asarray(apart(one, targets[n:]), float) ** 2) for one in predicted])
-            for rows_are, (mine, theirs) in zip(("clean", "noisy"), np.mean(found, axis=0).reshape(2, 2)):
+            for rows_are, each in zip(("clean", "noisy"), np.reshape(found, (-1, 2, 2)).swapaxes(0, 1)):
+                (mine, theirs), apart = each.mean(axis=0), each[:, 0] - each[:, 1]
+                error = apart.std(ddof=1) / np.sqrt(seeds)
                 print(
                     f"| {name} | {deviation} | {rows_are} | {type(ours).__name__} | {mine:.4g} | {theirs:.4g} | "
-                    f"{mine / theirs:.3f} |",
+                    f"{apart.mean():.2g} +- {error:.2g} |",
                     flush=True,
                 )
 

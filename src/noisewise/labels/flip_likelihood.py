@@ -26,7 +26,7 @@ class FlipLikelihood:
     prior: Floats  # s = P(true | scores), of shape (n, n_classes)
     posterior: Floats  # r = P(true | scores, observed): the EM responsibilities
     weights: Floats  # of the rows, of shape (n, 1)
-    log_likelihood: float
+    log_likelihoods: Floats  # of the observed class of each row
     n_functions: int
 
     @classmethod
@@ -39,8 +39,12 @@ class FlipLikelihood:
             logs = scores - _log_sums(scores)
         joint = logs + np.log(np.maximum(flips, TINY)).T[codes]
         totals = _log_sums(joint)
-        value = float(np.dot(weights, totals[:, 0]))
-        return cls(codes, np.exp(logs), np.exp(joint - totals), weights[:, None], value, scores.shape[1])
+        return cls(codes, np.exp(logs), np.exp(joint - totals), weights[:, None], totals[:, 0], scores.shape[1])
+
+    @cached_property
+    def log_likelihood(self) -> float:
+        """Of all rows, by their weights."""
+        return float(np.dot(self.weights[:, 0], self.log_likelihoods))
 
     @cached_property
     def gradient(self) -> Floats:

@@ -171,6 +171,25 @@ def test_wide_sparse_rows_of_a_rare_class_are_no_worse_than_plain_or_constant(no
     assert errors[0] <= min(errors[1], y[1000:].mean()) + 0.01
 
 
+@pytest.mark.parametrize("n", [2000, 3000])  # fewer and more than eight rows for each column
+@pytest.mark.parametrize("noise", [(0.05, 0.3), (0.3, 0.3)], ids=repr)
+def test_observed_labels_are_no_less_likely_than_by_plain_or_constant(n, noise):
+    rng = np.random.default_rng(1)
+    y = (rng.random(n + 4000) < 0.04).astype(int)
+    rates = 0.05 * np.where((rng.random((2, 300)) < 0.15), 4.0, 1.0)
+    X = sparse.csr_array((rng.random((n + 4000, 300)) < rates[y]).astype(float))
+    observed = FlipMatrix.binary(*noise).corrupt(y, 1)
+    model = RobustLogisticRegression().fit(X[:n], observed[:n])
+    plain = LogisticRegression(max_iter=2000).fit(X[:n], observed[:n])
+    constant = np.tile([1 - observed[:n].mean(), observed[:n].mean()], (4000, 1))
+    ours, *others = (
+        np.log(p[np.arange(4000), observed[n:]])
+        for p in (model.predict_proba(X[n:]) @ model.noise_.matrix, plain.predict_proba(X[n:]), constant)
+    )
+    for other in others:
+        assert np.mean(ours - other) > -2 * np.std(ours - other) / np.sqrt(4000) - 1e-4
+
+
 def test_folds_spread_every_class_and_keep_equal_rows_together():
     X = np.repeat(np.arange(12.0), 3)[:, None]
     codes = np.repeat(np.arange(2), 18)

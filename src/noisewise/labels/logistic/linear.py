@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -13,7 +13,7 @@ from noisewise._numerics.row_hash import row_hashes
 from noisewise._typing import Codes, Floats
 from noisewise._validation import check_weights
 from noisewise.labels.base import LinearClassifier, check_iterations, check_positive
-from noisewise.labels.flip_likelihood import flip_likelihood
+from noisewise.labels.flip_likelihood import FlipLikelihood
 from noisewise.labels.logistic.base import FlipClassifier
 from noisewise.labels.logistic.objective import FlipProblem
 from noisewise.labels.logistic.solvers import solve
@@ -24,7 +24,9 @@ from noisewise.noise import FlipMatrix
 N_FOLDS = 3  # that are held out in turn where rows are few
 HELD_OUT_TOL = 1e-4  # of fits to the other folds
 PENALTY_FACTORS = (1.0, 10.0, 100.0, 1e9)  # of wide rows; the last leaves a constant
+CLEARLY = 2.0  # standard errors by which "confident" noise must make held-out labels likelier than a constant does
 ROWS_PER_COLUMN = 8  # with fewer, a linear model that fits all labels, flipped ones too, is likelier than any flips
+GUARDED_ROWS_PER_COLUMN = 40  # with fewer, estimated coefficients cost 1/80 nat a row, and a constant may be likelier
 
 
 class RobustLogisticRegression(LinearClassifier, FlipClassifier):
@@ -43,10 +45,10 @@ class RobustLogisticRegression(LinearClassifier, FlipClassifier):
     ----------
     noise : None, FlipMatrix, "confident", "fisher", "ridge", function of (X, y), or object with ``estimate(X, y)``
         The noise transition matrix T, or how it is estimated; one meaning for all, see `noisewise.labels`. None, the
-        default, estimates it with the model. With fewer than eight rows for each column, where a linear model could fit
-        any labels, None is "confident", as long as observed labels that were held out are likelier so than by a
-        constant. Otherwise there is no noise, and a penalty of 1, 10 or 100 times the given one, or zero coefficients,
-        whichever makes them likeliest: rare classes behind many flips.
+        default, estimates it with the model; with fewer than eight rows for each column, where a linear model could fit
+        any labels, None is "confident". With fewer than 40 that is so while observed labels that were held out are
+        likelier than by a constant, of "confident" clearly. Otherwise there is no noise, and a penalty of 1, 10 or 100
+        times the given one, or zero coefficients, whichever makes them likeliest: rare classes behind many flips.
     C : float, default=1.0
         Inverse strength of the penalty ``|coef|^2 / (2 C)`` against the summed loss.
     fit_intercept : bool, default=True
@@ -106,15 +108,16 @@ class RobustLogisticRegression(LinearClassifier, FlipClassifier):
         check_positive("C", self.C)
         check_iterations(self.max_iter)
         weights = check_weights(sample_weight, X)
-        n_classes, wide = len(self.classes_), weights.sum() < ROWS_PER_COLUMN * X.shape[1]
+        n_classes, rows_per_column = len(self.classes_), weights.sum() / X.shape[1]
+        wide = rows_per_column < ROWS_PER_COLUMN
         noise = resolve_noise(self.noise, X, codes, n_classes, weights, default="confident" if wide else None)
         penalties = np.append(np.full(X.shape[1], 1 / self.C), np.zeros(int(self.fit_intercept)))
         features = _with_ones(X) if self.fit_intercept else X
         preconditioner = self._preconditioner(X, weights, 1 / self.C)
-        if wide and self.noise is None:
-            assert noise is not None  # "confident"
+        if self.noise is None and rows_per_column < GUARDED_ROWS_PER_COLUMN:
             problem = FlipProblem(features, codes, weights, penalties, n_classes, 1 if n_classes == 2 else n_classes)
-            noise, factor = self._likeliest(problem, noise, held_out_folds(X, codes), preconditioner)
+            held_out = _HeldOut(problem, held_out_folds(X, codes), preconditioner, self.max_iter)
+            noise, factor = held_out.likeliest(noise)
             penalties, preconditioner = factor * penalties, self._preconditioner(X, weights, factor / self.C)
         advice = "scale the columns, raise max_iter, or lower C"
         coefficients = self._fit_coefficients(
@@ -128,23 +131,46 @@ class RobustLogisticRegression(LinearClassifier, FlipClassifier):
         change = logistic_preconditioner(X, weights, penalty)[:size]
         return change[:, :size] if change.ndim == 2 else change
 
-    def _likeliest(
-        self, problem: FlipProblem, noise: FlipMatrix, folds: Codes, preconditioner: Floats
-    ) -> tuple[FlipMatrix, float]:
-        """The given noise while it is likelier than a constant; else none, with the factor of the likeliest penalty."""
-        none = FlipMatrix.none(problem.n_classes)
-        candidates = [(noise, 1.0), *((none, factor) for factor in PENALTY_FACTORS)]
-        losses = np.zeros(len(candidates))
+
+@dataclass(frozen=True)
+class _HeldOut:
+    """Losses of observed labels, each by a fit to the other folds."""
+
+    problem: FlipProblem
+    folds: Codes
+    preconditioner: Floats
+    max_iter: int
+
+    def likeliest(self, noise: FlipMatrix | None) -> tuple[FlipMatrix | None, float]:
+        """The noise, None for one that is learnt, or no noise, and the factor of the penalty.
+
+        A constant is the measure: without noise, a linear model can be as likely as with it, as its probabilities may
+        be those of observed labels, and yet be wrong about true ones.
+        """
+        none = FlipMatrix.none(self.problem.n_classes)
+        constant = self.losses(none, PENALTY_FACTORS[-1])
+        gain, weights = constant - self.losses(noise, 1.0), self.problem.weights
+        mean = np.average(gain, weights=weights)
+        error = np.sqrt(np.average((gain - mean) ** 2, weights=weights) / weights.sum())
+        if mean > (0 if noise is None else CLEARLY * error):
+            return noise, 1.0
+        sums = [weights @ losses for losses in (*(self.losses(none, f) for f in PENALTY_FACTORS[:-1]), constant)]
+        return none, PENALTY_FACTORS[int(np.argmin(sums))]
+
+    def losses(self, noise: FlipMatrix | None, factor: float) -> Floats:
+        """Minus the log-likelihood of each row's label, with the penalty multiplied by a factor."""
+        problem, found = self.problem, np.empty(len(self.folds))
+        penalised = replace(
+            problem, flips=None if noise is None else noise.matrix, penalties=factor * problem.penalties
+        )
         for fold in range(N_FOLDS):
-            own, rest = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
-            part = replace(problem, features=problem.features[rest], codes=problem.codes[rest])
-            part, left_out = replace(part, weights=problem.weights[rest]), (problem.codes[own], problem.weights[own])
-            for i, (through, factor) in enumerate(candidates):
-                penalised = replace(part, flips=through.matrix, penalties=factor * problem.penalties)
-                fit = solve(penalised, max_iter=self.max_iter, tol=HELD_OUT_TOL, preconditioner=preconditioner)
-                scores = replace(problem, features=problem.features[own]).scores(fit.coefficients)
-                losses[i] -= flip_likelihood(scores, left_out[0], through.matrix, left_out[1])[0]
-        return candidates[0 if losses[0] < losses[-1] else 1 + int(np.argmin(losses[1:]))]
+            own, rest = self.folds == fold, np.flatnonzero(self.folds != fold)
+            part = {"features": problem.features[rest], "codes": problem.codes[rest], "weights": problem.weights[rest]}
+            fit = solve(replace(penalised, **part), "lbfgs", self.max_iter, HELD_OUT_TOL, self.preconditioner)
+            scores = replace(problem, features=problem.features[np.flatnonzero(own)]).scores(fit.coefficients)
+            likelihood = FlipLikelihood.at(scores, problem.codes[own], fit.flips, problem.weights[own])
+            found[own] = -likelihood.log_likelihoods
+        return found
 
 
 def held_out_folds(X: Any, codes: Codes) -> Codes:
