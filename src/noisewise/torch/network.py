@@ -18,7 +18,7 @@ from noisewise._validation import check_number, generator
 from noisewise.labels import NoisyLabelClassifier
 from noisewise.noise import FlipMatrix, flips_of, labels_at_anchors, read_judgements, read_noise
 from noisewise.torch.noisy import NoisyCrossEntropy
-from noisewise.torch.training import MeanNetwork, Trained, Training, some_rows
+from noisewise.torch.training import BehindNoise, MeanNetwork, Trained, Training, some_rows
 
 HIDDEN = 128  # units in each of the two hidden layers of the default network
 CLEARLY = 2.0  # standard errors by which a plain network must explain held-out labels better
@@ -31,8 +31,9 @@ class NetworkClassifier(NoisyLabelClassifier):
 
     Networks that did not see a row give its out-of-fold probabilities; the observed labels of the rows most typical of
     each class are a first estimate of the noise. With the loss corrected for it (`NoisyCrossEntropy`) the network is
-    trained, and the estimate with it, twice; the two are averaged. A plain network is trained beside, and kept where it
-    explains held-out labels clearly better. Every training stops early, on the corrected likelihood of held-out rows.
+    trained, and the estimate with it, twice. A plain network is trained beside. Its probabilities are read through the
+    noise and averaged with those of the others, or it is kept alone, where it explains held-out labels clearly better.
+    Every training stops early, on the corrected likelihood of held-out rows.
 
     Parameters
     ----------
@@ -199,7 +200,10 @@ class NetworkClassifier(NoisyLabelClassifier):
 def _explain(
     train: Callable[[Any], Trained], losses: Callable[[Any, FlipMatrix], Floats], first: Floats
 ) -> tuple[Trained, FlipMatrix]:
-    """Networks with a flip matrix that is learnt on from `first`, or a plain one if held-out labels speak for it."""
+    """Networks with a flip matrix that is learnt on from `first`, or a plain one if held-out labels speak for it.
+
+    Symmetric noise does not mislead a plain network, which errs on other rows than corrected ones: it has half a say.
+    """
     none = FlipMatrix.none(len(first))
     plain = train(NoisyCrossEntropy(none))
     with warnings.catch_warnings():
@@ -210,7 +214,7 @@ def _explain(
         criterion = NoisyCrossEntropy(noise, learn=True)
         corrected.append(train(criterion))
         noise = criterion.noise
-    mean = MeanNetwork([one.network for one in corrected])
+    mean = MeanNetwork([MeanNetwork([one.network for one in corrected]), BehindNoise(plain.network, noise)])
     excess = losses(mean, noise) - losses(plain.network, none)
     if excess.mean() > CLEARLY * excess.std() / np.sqrt(len(excess)):
         return plain, none

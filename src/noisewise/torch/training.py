@@ -13,9 +13,11 @@ import torch
 from numpy.typing import NDArray
 
 from noisewise._typing import Codes
+from noisewise.noise import FlipMatrix
 
 FEWEST_HELD_OUT = 20  # rows: with fewer, early stopping would follow luck
 PREDICTED_ROWS = 4096  # in a batch
+LEAST_PROBABILITY = 1e-6  # of a true label, where the noise taken away leaves less than nothing
 
 
 @dataclass(frozen=True)
@@ -109,6 +111,30 @@ class MeanNetwork(torch.nn.Module):
         """Logits of the mean."""
         each = torch.stack([torch.log_softmax(network(rows), dim=1) for network in self.networks])
         return torch.logsumexp(each, dim=0) - math.log(len(self.networks))
+
+
+class BehindNoise(torch.nn.Module):
+    """A network of observed labels, read through the noise: its logits are those of the true ones.
+
+    Probabilities q of observed labels are p T, with p of the true ones; q T^-1, without what is negative, is p.
+
+    >>> uniform = torch.nn.Linear(1, 2)
+    >>> with torch.no_grad():
+    ...     _ = uniform.weight.fill_(0), uniform.bias.copy_(torch.tensor([0.3, 0.7]).log())
+    >>> BehindNoise(uniform, FlipMatrix.binary(0.5, 0.0))(torch.zeros(1, 1)).exp()
+    tensor([[0.6000, 0.4000]], grad_fn=<ExpBackward0>)
+    """
+
+    def __init__(self, network: Any, noise: FlipMatrix) -> None:
+        super().__init__()
+        self.network = network
+        self.register_buffer("inverse", torch.linalg.pinv(torch.tensor(noise.matrix)).float())
+
+    def forward(self, rows: Any) -> Any:
+        """Logarithms of the probabilities of the true labels."""
+        q = torch.softmax(self.network(rows), dim=1)
+        p = (q @ self.inverse).clamp_min(LEAST_PROBABILITY)
+        return (p / p.sum(dim=1, keepdim=True)).log()
 
 
 def some_rows(n_rows: int, fraction: float, rng: np.random.Generator) -> Codes:
