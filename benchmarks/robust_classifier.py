@@ -79,7 +79,7 @@ METHODS = {
 }
 PEERS = ["cl-forest", "cl-boosting"]
 COSTLY = {  # minutes a fit: many classes or many columns for boosting and the Gaussian process, many rows for an SVM
-    "many": {"voting", "cl-boosting"},
+    "many": {"cl-boosting"},
     "large": {"voting", "svm", "reweighted", "fisher"},
 }
 GROUPS = {"two": ("two classes", TWO), "many": ("4 to 10 classes", MANY), "large": ("10,000 rows", LARGE)}
