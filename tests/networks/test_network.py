@@ -9,6 +9,7 @@ torch = pytest.importorskip("torch", reason="needs the extra torch")
 
 from noisewise import FlipMatrix, audit_probabilities  # noqa: E402
 from noisewise.torch import NetworkClassifier, NoisyCrossEntropy  # noqa: E402
+from noisewise.torch.training import BehindNoise  # noqa: E402
 
 FAST = {"folds": 2, "epochs": 15, "learning_rate": 0.003, "random_state": 0}
 
@@ -41,6 +42,14 @@ def test_clean_labels_are_fitted_as_by_plain_training(digits):
     found = NetworkClassifier(**FAST).fit(X, truth)
     assert found.score(X_test, y_test) > plain.score(X_test, y_test) - 0.02
     assert found.noise_.matrix.diagonal().mean() > 0.97
+
+
+def test_probabilities_of_observed_labels_are_read_through_the_noise(rng):
+    noise = FlipMatrix(0.7 * np.eye(4) + 0.3 * np.roll(np.eye(4), 1, axis=1))
+    truth = rng.dirichlet(np.ones(4), 20)
+    observed = torch.as_tensor(np.log(truth @ noise.matrix), dtype=torch.float32)
+    found = torch.softmax(BehindNoise(torch.nn.Identity(), noise)(observed), dim=1)
+    np.testing.assert_allclose(found, truth, atol=1e-5)
 
 
 @pytest.mark.parametrize("noise", ["learn", "judgements"])

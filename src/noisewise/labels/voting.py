@@ -29,7 +29,7 @@ class RobustVotingClassifier(NoisyLabelClassifier):
     By default these are RobustGaussianProcessClassifier, a discriminative model of the labels, and
     RobustKernelFisherClassifier, a generative model of the rows. They are wrong on different data, so that their mean
     is wrong less often. Of three classes or more both have one flip matrix, as the second estimates it. Ten classes of
-    2,500 rows take some four seconds, 26 classes of 15,000 a good minute.
+    2,500 rows take some four seconds, 26 classes of 15,000 three quarters of a minute.
 
     Parameters
     ----------

@@ -214,11 +214,11 @@ def _explain(
         criterion = NoisyCrossEntropy(noise, learn=True)
         corrected.append(train(criterion))
         noise = criterion.noise
-    mean = MeanNetwork([MeanNetwork([one.network for one in corrected]), BehindNoise(plain.network, noise)])
+    mean = MeanNetwork([one.network for one in corrected])
     excess = losses(mean, noise) - losses(plain.network, none)
     if excess.mean() > CLEARLY * excess.std() / np.sqrt(len(excess)):
         return plain, none
-    return Trained(mean, corrected[-1].history), noise
+    return Trained(MeanNetwork([mean, BehindNoise(plain.network, noise)]), corrected[-1].history), noise
 
 
 def _log_losses(p: Floats, codes: Codes) -> Floats:
