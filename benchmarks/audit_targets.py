@@ -5,7 +5,7 @@
 
 Errors are shifts by one to three standard deviations, values of other rows, or factors of 10, 1000, 2.54 and 1 / 2.54.
 The constants of the audit were chosen on other data: Friedman's first function, columns of the sets vehicle, Wisconsin
-breast cancer, wine, heart, Pima diabetes and pendigits.
+breast cancer, wine, heart, Pima diabetes and pendigits; `--others` takes these, but heart and Pima, and a linear one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,15 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
-from sklearn.datasets import load_diabetes, make_friedman2, make_friedman3
+from sklearn.datasets import (
+    load_breast_cancer,
+    load_diabetes,
+    load_wine,
+    make_friedman1,
+    make_friedman2,
+    make_friedman3,
+    make_regression,
+)
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.metrics import average_precision_score, roc_auc_score
 from sklearn.model_selection import KFold, cross_val_predict
@@ -59,9 +67,34 @@ SETS = {
 }
 
 
+def friedman1(n, noise):
+    X, y = make_friedman1(n, random_state=7)
+    return X, y + np.random.default_rng(8).normal(size=n) * noise * y.std()
+
+
+def linear(n):
+    X, y = make_regression(n, 8, n_informative=5, noise=40, random_state=3)
+    return X, y + 300
+
+
+def column_of(X, column):
+    return np.delete(X, column, axis=1), X[:, column]
+
+
+OTHERS = {
+    "friedman1": lambda n: friedman1(n, NOISE),
+    "friedman1 noisy": lambda n: friedman1(n, 0.6),
+    "linear": linear,
+    "wisconsin": lambda n: column_of(load_breast_cancer().data, 1),
+    "wine": lambda n: column_of(load_wine().data, 9),
+    "vehicle": lambda n: stored("vehicle", 4),
+    "pendigits": lambda n: stored("pendigits", 6),
+}
+
+
 def load(name, n):
     """At most n rows, drawn at random."""
-    X, y = SETS[name](n)
+    X, y = {**SETS, **OTHERS}[name](n)
     rows = np.random.default_rng(0).permutation(len(y))[:n]
     return X[rows], y[rows]
 
@@ -135,7 +168,7 @@ def cells(names, n, seeds, chosen):
         for kind in KINDS:
             for rate in RATES:
                 runs = {method: [] for method in chosen}
-                for seed in range(seeds):
+                for seed in seeds:
                     observed, wrong = corrupt(y, kind, rate, np.random.default_rng(seed))
                     for method, run in chosen.items():
                         runs[method].append(timed(run, X, observed, wrong))
@@ -153,20 +186,24 @@ def line(head, values):
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS))
+    parser.add_argument("--sets", nargs="+", choices=[*SETS, *OTHERS], default=list(SETS))
+    parser.add_argument("--others", action="store_true", help="the sets that constants were chosen on")
     parser.add_argument("--rows", type=int, default=500)
     parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--trees", type=int, default=30)
     parser.add_argument("--peers", type=int, default=1, help="0: ours alone")
     options = parser.parse_args(arguments)
     chosen = methods(options.trees, options.peers)
     print(f"| set | errors | rate | method | {' | '.join(KEYS)} |\n|{'---|' * (4 + len(KEYS))}")
     everything = {method: {} for method in chosen}
-    for (name, kind, rate), runs in cells(options.sets, options.rows, options.seeds, chosen):
+    names = list(OTHERS) if options.others else options.sets
+    seeds = range(options.first_seed, options.first_seed + options.seeds)
+    for (name, kind, rate), runs in cells(names, options.rows, seeds, chosen):
         for method, results in runs.items():
             everything[method].setdefault(name, []).extend(results)
             print(line((name, kind, rate, method), averaged(results)), flush=True)
-    for name in options.sets:
+    for name in names:
         for method, results in everything.items():
             print(line((name, "all", "-", method), averaged(results[name])))
     for method, results in everything.items():
