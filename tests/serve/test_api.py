@@ -228,7 +228,7 @@ def test_personalizer_clients_work_unchanged(client):
     assert client.get("/models/personalizer").json()["counts"]["right"] == 1
     is_problem(client.post("/personalizer/v1.0/events/nothing/activate"), 404, "nothing")
     other = asked | {"actions": [{"id": "cake"}, {"id": "ice"}], "eventId": "event-2"}
-    is_problem(client.post("/personalizer/v1.0/rank", json=other), 422, "no action 'cake'")
+    assert client.post("/personalizer/v1.0/rank", json=other).status_code == 201  # actions may be new
 
 
 def test_keys_rate_limits_and_body_sizes_are_enforced(tmp_path):
