@@ -75,12 +75,11 @@ class ContextualBandit(DecisionRecord, BaseEstimator):
         Whether `learn` is given costs, in this interval, of which less is better.
     outcomes : dict of weights or None
         Weights of several outcomes: `learn` may be given their counts, as ``{"click": 1, "purchase": 0}``.
-    noise : FlipMatrix over low (0) and high (1) reward, GaussianNoise (one variance), a dict of these, or one of
-        {"estimate", "additive", None}
-        The noise of the rewards that `learn` is given; a dict has one for each group. "estimate": how the rewards of
-        each group follow what all of them together expect. "additive": by how much the rewards of each group vary
-        around that, and may lie outside their interval; rounds of a group that varies more count less. `report` shows
-        the estimates.
+    noise : FlipMatrix, GaussianNoise, dict of these, {"estimate", "additive"} or None
+        The noise of the rewards that `learn` is given: flips of low (0) and high (1) reward, or additive noise of one
+        variance; a dict has one for each group. "estimate": how the rewards of each group follow what all of them
+        together expect. "additive": by how much the rewards of each group vary around that; they may lie outside their
+        interval, and rounds of a group that varies more count less. `report` shows the estimates.
     noise_by : str, default="person"
         What a group is: "person", given to `learn`; "action", by name; or a feature of the action.
     memory : float, str or None

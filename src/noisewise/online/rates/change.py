@@ -50,7 +50,8 @@ class ChangeWatch(PlainState):
 
     Rewards are regressed on expectations before and after every block of rounds; the split that explains most is the
     change, if it explains enough (the test of Chow [1]_, at its largest over the splits [2]_). What expects must not
-    have learnt from the reward yet. A change of what people want looks like one of the noise: both move the line.
+    have learnt from the reward yet. A change of what people want looks like one of the noise: both move the line. A
+    learner that plays little else than the best actions sees little of either, so that changes may be missed.
 
     Parameters
     ----------
