@@ -162,7 +162,7 @@ KNOWN: WeakKeyDictionary[FeatureIndex, tuple[dict[str, int], dict[str, dict[str,
 
 # rows of records by their names, with the record, which may be another one the next time
 RECORDS: WeakKeyDictionary[FeatureIndex, dict[str, tuple[Any, NDArray[np.int64], Floats]]] = WeakKeyDictionary()
-MOST_RECORDS = 10_000  # that are remembered
+MOST_RECORDS = 4_000  # that are remembered: some ten megabytes
 FLAT = (float, int, bool, str, type(None))  # types of values that can't change by themselves
 
 

@@ -122,7 +122,8 @@ class OfferModel(ServedModel):
 
     def is_slow(self, event: Event) -> bool:
         """Whether applying the next row takes, or waits, so long that other requests would feel it."""
-        return super().is_slow(event) or self._n_full**2 > SLOW_REFIT
+        widens = bool(event.source) and len(event.allowed or "") > LONG_TEXT
+        return super().is_slow(event) or widens or self._n_full**2 > SLOW_REFIT
 
     @property
     def _n_full(self) -> int:

@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from noisewise._typing import Floats
 from noisewise.serve.models.feedback_counts import CORRECTED, N_DECISIONS, N_FEEDBACK, RECENT, TIME, FeedbackCounts
 from noisewise.serve.models.progress import Z
 
-MOST_ACTIONS = 10_000  # whose counts are kept: those that were played last
+MOST_ACTIONS = 2_000  # whose counts are kept: those that were played last
 REWARD = 1  # column of the recent rounds
 
 
@@ -22,7 +21,7 @@ class OfferProgress(FeedbackCounts):
 
     def __init__(self) -> None:
         super().__init__()
-        self.actions: dict[Any, Floats] = {}  # decisions, rewards and their sum by action, the last played one last
+        self.actions: dict[Any, list[float]] = {}  # decisions, rewards and their sum; the last played one is the last
         self.agreed = np.zeros(RECENT, dtype=np.uint8)  # of recent decisions of a baseline: whether the model agreed
         self.n_compared = self.n_agreed = 0
         self.baseline_rewards = np.zeros(2)  # summed over decisions of a baseline, and those the model agreed with
@@ -34,9 +33,8 @@ class OfferProgress(FeedbackCounts):
             self.agreed[self.n_compared % RECENT] = agreed
             self.n_compared += 1
             self.n_agreed += agreed
-        counts = self.actions.pop(action, None)
-        self.actions[action] = np.zeros(3) if counts is None else counts
-        self.actions[action][0] += 1
+        decisions, rewards, total = self.actions.pop(action, (0, 0, 0.0))
+        self.actions[action] = [decisions + 1, rewards, total]
         if len(self.actions) > MOST_ACTIONS:
             del self.actions[next(iter(self.actions))]
 
@@ -44,7 +42,8 @@ class OfferProgress(FeedbackCounts):
         """Count a reward; `highest` says that none can be better, `agreed` is that of the decision."""
         self._count_feedback(highest, (reward, 0.0, 0.0), (reward, 1.0), time)
         if action in self.actions:
-            self.actions[action][1:] += 1.0, reward
+            decisions, rewards, total = self.actions[action]
+            self.actions[action] = [decisions, rewards + 1, total + reward]
         if agreed is not None:
             self.baseline_rewards += reward, reward * agreed
         self._next_point()
