@@ -9,6 +9,7 @@ from noisewise.online.actions.estimated_noise import VarianceEstimates
 from noisewise.online.actions.features import FeatureIndex
 from noisewise.online.actions.hashed import HashedModel
 from noisewise.online.actions.joint import JointModel as JointModel
+from noisewise.online.actions.missing_rewards import MissingRewards
 from noisewise.online.actions.offers import Offer as Offer
 from noisewise.online.actions.policies import InverseGapWeighting, ThompsonSampling
 from noisewise.online.actions.policies import policy_parameters as policy_parameters
@@ -131,6 +132,6 @@ __model_parts__ = [
     for part in (
         *(ActionRates, FeedbackTable, MissingReport, RoundLog),
         *(Channel, FeatureIndex, HashedModel, JointModel, NoiseEstimates, PairEncoder, RewardReader, RewardScale),
-        VarianceEstimates,
+        *(MissingRewards, VarianceEstimates),
     )
 ]

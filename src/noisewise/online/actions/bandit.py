@@ -27,7 +27,7 @@ from noisewise.online.actions.hashed import HashedModel
 from noisewise.online.actions.joint import JointModel, Row
 from noisewise.online.actions.offers import Offer, as_context, as_offer, n_rows, take_rows
 from noisewise.online.actions.policies import ThompsonSampling, policy_parameters
-from noisewise.online.actions.rewards import Channel, Reading, RewardReader, RewardScale
+from noisewise.online.actions.rewards import Channel, Reading, RewardReader, RewardScale, is_absent
 from noisewise.online.actions.rounds import played_features
 from noisewise.online.learners.base import seeded_rng
 from noisewise.online.learners.record import DecisionRecord, Lock
@@ -86,8 +86,10 @@ class ContextualBandit(DecisionRecord, BaseEstimator):
         How many rounds are remembered: a round's weight decays by 1 - 1 / memory with each later one. Or how long, as
         "7d", "12h" or "30min": a round that is older than the latest one by t counts exp(-t / memory) times. None: all,
         for ever.
-    missing : {"drop", "no"}, default="drop"
-        How a missing reward (None) is read: not at all, so that it may still come; or as the lowest.
+    missing : {"drop", "no", "auto"}, default="drop"
+        How a missing reward (None) is read: not at all, so that it may still come; or as the lowest. "auto": as the
+        lowest once rewards are shown to be missing more often where less is expected, else not at all; either way it
+        is final.
     ridge : float, default=0.3
         Penalty of the weights, in units of the mean squared length of a row.
     hash_bits : int or None
@@ -196,10 +198,11 @@ class ContextualBandit(DecisionRecord, BaseEstimator):
         with self._lock:
             context, row, mark = self._check_decision(decision)
             group = person if self.reader_.noise_by == "person" else decision.group
-            reading = self.reader_.read(reward, group)
-            if reading is None:
+            reading = self._read(context, row, reward, group)
+            if reading is None and self.reader_.missing == "drop":
                 return self
-            self._learn(context, row, reading, group, time)
+            if reading is not None:
+                self._learn(context, row, reading, group, time)
             self._mark_learnt(*mark)
             return self
 
@@ -231,7 +234,7 @@ class ContextualBandit(DecisionRecord, BaseEstimator):
             groups = self._groups(Offer(named, played)) if people is None else list(people)
             self.model_, self.reader_ = deepcopy(self.model_), deepcopy(self.reader_)
             when = self._times(times, len(named))
-            if isinstance(self.reader_.channels, NoiseEstimates):
+            if isinstance(self.reader_.channels, NoiseEstimates) or self.reader_.missing == "auto":
                 self._learn_one_by_one(shared, Offer(named, played), list(rewards), groups, when)
                 return self
             scales, targets = self.reader_.read_all(rewards, groups)
@@ -419,17 +422,28 @@ class ContextualBandit(DecisionRecord, BaseEstimator):
             shared, rows = self._rows(contexts, offer, block)
             for index in block.tolist():
                 group = None if groups is None else groups[index]
-                reading = self.reader_.read(rewards[index], group)
+                one = shared.row(index - start), rows.row(index - start)
+                reading = self._read(*one, rewards[index], group)
                 if reading is not None:
-                    time = None if when is None else float(when[index])
-                    self._learn(shared.row(index - start), rows.row(index - start), reading, group, time)
+                    self._learn(*one, reading, group, None if when is None else float(when[index]))
+
+    def _read(self, context: Row, row: Row, reward: Any, group: Any) -> Reading | None:
+        """A reward as the model takes it; None if it is missing, and that tells nothing."""
+        reading = self.reader_.read(reward, group)
+        if self.reader_.missing == "auto":
+            self.reader_.absent.observe(self._expected(context, row), is_absent(reward))
+        return reading
+
+    def _expected(self, context: Row, row: Row) -> float:
+        """The reward, in [0, 1], that the model expects of a round."""
+        alone = Rows(np.array([0, len(row[0])]), *row)
+        return float(self.model_.score(context, alone, False)[0].item())
 
     def _learn(self, context: Row, row: Row, reading: Reading, group: Any, time: Any = None) -> None:
         """One round; nothing is learnt if the products of its features overflow."""
         estimates = self.reader_.channels if isinstance(self.reader_.channels, NoiseEstimates) else None
         if estimates is not None or self.watch_ is not None:
-            alone = Rows(np.array([0, len(row[0])]), *row)
-            predicted = self.model_.score(context, alone, False)[0].item()
+            predicted = self._expected(context, row)
         before, elapsed = self.latest_time_, None
         if self.memory_seconds_ is not None:
             elapsed = self._elapsed(np.array([seconds_of(time)])).item()

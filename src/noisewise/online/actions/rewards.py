@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf, isfinite, sqrt
 from typing import Any, NamedTuple
 
@@ -13,6 +13,7 @@ from noisewise._typing import Floats
 from noisewise._validation import is_missing, listed
 from noisewise.noise import FlipMatrix, GaussianNoise
 from noisewise.online.actions.estimated_noise import NoiseEstimates, VarianceEstimates
+from noisewise.online.actions.missing_rewards import MissingRewards
 from noisewise.online.learners.decision import BOOLEAN_TYPES, NUMBER_TYPES
 
 LARGEST_VARIANCE = 0.25  # of a reward in [0, 1]: that of a fair coin
@@ -25,6 +26,11 @@ class Channel(NamedTuple):
     signal: float = 1.0
     weight: float = 1.0
     bounded: bool = True  # whether what is observed lies in the interval of the rewards
+
+
+def is_absent(given: Any) -> bool:
+    """Whether a reward is missing: None, NaN or NA."""
+    return given is None or (not isinstance(given, Mapping) and not hasattr(given, "__len__") and is_missing(given))
 
 
 @dataclass(frozen=True)
@@ -55,7 +61,7 @@ class RewardScale:
 
     def unit(self, given: Any, bounded: bool = True) -> float | None:
         """A reward, a cost or counts of outcomes as a reward in [0, 1]; None if it is missing."""
-        if given is None or (not isinstance(given, Mapping) and not hasattr(given, "__len__") and is_missing(given)):
+        if is_absent(given):
             return None
         value, what = self.total(given), "cost" if self.costs else "reward"
         if bounded and not self.low <= value <= self.high:
@@ -128,12 +134,13 @@ class RewardReader:
     channels: Channel | dict[Any, Channel] | NoiseEstimates
     noise_by: str
     missing: str
+    absent: MissingRewards = field(default_factory=MissingRewards)  # of "auto"
 
     @classmethod
     def of(cls, scale: RewardScale, noise: Any, noise_by: str, missing: str) -> RewardReader:
         """The reader that parameters of a learner describe."""
-        if missing not in ("drop", "no"):
-            raise ValueError(f"missing is {missing!r}; it is 'drop' or 'no'")
+        if missing not in ("drop", "no", "auto"):
+            raise ValueError(f"missing is {missing!r}; it is 'drop', 'no' or 'auto'")
         if not isinstance(noise_by, str):
             raise ValueError(f"noise_by is {noise_by!r:.40}; it is 'person', 'action' or the name of a feature")
         span = scale.high - scale.low
@@ -150,7 +157,7 @@ class RewardReader:
         channel = self._channel(group)
         unit = self.scale.unit(reward, channel.bounded)
         if unit is None:
-            if self.missing == "drop":
+            if self.missing == "drop" or (self.missing == "auto" and not self.absent.not_at_random):
                 return None
             unit = 0.0
         root = sqrt(channel.weight)
