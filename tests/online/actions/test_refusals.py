@@ -93,7 +93,7 @@ def test_bad_rewards_are_refused(options, reward, sentence):
         ({"noise": 0.1}, "the noise of rewards"),
         ({"noise": FlipMatrix.none(3)}, "the noise of rewards"),
         ({"memory": 1}, "memory is 1"),
-        ({"missing": "auto"}, "missing is 'auto'"),
+        ({"missing": "perhaps"}, "missing is 'perhaps'"),
         ({"ridge": 0}, "ridge is 0"),
         ({"hash_bits": 3}, "hash_bits is 3"),
         ({"hash_bits": 12, "covariance": "full"}, "needs hash_bits=None"),
