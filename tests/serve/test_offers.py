@@ -22,6 +22,7 @@ from serve_app import service, serving
         {"policy": "upper_confidence", "options": {"per_action": True, "width_in_std": 0.5}},
         {"options": {"hash_bits": 10}},
         {"memory": "0.5s"},
+        {"missing": "auto"},
         {"options": {"interactions": None}, "reward_range": [-1.0, 1.0]},
     ],
     ids=str,

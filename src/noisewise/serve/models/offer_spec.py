@@ -85,7 +85,7 @@ class OfferSpec(CommonSpec):
     memory: Annotated[float, Field(gt=1, le=1e12)] | Annotated[str, Field(max_length=40)] | None = Field(
         default=None, description='How many rounds are remembered, or how long, as "7d" or "12h"; null is all.'
     )
-    missing: Literal["drop", "no"] = Field(default="drop", description="Meaning of a missing reward.")
+    missing: Literal["drop", "no", "auto"] = Field(default="drop", description="Meaning of a missing reward.")
     default_reward: Number | None = Field(
         default=None, description="Reward recorded when the wait is over; null is missing."
     )
