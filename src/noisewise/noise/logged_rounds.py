@@ -79,10 +79,11 @@ def _cross_fitted(X: NDArray[Any], actions: Codes, targets: Floats, importance: 
     for half in (0, 1):
         rows, played = X[half::2], actions[half::2]
         goals = np.stack([targets[half::2], np.ones(len(rows))])
-        for action in range(n_classes):
+        weights = np.zeros((2, n_classes, X.shape[1]), X.dtype)
+        for action in np.unique(played):
             mine = np.flatnonzero(played == action)
-            weights = ridge_weights(rows[mine], goals[:, mine], penalty, importance[half::2][mine])
-            scores[:, 1 - half :: 2, action] = weights.astype(X.dtype) @ X[1 - half :: 2].T
+            weights[:, action] = ridge_weights(rows[mine], goals[:, mine], penalty, importance[half::2][mine])
+        scores[:, 1 - half :: 2] = X[1 - half :: 2] @ weights.transpose(0, 2, 1)
     return scores
 
 

@@ -198,10 +198,12 @@ class RateTracker(PlainState):
             self._keep(kind, rows[of_kind], played[of_kind], observed[of_kind])
         self.squared_length += float(np.einsum("ij,ij->", rows, rows))
         assert self.gram is not None
-        for action in np.unique(played):
-            mine = rows[played == action]
+        order = np.argsort(played, kind="stable")
+        actions, starts = np.unique(played[order], return_index=True)
+        for action, index in zip(actions.tolist(), np.split(order, starts[1:])):
+            mine = rows[index]
             self.gram[action] += mine.T @ mine
-            self.moments[action] += observed[played == action] @ mine
+            self.moments[action] += observed[index] @ mine
         if self.n_rounds >= self.next_solve:  # ever more rarely: a solve costs as much as thousands of rounds
             self.weights = self._weights(self._inverses())
             self.next_solve = int(1.2 * self.n_rounds)

@@ -12,6 +12,7 @@ NAME = re.compile(rb'"([^"\\]*)"\s*:')
 END_OF_NAME = re.compile(rb'"\s*:')
 SPACED = (b" :", b"\t:", b"\n:", b"\r:")
 LONG = 2000  # bytes: objects of a list have the same names, so that these are counted, not compared
+MANY = 20  # names of a long body that is not one long vector
 _last: tuple[bytes, Any] = (b"", None)  # a long body, and what it holds
 
 
@@ -23,7 +24,7 @@ def repeated_name(body: bytes) -> str | None:
     >>> repeated_name(b'{"first": {"name": 1}, "second": {"name": 2}}') is None
     True
     """
-    if len(body) > LONG and _has_as_many_names(body):
+    if len(body) > LONG and body.count(b'":') > MANY and _has_as_many_names(body):
         return None
     names = NAME.findall(body)
     if len(names) == len(set(names)) and b"\\" not in body:  # nearly every body: no name twice anywhere
