@@ -17,8 +17,10 @@ NURSERY = """
 import os, signal, sys
 import uvicorn
 from noisewise.serve import Settings, create_app
+from noisewise.serve.models.kinds import warm_up_offers
 from noisewise.serve.models.service import warm_up
 warm_up()
+warm_up_offers()
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 print("ready", flush=True)
 children = []
