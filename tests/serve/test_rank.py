@@ -83,3 +83,25 @@ def test_scores_that_are_not_finite_are_refused():
     learner = learner_of({"recipe": "ucwl"})
     with pytest.raises(ValueError, match="smaller numbers"):
         rank(learner, np.full(5, np.inf), None, learner.rng_state_.copy())
+
+
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize("rates", [None, (0.2, 0.1), (0.5, 0.48)], ids=str)  # of one action
+@pytest.mark.parametrize("recipe", ["linucb", "corrected_ucwl", "rcnbf"])
+def test_of_many_actions_the_highest_have_the_scores_that_all_have(recipe, rates, masked, rng):
+    noise = [dict(zip(("false_positive", "false_negative"), one)) for one in [rates or (0.0, 0.0), *[(0.1, 0.1)] * 39]]
+    learner = learner_of({"actions": list(range(40)), "recipe": recipe, "exploration": 0.3, "noise": noise})
+    for x in rng.normal(size=(80, 5)):
+        learner.learn(learner.decide(x), int(rng.random() < 0.3))
+    allowed = rng.random(40) < 0.6 if masked else None
+    for x in rng.normal(size=(20, 5)):
+        every = rank(learner, x, allowed, learner.rng_state_.copy())
+        some = rank(learner, x, allowed, learner.rng_state_, most=16)
+        assert (some.code, some.best, some.probability, some.draw) == every[:4]
+        np.testing.assert_array_equal(some.scores, every.scores[some.codes])
+        np.testing.assert_array_equal(some.widths, every.widths[some.codes])
+        bounds = every.scores + every.widths
+        left = np.setdiff1d(np.arange(40) if allowed is None else np.flatnonzero(allowed), some.codes)
+        kept = np.setdiff1d(some.codes, [some.code, some.best])
+        assert bounds[left].max() <= np.sort(bounds[kept])[-14:].min() + 1e-9
+        assert {some.code, some.best} <= set(some.codes.tolist())

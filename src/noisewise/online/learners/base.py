@@ -271,32 +271,61 @@ def blank_log(true: Codes, noise: Floats, uniforms: Floats) -> Log:
 
 
 def rank_actions(
-    learner: Any, row: Floats, allowed: NDArray[np.bool_] | None, rng_state: NDArray[np.uint64]
-) -> tuple[int, int, float, Floats, Floats]:
+    learner: Any,
+    row: Floats,
+    allowed: NDArray[np.bool_] | None,
+    rng_state: NDArray[np.uint64],
+    most: int | None = None,
+) -> tuple[int, int, float, Codes | None, Floats, Floats]:
     """Decide for a dense row as ``learner.decide`` does, drawing from another SFC64 state; the learner is unchanged.
 
-    Action, greedy action, propensity, score of each action and what is added to it (the UCB bonus). The action is -1
-    if the scores are not finite.
+    Action, greedy action, propensity, actions that the scores are of (None for all), their scores, and what is added to
+    each (the UCB bonus). Of more than `most` actions only the highest ones are scored, the played and the greedy one.
+    The action is -1 if the scores are not finite.
     """
     _, scratch, all_classes = learner._arrays()
     state = State(learner.table_, learner.sigma_, learner.parameters_, learner.counters_, rng_state)
     code, best, probability = loops().decide_dense(*state, row, scratch, all_classes if allowed is None else allowed)
-    return code, best, probability, *_scores_and_bonuses(learner, scratch)
+    kept = None
+    if most is not None and len(all_classes) > most and code >= 0:
+        bounds = _upper_bounds(learner, scratch)
+        bounds = bounds if allowed is None else np.where(allowed, bounds, -np.inf)
+        highest = np.argpartition(bounds, len(bounds) - most)[len(bounds) - most :]
+        kept = np.array(sorted({*highest.tolist(), code, best}))
+    return code, best, probability, kept, *_scores_and_bonuses(learner, scratch, kept)
 
 
-def _scores_and_bonuses(learner: Any, scratch: Floats) -> tuple[Floats, Floats]:
-    """What the compiled round has just compared, read from its scratch buffer."""
+def _upper_bounds(learner: Any, scratch: Floats) -> Floats:
+    """What the actions have just been compared by, as `_loops.policies.fill_bounds` leaves it in the scratch buffer."""
+    counters, (n_features, width) = learner.counters_, learner.table_.shape
+    start = 2 * (n_features + codes.PADDING)
+    filled = counters.item(codes.SIGNAL) == codes.VALUE or learner.parameters_.item(codes.WIDTH) > 0
+    if filled or counters.item(codes.PROJECT):
+        start += 2 * width
+    return scratch[start : start + counters.item(codes.CLASSES)]
+
+
+def _scores_and_bonuses(learner: Any, scratch: Floats, kept: Codes | None = None) -> tuple[Floats, Floats]:
+    """What the compiled round has just compared, read from its scratch buffer; of some actions or of all."""
     counters, parameters = learner.counters_, learner.parameters_
     n_columns, n_actions = counters.item(codes.COLUMNS), counters.item(codes.CLASSES)
     means, variances = codes.scored(learner.table_, scratch)
-    means, variances = means[:n_columns], variances[:n_actions]
+    rates = learner._rates() if counters.item(codes.SIGNAL) == codes.VALUE else None
+    if kept is not None and rates is not None and rates[:, codes.UNINFORMATIVE].any():  # they depend on all others
+        scores, bonuses = _scores_and_bonuses(learner, scratch)
+        return scores[kept], bonuses[kept]
+    chosen: Any = slice(n_actions) if kept is None else kept
+    variances = variances[chosen]
     if parameters.item(codes.WIDTH) > 0:
         bonuses = parameters.item(codes.WIDTH) * np.sqrt(np.maximum(variances, 0.0))
     else:
-        bonuses = np.zeros(n_actions)
-    if counters.item(codes.SIGNAL) != codes.VALUE:
+        bonuses = np.zeros(len(variances))
+    if rates is None:
+        means = means[:n_columns] if kept is None else means[kept]
         return means.clip(-1.0, 1.0) if counters.item(codes.PROJECT) else means.copy(), bonuses
-    rates = learner._rates()
-    bonuses = bonuses / rates[:, codes.BETA]
-    bonuses[rates[:, codes.UNINFORMATIVE] > 0] = 0.0
-    return learner._corrected(means), bonuses
+    own = rates[chosen]
+    uninformative = own[:, codes.UNINFORMATIVE] > 0
+    bonuses = bonuses / own[:, codes.BETA]
+    bonuses[uninformative] = 0.0
+    levels = means[n_actions:n_columns][chosen]
+    return corrected_scores(means[chosen], levels, own[:, codes.RHO0], own[:, codes.BETA], uninformative), bonuses

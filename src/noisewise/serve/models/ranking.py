@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise._typing import Floats
+from noisewise._typing import Codes, Floats
 from noisewise.online import rank_actions
 from noisewise.serve.log.events import Event
 
@@ -16,7 +16,10 @@ STORED_SCORES = 16  # of a decision: the highest upper bounds and the played act
 
 
 class Ranked(NamedTuple):
-    """An action with its propensity, and the scores and UCB widths it was chosen by; `draw` is None without one."""
+    """An action with its propensity, and the scores and UCB widths it was chosen by; `draw` is None without one.
+
+    `codes` are the actions that they are of; None for all.
+    """
 
     code: int
     best: int
@@ -24,16 +27,26 @@ class Ranked(NamedTuple):
     draw: float | None
     scores: Floats
     widths: Floats
+    codes: Codes | None = None
 
 
-def rank(learner: Any, row: Floats, allowed: NDArray[np.bool_] | None, rng_state: NDArray[np.uint64]) -> Ranked:
-    """Decide as ``learner.decide`` does, with draws from `rng_state`, which advances; the learner is unchanged."""
+def rank(
+    learner: Any,
+    row: Floats,
+    allowed: NDArray[np.bool_] | None,
+    rng_state: NDArray[np.uint64],
+    most: int | None = None,
+) -> Ranked:
+    """Decide as ``learner.decide`` does, with draws from `rng_state`, which advances; the learner is unchanged.
+
+    Of more than `most` actions, scores are given of the highest ones.
+    """
     before = rng_state.copy()
-    code, best, probability, scores, widths = rank_actions(learner, row, allowed, rng_state)
+    code, best, probability, codes, scores, widths = rank_actions(learner, row, allowed, rng_state, most)
     if code < 0:
         raise ValueError("the scores of this row are not finite; smaller numbers would do")
     draw = None if rng_state[3] == before[3] else next_uniform(before)
-    return Ranked(code, best, probability, draw, scores, widths)
+    return Ranked(code, best, probability, draw, scores, widths, codes)
 
 
 def uniformly(ranked: Ranked, allowed: NDArray[np.bool_] | None, rng_state: NDArray[np.uint64]) -> Ranked:
@@ -83,12 +96,12 @@ def propensities(decision: Event, n_actions: int) -> dict[int, float]:
 
 def compact_scores(ranked: Ranked) -> bytes:
     """Scores and widths of all actions; of many, codes, scores and widths of those that could have been chosen."""
-    scores, widths = ranked.scores, ranked.widths
-    if len(scores) <= STORED_SCORES:
-        return np.concatenate([scores, widths]).tobytes()
-    kept = np.argpartition(-(scores + widths), STORED_SCORES - 1)[:STORED_SCORES]
-    kept = np.union1d(kept, [ranked.code, ranked.best])
-    return np.concatenate([kept, scores[kept], widths[kept]]).tobytes()
+    scores, widths, codes = ranked.scores, ranked.widths, ranked.codes
+    if codes is None and len(scores) > STORED_SCORES:
+        highest = np.argpartition(scores + widths, len(scores) - STORED_SCORES)[-STORED_SCORES:]
+        codes = np.union1d(highest, [ranked.code, ranked.best])
+        scores, widths = scores[codes], widths[codes]
+    return np.concatenate([scores, widths] if codes is None else [codes, scores, widths]).tobytes()
 
 
 def stored_scores(decision: Event, n_actions: int) -> dict[int, tuple[float, float]]:

@@ -17,7 +17,7 @@ from noisewise.serve.log.events import BY_ANNOTATOR, BY_DEFAULT, MISSING, Event,
 from noisewise.serve.models.changes import use_exploration
 from noisewise.serve.models.model import ServedModel
 from noisewise.serve.models.progress import Progress, tracked_bytes
-from noisewise.serve.models.ranking import Ranked, compact_scores, rank, uniformly
+from noisewise.serve.models.ranking import STORED_SCORES, Ranked, compact_scores, rank, uniformly
 from noisewise.serve.models.recipes import n_bytes, stored_learner
 from noisewise.serve.models.rows import row_of, shortened
 from noisewise.serve.models.spec import DecideRequest, ModelSpec
@@ -91,10 +91,9 @@ class RowModel(ServedModel):
         A model whose feedback would mislead it decides uniformly, which is the baseline, until it is told more.
         """
         learner, position = self.current
-        ranked = rank(learner, row, allowed, self.rng_state)
         if self.progress.is_misleading:
-            ranked = uniformly(ranked, allowed, self.rng_state)
-        return ranked, position
+            return uniformly(rank(learner, row, allowed, self.rng_state), allowed, self.rng_state), position
+        return rank(learner, row, allowed, self.rng_state, STORED_SCORES), position
 
     def allowed(self, actions: Any, excluded: Any) -> NDArray[np.bool_] | None:
         """Mask of the actions that may be played; None for all."""
