@@ -68,7 +68,9 @@ def audit_labels(
     y : array of shape (n,)
         Observed labels, of any kind; strings, numbers, ...
     model : scikit-learn classifier, optional
-        Gives out-of-fold probabilities. By default `RobustRidgeClassifier`, which scores rows leave-one-out. Pipelines
+        Gives out-of-fold probabilities. By default `RobustRidgeClassifier`, which scores rows leave-one-out, together
+        with a forest where that predicts the observed labels better (`notes` says so; given as `model`, the ridge
+        judges alone). Pipelines
         and classes that are not scikit-learn's get the rows of a frame, and texts, as they are given; where they can't
         be fitted to them, and for all other models, the rows are encoded.
     noise : FlipMatrix, optional
@@ -245,7 +247,7 @@ def _judged(
     _check_length(rows.shape[0], observed)
     chosen = RobustRidgeClassifier(noise=noise, random_state=settings.random_state) if model is None else model
     try:
-        readings = judge_rows(rows, observed, n_classes, chosen, noise, reading, folds)
+        readings = judge_rows(rows, observed, n_classes, chosen, noise, reading, folds, trees=model is None)
     except ValueError as error:
         raise (failed or error) from None
     note = () if failed is None else (f"the model can't be fitted to the rows as given ({failed}): they were encoded",)

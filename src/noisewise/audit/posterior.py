@@ -12,6 +12,7 @@ from sklearn.base import clone
 from noisewise._typing import Codes, Floats
 from noisewise.audit.folds import Folds, out_of_fold
 from noisewise.audit.summaries import is_small
+from noisewise.audit.trees import pooled_with_trees
 from noisewise.labels import RobustRidgeClassifier, disagreement_of_halves
 from noisewise.noise import (
     Calibration,
@@ -28,6 +29,7 @@ from noisewise.noise import (
 
 LabelsAre = Literal["judgements", "outcomes"]
 
+WITH_TREES = "trees predict these labels better than a smooth model alone: both judge the rows together"
 MOST_EXCLUDED = 0.05  # of the rows; a table with more rows in small classes is about small classes
 
 
@@ -57,9 +59,11 @@ def judge_rows(
     noise: FlipMatrix | None = None,
     labels_are: LabelsAre | None = None,
     folds: Folds | None = None,
+    trees: bool = False,
 ) -> dict[str, Reading]:
     """Both readings of the labels, or the outcome reading alone: leave-one-out by the robust ridge, or out of fold.
 
+    With `trees`, a forest judges together with the ridge where it predicts the observed labels better.
     A few rows of classes too small to judge are excluded from the fit: one such row can hide the noise in all others.
     """
     small = is_small(observed, n_classes)
@@ -68,10 +72,10 @@ def judge_rows(
     if given is None and 0 < excluded.mean() <= MOST_EXCLUDED and np.sum(~small) >= 2:
         large = np.flatnonzero(~small)
         codes = np.searchsorted(large, np.where(excluded, large[0], observed))  # the excluded have weight 0
-        judged = _judge_included(rows, codes, len(large), model, None, ~excluded, labels_are, folds or Folds())
+        judged = _judge_included(rows, codes, len(large), model, None, ~excluded, labels_are, folds or Folds(), trees)
         return {name: _with_small(reading, observed, large, n_classes) for name, reading in judged.items()}
     everywhere = np.ones(len(observed), dtype=bool)
-    return _judge_included(rows, observed, n_classes, model, noise, everywhere, labels_are, folds or Folds())
+    return _judge_included(rows, observed, n_classes, model, noise, everywhere, labels_are, folds or Folds(), trees)
 
 
 def _judge_included(
@@ -83,10 +87,11 @@ def _judge_included(
     included: NDArray[np.bool_],
     labels_are: LabelsAre | None,
     folds: Folds,
+    trees: bool,
 ) -> dict[str, Reading]:
     """Fit to the rows of the mask `included`; the others get their clean posterior, P(true | x)."""
     known: Any = slice(None) if included.all() else included
-    judged = None
+    judged = pooled = None
     if isinstance(model, RobustRidgeClassifier) and not folds.asked:
         observed = codes[known]
         weights = included.astype(np.float64)
@@ -95,6 +100,10 @@ def _judge_included(
         outcome = NoiseReading(
             fitted.calibration_, fitted.true_label_posterior_[known], fitted.n_wrong_, fitted.n_wrong_interval_
         )
+        if trees:
+            pooled = pooled_with_trees(rows, codes, n_classes, included, outcome, scores, model.random_state)
+        if pooled is not None:
+            scores, outcome = pooled, read_noise(pooled[known], observed, noise)
         if labels_are != "outcomes":
             halves = disagreement_of_halves(rows, codes, n_classes, weights, model.n_landmarks, model.random_state)
             judged = read_row_judgements(scores[known], observed, outcome, ModelError.of_halves(*halves))
@@ -107,6 +116,8 @@ def _judge_included(
         if labels_are != "outcomes":
             judged = read_judgements([array[known] for array in arrays], observed, outcome)
     readings = both_readings(outcome, judged, observed, noise)
+    if pooled is not None:
+        readings = {name: replace(reading, notes=(WITH_TREES, *reading.notes)) for name, reading in readings.items()}
     if len(observed) < len(codes):
         clean = outcome.calibration.clean_posterior(scores[~known])
         readings = {name: _with_excluded(reading, known, clean) for name, reading in readings.items()}
