@@ -9,6 +9,7 @@ from sklearn.metrics import average_precision_score
 
 from noisewise import audit_labels
 from noisewise.audit.ordered import order_sentences, steps_of, wrong_by_steps
+from noisewise.labels import RobustRidgeClassifier
 from noisewise.labels.ridge.ordered_fit import OrderedRidgeClassifier, between, fit_thresholds
 
 GRADES = ["none", "mild", "severe", "extreme"]
@@ -27,7 +28,8 @@ def graded(n=400, wrong=40, seed=0):
 def audited():
     X, truth, observed = graded()
     names = np.array(GRADES)
-    return truth, observed, audit_labels(X, names[observed], ordered=GRADES), audit_labels(X, names[observed])
+    unordered = audit_labels(X, names[observed], RobustRidgeClassifier())  # by default trees find the grades too
+    return truth, observed, audit_labels(X, names[observed], ordered=GRADES), unordered
 
 
 def test_classes_are_in_the_order_given(audited):
