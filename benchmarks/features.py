@@ -139,7 +139,7 @@ def against_averages(seeds):
     print(f"at most {worst:.3f} of the error of averaging")
 
 
-def against_peers(seeds):
+def against_peers(seeds, names=None):
     """Clean and noisy test rows of bundled sets, two copies of each training row; peers get their averages.
 
     For noisy rows the peers are fitted to single copies. Squared errors, or wrong labels; the standard error of their
@@ -157,7 +157,8 @@ def against_peers(seeds):
         "iris": (load_iris(return_X_y=True), NoisyFeatureClassifier(), LogisticRegression(max_iter=1000)),
         "wine": (load_wine(return_X_y=True), NoisyFeatureClassifier(), LogisticRegression(max_iter=1000)),
     }
-    for name, ((X, y), ours, peer) in sets.items():
+    for name in names or sets:
+        (X, y), ours, peer = sets[name]
         for deviation in (0.1, 0.5, 1.0):
             noise, found = GaussianNoise(deviation**2), []
             for seed in range(seeds):
@@ -187,12 +188,13 @@ def main():
     parser.add_argument("--sizes", nargs="+", type=int, default=[1_000, 10_000, 40_000])
     parser.add_argument("--seeds", type=int, default=8)
     parser.add_argument("--only", choices=["scaling", "odr", "averages", "peers"])
+    parser.add_argument("--sets", nargs="+", help="of the peers' table; all by default")
     options = parser.parse_args()
     tables = {
         "scaling": lambda: scaling(options.rows, options.doublings),
         "odr": lambda: against_odr(options.sizes),
         "averages": lambda: against_averages(options.seeds),
-        "peers": lambda: against_peers(options.seeds),
+        "peers": lambda: against_peers(options.seeds, options.sets),
     }
     for name, table in tables.items():
         if options.only in (None, name):
