@@ -29,8 +29,8 @@ def add_leaf_values(
 @compiled
 def add_leaf_values_sparse(
     data: NDArray[np.float32],
-    columns: NDArray[np.int32],
-    starts: NDArray[np.int32],
+    columns: NDArray[np.int64],
+    starts: NDArray[np.int64],
     row: NDArray[np.float32],
     roots: NDArray[np.int64],
     features: NDArray[np.int32],
