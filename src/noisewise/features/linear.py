@@ -288,9 +288,10 @@ class NoisyFeatureClassifier(LabelTargets, _NoisyLinear):
         q = Y.shape[1]
         gram, _, means, _ = centre(self._sums.sum(axis=0), q)
         scale, mean = column_scales(gram, means), rows.mean(axis=0)
+        signal = np.sqrt(self.reliability_)  # columns of noise alone are not brought to the size of the others
         codes = Y[:, 0] > 0 if q == 1 else Y.argmax(axis=1)
-        logistic = LogisticRegression(max_iter=LOGISTIC_STEPS).fit((rows - mean) / scale, codes)
-        weights = logistic.coef_.T
+        logistic = LogisticRegression(max_iter=LOGISTIC_STEPS).fit((rows - mean) / scale * signal, codes)
+        weights = logistic.coef_.T * signal[:, None]
         if self.correction_:
             ridge = self.strength_ if self.constraint == "ridge" else 0.0
             weights = disattenuate(weights, self._sums, self._corrections, q, self.correction_, ridge)
