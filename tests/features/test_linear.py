@@ -312,3 +312,12 @@ def test_target_noise_that_does_not_fit_is_not_used():
 def test_target_noise_is_a_variance():
     with pytest.raises(ValueError, match="variance above 0"):
         NoisyFeatureRegressor(target_noise=0.0).fit(*on_a_line(50))
+
+
+def test_columns_of_noise_alone_are_not_brought_to_the_size_of_the_others(rng):
+    X = np.zeros((200, 30))
+    X[:, :3] = rng.normal(size=(200, 3))
+    y, copies = X[:, :3].sum(axis=1) + rng.normal(size=200) > 0, GaussianNoise(0.01).copies(X, 2, rng)
+    model, scaler = NoisyFeatureClassifier().fit(copies[:, 0], y, copies=copies), StandardScaler()
+    brought = LogisticRegression().fit(scaler.fit_transform(copies.mean(axis=1)), y).coef_ / scaler.scale_
+    assert np.abs(model.coef_[0, 3:]).mean() < 0.7 * np.abs(brought[0, 3:]).mean()
