@@ -26,8 +26,9 @@ def served_model(number: int, name: str, spec: CommonSpec, rng_state: Any = None
 @cache
 def warm_up_offers() -> None:
     """Load or compile the loops of offers, in the thread that makes the first such model."""
-    learner = ContextualBandit(random_state=0)
-    learner.learn(learner.decide({"context": 1.0}, [{"first": 1.0}, {"second": 1.0}]), 1.0)
+    for covariance in ("full", "diagonal"):
+        learner = ContextualBandit(covariance=covariance, random_state=0)
+        learner.learn(learner.decide({"context": 1.0}, [{"first": 1.0}, {"second": 1.0}]), 1.0)
 
 
 def needed_bytes(spec: CommonSpec) -> int:

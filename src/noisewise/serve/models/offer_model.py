@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from copy import copy
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -148,7 +148,6 @@ class OfferModel(ServedModel):
         return {"answer": RIGHT if unit >= 1 else WRONG if unit <= 0 else GRADED, "probability": float(value)}
 
     def _new_learner(self) -> ContextualBandit:
-        warm_up()
         return new_bandit(self.spec)
 
     def _new_progress(self) -> OfferProgress:
@@ -206,14 +205,6 @@ class OfferModel(ServedModel):
 def _agreed(decision: Event) -> bool | None:
     """Whether the model would have played what the baseline did; None where it decided itself, by a draw."""
     return decision.code == decision.best if decision.draw is None else None
-
-
-@cache
-def warm_up() -> None:
-    """Load or compile the loops of full and diagonal covariances, so that the first decision does not wait for them."""
-    for covariance in ("full", "diagonal"):
-        learner = ContextualBandit(covariance=covariance)
-        learner.learn(learner.decide({}, [{"x": 1.0}, {"x": 2.0}]), 1)
 
 
 def new_bandit(spec: OfferSpec) -> ContextualBandit:
