@@ -12,8 +12,9 @@ from sklearn.metrics import average_precision_score
 from noisewise import FlipMatrix, audit_labels
 from noisewise.audit import streaming, trees
 from noisewise.audit.posterior import WITH_TREES
-from noisewise.audit.trees import Forest, pool_powers
-from noisewise.labels import RobustRidgeClassifier
+from noisewise.audit.trees import Forest, pool_powers, pooled_with_trees
+from noisewise.labels import RobustRidgeClassifier, disagreement_of_halves
+from noisewise.noise import NoiseReading
 
 
 def rules(n=500, seed=0, rate=0.15):
@@ -84,6 +85,18 @@ def test_rows_the_forest_did_not_grow_on_are_predicted(monkeypatch, tmp_path):
     frame.write_parquet(tmp_path / "rows.parquet")
     streamed = audit_labels(pl.scan_parquet(tmp_path / "rows.parquet"), y)
     np.testing.assert_array_equal(streamed.probability, audit.probability)
+
+
+def test_halves_that_follow_the_rules_disagree_less():
+    X, y, _ = rules(800)
+    fitted = RobustRidgeClassifier().fit(X, y)
+    outcome = NoiseReading(fitted.calibration_, fitted.true_label_posterior_, fitted.n_wrong_, fitted.n_wrong_interval_)
+    everywhere = np.ones(800, dtype=bool)
+    both = pooled_with_trees(X, y, 3, everywhere, outcome, fitted.scores_)
+    alone, _ = disagreement_of_halves(X, y, 3, np.ones(800))
+    together, n = disagreement_of_halves(X, y, 3, np.ones(800), modes=both.modes)
+    assert n == 800
+    assert together < 0.7 * alone
 
 
 def test_powers_are_those_of_a_slow_search():

@@ -103,9 +103,12 @@ def _judge_included(
         if trees:
             pooled = pooled_with_trees(rows, codes, n_classes, included, outcome, scores, model.random_state)
         if pooled is not None:
-            scores, outcome = pooled, read_noise(pooled[known], observed, noise)
+            scores, outcome = pooled.log_posterior, read_noise(pooled.log_posterior[known], observed, noise)
         if labels_are != "outcomes":
-            halves = disagreement_of_halves(rows, codes, n_classes, weights, model.n_landmarks, model.random_state)
+            modes = None if pooled is None else pooled.modes
+            halves = disagreement_of_halves(
+                rows, codes, n_classes, weights, model.n_landmarks, model.random_state, modes
+            )
             judged = read_row_judgements(scores[known], observed, outcome, ModelError.of_halves(*halves))
     else:
         arrays = out_of_fold(model, rows, codes, n_classes, folds, included)

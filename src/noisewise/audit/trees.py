@@ -18,6 +18,7 @@ References
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -31,7 +32,7 @@ from noisewise._numerics.em import responsibilities
 from noisewise._numerics.row_hash import row_hashes
 from noisewise._typing import Codes, Floats, RandomState
 from noisewise._validation import generator
-from noisewise.noise import NoiseReading
+from noisewise.noise import Calibration, NoiseReading
 
 FEW_TREES, N_TREES = 40, 120  # of each kind of forest: those that show whether trees are better, and that judge then
 LEAF_ROWS = 4  # so that one wrong label never decides
@@ -39,6 +40,30 @@ FOREST_ROWS = 6000  # the forest grows on so many rows, drawn at random
 MOST_LABELS = 200_000  # these times classes, above which the trees take longer than the ridge
 STANDARD_ERRORS = 2.5  # by which the labels must be likelier with the trees
 LEAST_POSTERIOR, LEAST_VOTE = 1e-6, 1 / (8 * FEW_TREES)  # before the logarithm is taken
+
+
+@dataclass(frozen=True)
+class WithTrees:
+    """Ridge and forest together.
+
+    Attributes
+    ----------
+    log_posterior : array of shape (n_rows, n_classes)
+        Log of the pooled posterior of the true label.
+    calibration : Calibration
+        Of the ridge's scores.
+    powers : array of shape (2,)
+        Of the ridge's and the forest's probabilities.
+    """
+
+    log_posterior: Floats
+    calibration: Calibration
+    powers: Floats
+
+    def modes(self, rows: Any, codes: Codes, scored: Any, scores: Floats) -> Codes:
+        """The likeliest class of rows by a ridge and a forest on other rows (or without their own labels)."""
+        forest = Forest(rows[:FOREST_ROWS], codes[:FOREST_ROWS], scores.shape[1], 0)
+        return np.asarray(_pooled(_logs(self.calibration, scores, forest.of_rows(scored)), self.powers).argmax(axis=1))
 
 
 def pooled_with_trees(
@@ -49,8 +74,8 @@ def pooled_with_trees(
     outcome: NoiseReading,
     scores: NDArray[np.floating],
     random_state: RandomState = None,
-) -> Floats | None:
-    """Log of the pooled posterior of the true label of every row; None where the trees do not predict better.
+) -> WithTrees | None:
+    """Ridge and forest together, with all rows; None where the trees do not predict better.
 
     Parameters
     ----------
@@ -75,17 +100,17 @@ def pooled_with_trees(
     if not _suits_trees(grown_on, n_classes):
         return None
     forest = Forest(grown_on, codes[some], n_classes, int(rng.integers(2**31)))
-    by_ridge = _log(outcome.calibration.clean_posterior(scores[some]), LEAST_POSTERIOR)
-    flips = outcome.calibration.noise.matrix.T[codes[some]]
-    both = [by_ridge, _log(forest.of_rows(grown_on), LEAST_VOTE)]
-    gain = _log_likelihood(both, flips) - _log_likelihood([by_ridge], flips)
+    calibration = outcome.calibration
+    flips = calibration.noise.matrix.T[codes[some]]
+    logs = _logs(calibration, scores[some], forest.of_rows(grown_on))
+    gain = _log_likelihood(logs, flips) - _log_likelihood(logs[:1], flips)
     if gain.mean() <= STANDARD_ERRORS * gain.std() / np.sqrt(len(gain)):
         return None
     forest.grow(N_TREES)
-    powers = pool_powers([by_ridge, _log(forest.of_rows(grown_on), LEAST_VOTE)], flips)
+    powers = pool_powers(_logs(calibration, scores[some], forest.of_rows(grown_on)), flips)
     votes = np.concatenate(list(map_blocks(rows, partial(Forest.of_rows, forest))))
-    logs = [_log(outcome.calibration.clean_posterior(scores), LEAST_POSTERIOR), _log(votes, LEAST_VOTE)]
-    return _log(_pooled(logs, powers), LEAST_POSTERIOR)
+    pooled = _pooled(_logs(calibration, scores, votes), powers)
+    return WithTrees(_log(pooled, LEAST_POSTERIOR), calibration, powers)
 
 
 def _suits_trees(rows: Any, n_classes: int) -> bool:
@@ -169,6 +194,11 @@ def _log_likelihood(logs: list[Floats], flips: Floats) -> Floats:
     """Of each observed label, at the powers that make all of them likeliest."""
     pooled = _pooled(logs, pool_powers(logs, flips))
     return np.asarray(np.log(responsibilities(pooled, flips, np.finfo(float).tiny)[1]))
+
+
+def _logs(calibration: Calibration, scores: NDArray[np.floating], votes: Floats) -> list[Floats]:
+    """Logs of the ridge's clean posterior and of the forest's probabilities."""
+    return [_log(calibration.clean_posterior(scores), LEAST_POSTERIOR), _log(votes, LEAST_VOTE)]
 
 
 def _log(p: NDArray[np.floating], least: float) -> Floats:

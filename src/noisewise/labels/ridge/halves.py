@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,12 +17,19 @@ from noisewise.labels.ridge.pooled_fit import CHOICE_ROWS, FIT_ROWS, fit_pooled_
 
 
 def disagreement_of_halves(
-    X: Any, codes: Codes, n_classes: int, weights: Floats, n_landmarks: int | None = None, random_state: Any = None
+    X: Any,
+    codes: Codes,
+    n_classes: int,
+    weights: Floats,
+    n_landmarks: int | None = None,
+    random_state: Any = None,
+    modes: Callable[[Any, Codes, Any, Floats], Codes] | None = None,
 ) -> tuple[float, int]:
     """Fraction of rows to which two fits, each to half of the rows, give different classes; and of how many rows.
 
     Both score a row without its own label. Halves are drawn by the hashes of the rows, the same in any order of the
-    rows, and hold half of each class. Rows of weight 0 are left out.
+    rows, and hold half of each class. Rows of weight 0 are left out. Where another model has a say, `modes` gives the
+    classes: from the rows and labels of a half, the rows to score and their scores by the ridge.
     """
     rng = generator(0 if random_state is None else random_state)
     some = rng.permutation(np.flatnonzero(weights))[:FIT_ROWS]
@@ -32,7 +40,12 @@ def disagreement_of_halves(
     most = n_landmarks or default_landmarks(X.shape[1], n_classes)
     with threads_for(len(some)):
         fits = [fit_pooled_ridge(rows[half], labels[half], n_classes, most, rng) for half in (first, ~first)]
-        one, other = (fit.leave_one_out_scores(rows[scored], labels[scored]).argmax(axis=1) for fit in fits)
+        scores = [fit.leave_one_out_scores(rows[scored], labels[scored]) for fit in fits]
+    if modes is None:
+        one, other = (of_half.argmax(axis=1) for of_half in scores)
+    else:
+        halves = zip((first, ~first), scores)
+        one, other = (modes(rows[half], labels[half], rows[scored], of_half) for half, of_half in halves)
     return float(np.mean(one != other)), len(scored)
 
 
