@@ -121,3 +121,4 @@ def test_rows_that_trees_can_not_take_are_judged_by_the_ridge():
     repeated = np.round(X[:, :1])  # two distinct rows
     for rows in (sparse.csr_array(X), large, repeated):
         assert WITH_TREES not in audit_labels(rows, y).notes
+    assert np.isfinite(Forest(X, y, 3, 0).of_rows(large)).all()

@@ -39,6 +39,7 @@ LEAF_ROWS = 4  # so that one wrong label never decides
 FOREST_ROWS = 6000  # the forest grows on so many rows, drawn at random
 MOST_LABELS = 200_000  # these times classes, above which the trees take longer than the ridge
 STANDARD_ERRORS = 2.5  # by which the labels must be likelier with the trees
+LARGEST = np.finfo(np.float32).max  # trees are grown in single precision
 LEAST_POSTERIOR, LEAST_VOTE = 1e-6, 1 / (8 * FEW_TREES)  # before the logarithm is taken
 
 
@@ -115,7 +116,7 @@ def pooled_with_trees(
 
 def _suits_trees(rows: Any, n_classes: int) -> bool:
     """Whether rows are dense (sparse ones are words, of which each says little), in single precision, and many."""
-    if hasattr(rows, "tocsr") or np.abs(rows).max(initial=0) > np.finfo(np.float32).max:
+    if hasattr(rows, "tocsr") or np.abs(rows).max(initial=0) > LARGEST:
         return False
     return len(np.unique(row_hashes(rows, exact=True))) >= LEAF_ROWS * n_classes
 
@@ -157,7 +158,8 @@ class Forest:
         known = self.hashes[at] == hashes
         found = self.out_of_bag[at]
         if not known.all():
-            found[~known] = self._mean([model.predict_proba(X[~known]) for model in self.models])
+            new = np.clip(X[~known], -LARGEST, LARGEST)
+            found[~known] = self._mean([model.predict_proba(new) for model in self.models])
         return found
 
     def _mean(self, parts: list[Floats]) -> Floats:
