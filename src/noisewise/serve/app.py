@@ -26,6 +26,7 @@ from noisewise.serve.api import (
     models,
     monitoring,
     personalizer,
+    personalizer_evaluations,
     personalizer_settings,
 )
 from noisewise.serve.api.entrance import Entrance
@@ -82,6 +83,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
     for prefix in personalizer.PREFIXES:
         app.include_router(personalizer.router, prefix=prefix)
         app.include_router(personalizer_settings.router, prefix=prefix)
+        app.include_router(personalizer_evaluations.router, prefix=prefix)
     if (STATIC / "index.html").exists():
         app.mount("/static", StaticFiles(directory=STATIC), name="static")
 

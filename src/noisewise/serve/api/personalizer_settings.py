@@ -1,42 +1,28 @@
-"""Azure Personalizer's management calls: configuration, model, logs, learning settings and offline evaluations."""
+"""Azure Personalizer's management calls: configuration, learning settings, model and logs."""
 
 from __future__ import annotations
 
 import asyncio
-import json
-import time
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Literal, get_args
 
 from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from noisewise.serve.api.export import off_policy_report
 from noisewise.serve.api.models import service_of
 from noisewise.serve.log.store import Store
 from noisewise.serve.models import lifecycle
 from noisewise.serve.models.changes import SpecChange
 from noisewise.serve.models.model import ServedModel
 from noisewise.serve.models.offer_model import OfferModel
-from noisewise.serve.models.offer_report import importances
 from noisewise.serve.models.offer_spec import OfferSpec, PolicyName
 from noisewise.serve.models.service import Conflict, NotFound, Service
-from noisewise.serve.models.spec import Identifier
 
 router = APIRouter(tags=["personalizer"])
 NO_RANK = "there has been no rank yet; the first one makes a model"
 NOTE = "personalizer configuration"  # before there is a model that has it
-EVALUATION = "personalizer evaluation "  # and an id
-IMPORTANCE = "personalizer feature importance "  # and an id
-SOURCES = {"greedy": "Custom", "online": "Online", "uniform": "Random"}  # of Personalizer's policies, by ours
 FIRST_POLICY = OfferSpec(actions="features").policy  # of a model that the first rank makes
 MODES = {"Online": "online", "Apprentice": "apprentice", "LoggingOnly": "logging"}
-APPLIED: dict[str, dict[str, Any]] = {  # changes that make a model decide as a policy of an evaluation
-    "online": {"mode": "online"},
-    "greedy": {"mode": "online", "policy": "greedy", "exploration": 0.0},
-    "uniform": {"mode": "online", "exploration": 1.0},
-    "baseline": {"mode": "apprentice"},
-}
 LARGEST_EXPLORATION = 1.0
 Wait = Annotated[timedelta, Field(ge=timedelta(seconds=5), le=timedelta(days=2))]
 
@@ -79,23 +65,6 @@ class LearningSettings(BaseModel):
 
     name: str
     arguments: str
-
-
-class EvaluationRequest(BaseModel):
-    """An offline evaluation, or feature importances; of the whole log."""
-
-    model_config = ConfigDict(extra="ignore")
-
-    name: str = Field(max_length=256)
-    startTime: datetime
-    endTime: datetime
-
-
-class PolicyReference(BaseModel):
-    """A policy of an evaluation."""
-
-    evaluationId: Identifier
-    policyName: str
 
 
 def stored_settings(store: Store) -> ServiceConfiguration:
@@ -153,22 +122,10 @@ async def reset_policy(request: Request) -> Any:
     return _learning_settings(service)
 
 
-@router.post("/configurations/applyFromEvaluation", status_code=204, response_class=Response)
-async def apply_from_evaluation(body: PolicyReference, request: Request) -> Response:
-    """Decide as one of the policies of an evaluation from now on."""
-    service = service_of(request)
-    model, found = _model(service), await _note(service, EVALUATION, body.evaluationId)
-    names = [one["name"] for one in found["content"]["value"]]
-    if body.policyName not in names or _kind(model) != "features":
-        raise Conflict(f"{body.policyName!r} can't be applied; the evaluation has {', '.join(names)}")
-    await lifecycle.update(service, model, SpecChange.model_validate(APPLIED[body.policyName]))
-    return Response(status_code=204)
-
-
 @router.get("/model", response_class=Response)
 async def export_model(request: Request) -> Response:
     """The state of the model, for an import."""
-    data, _ = await asyncio.to_thread(_model(service_of(request)).to_bytes)
+    data, _ = await asyncio.to_thread(personalizer_model(service_of(request)).to_bytes)
     return Response(data, media_type="application/octet-stream")
 
 
@@ -184,7 +141,7 @@ async def import_model(request: Request) -> Response:
 async def reset_model(request: Request) -> Response:
     """Forget all that has been learnt."""
     service = service_of(request)
-    await lifecycle.reset(service, _model(service))
+    await lifecycle.reset(service, personalizer_model(service))
     return Response(status_code=204)
 
 
@@ -192,117 +149,34 @@ async def reset_model(request: Request) -> Response:
 async def show_model(request: Request) -> dict[str, Any]:
     """When the model was made, and when it last learnt."""
     service = service_of(request)
-    model = _model(service)
+    model = personalizer_model(service)
     created = await asyncio.to_thread(service.store.created, model.id)
     known = await asyncio.to_thread(service.store.time_range, model.id)
-    return {"creationTime": _moment(created), "lastModifiedTime": _moment(known[1] if known else created)}
+    return {"creationTime": moment(created), "lastModifiedTime": moment(known[1] if known else created)}
 
 
 @router.get("/logs/properties")
 async def show_log(request: Request) -> dict[str, Any]:
     """From when to when the log reaches."""
     service = service_of(request)
-    known = await asyncio.to_thread(service.store.time_range, _model(service).id)
-    return {"dateRange": {"from": _moment(known[0]), "to": _moment(known[1])} if known else {}}
+    known = await asyncio.to_thread(service.store.time_range, personalizer_model(service).id)
+    return {"dateRange": {"from": moment(known[0]), "to": moment(known[1])} if known else {}}
 
 
 @router.delete("/logs", status_code=204, response_class=Response)
 async def delete_log(request: Request) -> Response:
     """Remove the log; the model goes on from its present state."""
     service = service_of(request)
-    await lifecycle.remove_log(service, _model(service))
+    await lifecycle.remove_log(service, personalizer_model(service))
     return Response(status_code=204)
-
-
-@router.get("/evaluations")
-async def list_evaluations(request: Request) -> dict[str, Any]:
-    """All offline evaluations."""
-    found = await asyncio.to_thread(service_of(request).store.notes, EVALUATION)
-    return {"value": [json.loads(text) for text in found.values()]}
-
-
-@router.put("/evaluations/{evaluationId}")
-async def make_evaluation(evaluationId: Identifier, body: EvaluationRequest, request: Request) -> dict[str, Any]:
-    """Evaluate the policies of the model on its log; the result is there at once."""
-    service = service_of(request)
-    model = _model(service)
-    report = await asyncio.to_thread(off_policy_report, service.store, model, "dr")
-    content = {"value": [_evaluated(one) for one in report["policies"]]}
-    made = _job(evaluationId, body) | {"evaluationType": "Manual", "content": content}
-    await asyncio.to_thread(service.store.keep_note, EVALUATION + evaluationId, json.dumps(made))
-    return made
-
-
-@router.get("/evaluations/{evaluationId}")
-async def show_evaluation(evaluationId: Identifier, request: Request) -> Any:
-    """An offline evaluation."""
-    return await _note(service_of(request), EVALUATION, evaluationId)
-
-
-@router.delete("/evaluations/{evaluationId}", status_code=204, response_class=Response)
-async def delete_evaluation(evaluationId: Identifier, request: Request) -> Response:
-    """Delete an offline evaluation."""
-    await asyncio.to_thread(service_of(request).store.keep_note, EVALUATION + evaluationId, None)
-    return Response(status_code=204)
-
-
-@router.get("/featureImportances")
-async def list_importances(request: Request) -> dict[str, Any]:
-    """All feature importances."""
-    found = await asyncio.to_thread(service_of(request).store.notes, IMPORTANCE)
-    return {"value": [json.loads(text) for text in found.values()]}
-
-
-@router.put("/featureImportances/{featureImportanceId}")
-async def make_importance(featureImportanceId: Identifier, body: EvaluationRequest, request: Request) -> dict[str, Any]:
-    """How much features of contexts and actions matter to the model as it is now, from 0 to 100."""
-    service = service_of(request)
-    model = _model(service)
-    if not isinstance(model, OfferModel):
-        raise Conflict("a model with a fixed set of actions has weights in its report, and no feature importances")
-    scores = await asyncio.to_thread(importances, model)
-    made = _job(featureImportanceId, body) | {"featureScores": scores}
-    await asyncio.to_thread(service.store.keep_note, IMPORTANCE + featureImportanceId, json.dumps(made))
-    return made
-
-
-@router.get("/featureImportances/{featureImportanceId}")
-async def show_importance(featureImportanceId: Identifier, request: Request) -> Any:
-    """Feature importances that were computed before."""
-    return await _note(service_of(request), IMPORTANCE, featureImportanceId)
-
-
-@router.delete("/featureImportances/{featureImportanceId}", status_code=204, response_class=Response)
-async def delete_importance(featureImportanceId: Identifier, request: Request) -> Response:
-    """Delete feature importances."""
-    await asyncio.to_thread(service_of(request).store.keep_note, IMPORTANCE + featureImportanceId, None)
-    return Response(status_code=204)
-
-
-async def _note(service: Service, what: str, name: str) -> Any:
-    found = await asyncio.to_thread(service.store.note, what + name)
-    if found is None:
-        raise NotFound(f"there is no {what.removeprefix('personalizer ').strip()} {name!r}; PUT makes one")
-    return json.loads(found)
-
-
-def _job(name: str, body: EvaluationRequest) -> dict[str, Any]:
-    """What an evaluation and feature importances have in common."""
-    return {
-        "id": name,
-        "name": body.name,
-        "startTime": body.startTime.isoformat(),
-        "endTime": body.endTime.isoformat(),
-        "creationTime": _moment(time.time()),
-        "status": "Succeeded",
-    }
 
 
 def _existing(service: Service) -> ServedModel | None:
     return service.models.get(service.settings.personalizer)
 
 
-def _model(service: Service) -> ServedModel:
+def personalizer_model(service: Service) -> ServedModel:
+    """The model that Personalizer's calls are about; refused before the first rank."""
     found = _existing(service)
     if found is None:
         raise NotFound(NO_RANK)
@@ -341,16 +215,10 @@ def _imitation(model: OfferModel) -> dict[str, Any]:
 def _learning_settings(service: Service) -> LearningSettings:
     model = _existing(service)
     if model is None or isinstance(model, OfferModel):
-        return LearningSettings(
-            name="noisewise", arguments=OfferSpec(actions="features").policy if model is None else model.spec.policy
-        )
+        return LearningSettings(name="noisewise", arguments=FIRST_POLICY if model is None else model.spec.policy)
     return LearningSettings(name="noisewise", arguments=model.spec.recipe)
 
 
-def _evaluated(one: dict[str, Any]) -> dict[str, Any]:
-    summary = {"expectedReward": one["value"], "confidenceInterval": [one["low"], one["high"]]}
-    return {"name": one["policy"], "policySource": SOURCES.get(one["policy"], "Baseline"), "summary": summary}
-
-
-def _moment(seconds: float) -> str:
+def moment(seconds: float) -> str:
+    """A time as Personalizer writes it."""
     return datetime.fromtimestamp(seconds, UTC).isoformat()
