@@ -72,8 +72,12 @@ def score_joint(
         start = context[i] * width
         for j in range(n_used):
             own[j] += c[i] * weights[start + used[j]]
-        for i2 in range(len(c)):
-            _add_block(sigma, c[i] * c[i2], start, context[i2] * width, used, width, reduced)
+        for i2 in range(i):
+            _add_block(sigma, 2.0 * c[i] * c[i2], start, context[i2] * width, used, width, reduced)
+        _add_block(sigma, c[i] * c[i], start, start, used, width, reduced)
+    for j in range(n_used):  # the covariance is symmetric: half of its blocks were read
+        for k in range(j):
+            reduced[j, k] = reduced[k, j] = 0.5 * (reduced[j, k] + reduced[k, j])
     mean_row = np.zeros(n_used)
     if relative:
         for t in range(len(a)):

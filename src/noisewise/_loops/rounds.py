@@ -217,3 +217,21 @@ def learn_sparse(
     work, n = divide(state, scratch), indices.shape[0]
     row = Row(start_of(indices), start_of(data), 0, n, n)
     return learn_row(state, row, work, action, best, probability, observed)
+
+
+@bare
+def fill_highest(scores: Any, allowed: Any, highest: Any) -> int:
+    """Fill `highest` with the allowed classes that have the highest scores, in any order; how many there are."""
+    n, lowest = 0, 0
+    for k in range(scores.shape[0]):
+        if not allowed[k]:
+            continue
+        if n < highest.shape[0]:
+            lowest, n = n, n + 1
+        elif not scores[k] > scores[highest[lowest]]:
+            continue
+        highest[lowest] = k
+        for rank in range(n):
+            if scores[highest[rank]] < scores[highest[lowest]]:
+                lowest = rank
+    return n

@@ -7,6 +7,7 @@ from noisewise.online.actions.encoder import PairEncoder
 from noisewise.online.actions.estimated_noise import NoiseEstimates as NoiseEstimates
 from noisewise.online.actions.estimated_noise import VarianceEstimates
 from noisewise.online.actions.features import FeatureIndex
+from noisewise.online.actions.features import FixedRecord as FixedRecord
 from noisewise.online.actions.hashed import HashedModel
 from noisewise.online.actions.joint import JointModel as JointModel
 from noisewise.online.actions.missing_rewards import MissingRewards
@@ -117,6 +118,7 @@ __all__ = [
 __shared__ = [
     *("PlainState", "rank_actions", "rates_as_noise"),
     *(
+        "FixedRecord",
         "JointModel",
         "NoiseEstimates",
         "Offer",

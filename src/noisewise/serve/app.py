@@ -17,6 +17,7 @@ from fastapi import FastAPI
 from fastapi.responses import FileResponse, JSONResponse
 from fastapi.staticfiles import StaticFiles
 from prometheus_client import CollectorRegistry
+from starlette.types import Receive, Scope, Send
 
 import noisewise
 from noisewise.serve.api import (
@@ -44,6 +45,17 @@ SWITCH_SECONDS = 0.001  # that a thread which computes may keep the others waiti
 ROUTERS = (models, lifecycle, decisions, export, teach, monitoring)
 
 
+class EnteredApp(FastAPI):
+    """An application whose entrance is its outermost layer: frequent requests are answered before any other is met."""
+
+    entrance: Entrance
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle a request."""
+        scope["app"] = self
+        await self.entrance(scope, receive, send)
+
+
 def create_app(settings: Settings | None = None) -> FastAPI:
     """The decision service as an ASGI application.
 
@@ -68,7 +80,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
                 await task
             await service.close()
 
-    app = FastAPI(
+    app = EnteredApp(
         title="noisewise",
         version=noisewise.__version__,
         description="Decisions that learn from noisy right/wrong feedback.",
@@ -93,7 +105,7 @@ def create_app(settings: Settings | None = None) -> FastAPI:
 
     install_handlers(app)
     access, metrics = AccessControl(chosen, keys), monitoring.RequestMetrics(registry, chosen.traces)
-    app.add_middleware(Entrance, access=access, metrics=metrics, decides=chosen.role != "learner")
+    app.entrance = Entrance(super(EnteredApp, app).__call__, access, metrics, decides=chosen.role != "learner")
 
     def openapi() -> dict[str, Any]:
         return openapi_document(app)

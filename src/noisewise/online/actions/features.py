@@ -23,6 +23,10 @@ Checkpoint = tuple[int, int, int, int | None]
 KINDS = "numbers, words, True or False, and lists or dicts of these are features"
 
 
+class FixedRecord(dict[str, Any]):
+    """Features by name that nobody changes, so that the row they make is known without a look at them."""
+
+
 class Rows(NamedTuple):
     """Rows of features: where each starts, and its columns and values; the first of each is the constant."""
 
@@ -102,9 +106,11 @@ class FeatureIndex:
     def _remembered_rows(self, records: Any, categories: Sequence[str] | None, names: Sequence[Any]) -> Rows:
         """Rows of named features, those that were the same before as they were; all anew if one has a new feature."""
         known = RECORDS.setdefault(self, {})
-        parts = []
-        for number, (name, record) in enumerate(zip(names, records)):
-            part = known.get(name)
+        parts: list[Any] = [known.get(name) for name in names]
+        for number, record in enumerate(records):
+            part = parts[number]
+            if part is not None and part[0] is record:
+                continue
             if part is None or part[0] != record:
                 before = self.checkpoint()
                 row = self._named_rows([record], None if categories is None else [categories[number]])
@@ -112,9 +118,11 @@ class FeatureIndex:
                     self.restore(before)
                     return self._named_rows(records, categories)
                 part = dict(record), row.columns, row.values
-                if all(type(value) in FLAT for value in record.values()):
-                    known[name] = part
-            parts.append(part)
+            if type(record) is FixedRecord:
+                part = record, *part[1:]
+            parts[number] = part
+            if all(type(value) in FLAT for value in record.values()):
+                known[names[number]] = part
         if len(known) > MOST_RECORDS:
             known.clear()
         starts = np.zeros(len(parts) + 1, dtype=np.int64)

@@ -285,13 +285,12 @@ def rank_actions(
     """
     _, scratch, all_classes = learner._arrays()
     state = State(learner.table_, learner.sigma_, learner.parameters_, learner.counters_, rng_state)
-    code, best, probability = loops().decide_dense(*state, row, scratch, all_classes if allowed is None else allowed)
-    kept = None
+    allowed, kept = all_classes if allowed is None else allowed, None
+    code, best, probability = loops().decide_dense(*state, row, scratch, allowed)
     if most is not None and len(all_classes) > most and code >= 0:
-        bounds = _upper_bounds(learner, scratch)
-        bounds = bounds if allowed is None else np.where(allowed, bounds, -np.inf)
-        highest = np.argpartition(bounds, len(bounds) - most)[len(bounds) - most :]
-        kept = np.array(sorted({*highest.tolist(), code, best}))
+        highest = np.empty(most, dtype=np.intp)
+        n_highest = loops().fill_highest(_upper_bounds(learner, scratch), allowed, highest)
+        kept = np.array(sorted({*highest[:n_highest].tolist(), code, best}))
     return code, best, probability, kept, *_scores_and_bonuses(learner, scratch, kept)
 
 

@@ -8,7 +8,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from noisewise.serve.api.fast_path import fast_response
 from noisewise.serve.api.monitoring import RequestMetrics, request_id, until_ready
-from noisewise.serve.api.problems import STATUSES, refusal
+from noisewise.serve.api.problems import STATUSES, refusal, unforeseen
 from noisewise.serve.api.security import AccessControl, replay_body
 
 WITH_BODY = ("POST", "PUT", "PATCH")
@@ -23,7 +23,7 @@ HEADERS = [
 
 
 class Entrance:
-    """The one middleware: several, each of which wraps what is received and sent, take longer than a decision."""
+    """Stands before the framework: layers that wrap what is received and sent take longer than a decision."""
 
     def __init__(self, app: ASGIApp, access: AccessControl, metrics: RequestMetrics, decides: bool) -> None:
         self.app = app
@@ -59,6 +59,8 @@ class Entrance:
                 content = await fast_response(service, scope, headers, body)
             except REFUSALS as error:
                 refused = refusal(error)
+            except Exception as error:
+                refused = unforeseen(scope, error)
             else:
                 if content is not None:
                     await response.json(content)

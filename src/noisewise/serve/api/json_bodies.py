@@ -8,12 +8,16 @@ from typing import Any
 
 from pydantic_core import from_json
 
+from noisewise.serve.models.known_objects import KnownObject
+
 NAME = re.compile(rb'"([^"\\]*)"\s*:')
 END_OF_NAME = re.compile(rb'"\s*:')
-SPACED = (b" :", b"\t:", b"\n:", b"\r:")
+ACTIONS = re.compile(rb'"actions"\s*:\s*')
 LONG = 2000  # bytes: objects of a list have the same names, so that these are counted, not compared
 MANY = 20  # names of a long body that is not one long vector
+MOST_KNOWN, LONGEST_KNOWN = 4_000, 4_000  # objects that are remembered, and bytes of each: some ten megabytes
 _last: tuple[bytes, Any] = (b"", None)  # a long body, and what it holds
+_known: dict[bytes, KnownObject] = {}  # objects by their text, without its braces
 
 
 def repeated_name(body: bytes) -> str | None:
@@ -24,8 +28,11 @@ def repeated_name(body: bytes) -> str | None:
     >>> repeated_name(b'{"first": {"name": 1}, "second": {"name": 2}}') is None
     True
     """
-    if len(body) > LONG and body.count(b'":') > MANY and _has_as_many_names(body):
-        return None
+    global _last
+    if len(body) > LONG and body.count(b'":', 0, LONG) > MANY:
+        _last = body, _parsed_in_parts(body)
+        if _last[1] is not None or _has_as_many_names(body):
+            return None
     names = NAME.findall(body)
     if len(names) == len(set(names)) and b"\\" not in body:  # nearly every body: no name twice anywhere
         return None
@@ -46,7 +53,53 @@ def parsed(body: bytes) -> Any:
     """A JSON body, which is parsed once, though it is checked here and read elsewhere."""
     global _last
     (known, found), _last = _last, (b"", None)  # whoever asks may change it
-    return found if known is body else from_json(body)
+    return found if known is body and found is not None else from_json(body)
+
+
+def _parsed_in_parts(body: bytes) -> Any:
+    """A body that has `actions`, of which those whose text was sent before are not parsed again; None for other bodies.
+
+    It is cut where one action seems to end and the next to begin. If a cut were within a text or an inner object, what
+    lies before it would be no whole object, and is refused: so are all bodies but those that mean the same in parts.
+    """
+    start, end = body.find(b"[{"), body.rfind(b"}]")
+    if start < 0 or end < start or b"\\" in body:
+        return None
+    head, tail = body[:start], body[end + 2 :]
+    name = ACTIONS.search(head)
+    if name is None or name.end() != len(head) or b'"actions"' in tail:
+        return None
+    rest = head + b"[]" + tail
+    try:
+        made = from_json(rest)
+    except ValueError:
+        return None
+    if type(made) is not dict or made.get("actions") != [] or repeated_name(rest) is not None:
+        return None
+    inner = body[start + 2 : end]
+    parts = inner.split(b"}, {" if b"}, {" in inner else b"},{")
+    objects = [_known.get(part) or _known_object(part) for part in parts]
+    if None in objects:
+        return None
+    made["actions"] = objects
+    return made
+
+
+def _known_object(part: bytes) -> KnownObject | None:
+    """The object of a text without its braces, which is remembered; None if it is no object, or says a thing twice."""
+    text = b"{" + part + b"}"
+    try:
+        found = from_json(text)
+    except ValueError:
+        return None
+    if type(found) is not dict or repeated_name(text) is not None:
+        return None
+    made = KnownObject(found)
+    if len(part) <= LONGEST_KNOWN:
+        if len(_known) >= MOST_KNOWN:
+            _known.clear()
+        _known[part] = made
+    return made
 
 
 def _has_as_many_names(body: bytes) -> bool:
@@ -57,8 +110,7 @@ def _has_as_many_names(body: bytes) -> bool:
     except ValueError:
         return False
     _last = body, found
-    spaced = any(space in body for space in SPACED)
-    return _count(found) == (len(END_OF_NAME.findall(body)) if spaced else body.count(b'":'))
+    return _count(found) in (body.count(b":"), len(END_OF_NAME.findall(body)))
 
 
 def _count(item: Any) -> int:

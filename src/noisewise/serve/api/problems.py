@@ -11,6 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.types import Scope
 
 from noisewise.serve.api.schemas import Problem
 from noisewise.serve.log.group_commit import Busy, Unwritten
@@ -51,6 +52,12 @@ def refusal(error: Exception) -> JSONResponse:
     return problem(status, str(error))
 
 
+def unforeseen(scope: Scope, error: Exception) -> JSONResponse:
+    """An error of the program as a response, which is logged."""
+    log.error("unforeseen error in %s %s", scope["method"], scope["path"], exc_info=error)
+    return problem(500, "something went wrong here; the log of the service has the details")
+
+
 def install_handlers(app: FastAPI) -> None:
     """Respond to every error of the app with a problem."""
 
@@ -71,15 +78,14 @@ def install_handlers(app: FastAPI) -> None:
             more = f": this path takes {allowed}" if allowed else ": /openapi.json lists the calls there are"
         return problem(error.status_code, f"{error.detail}{more}", headers=error.headers)
 
-    def unforeseen(request: Request, error: Exception) -> JSONResponse:
-        log.error("unforeseen error in %s %s", request.method, request.url.path, exc_info=error)
-        return problem(500, "something went wrong here; the log of the service has the details")
+    def bug(request: Request, error: Exception) -> JSONResponse:
+        return unforeseen(request.scope, error)
 
     for kind in STATUSES:
         app.add_exception_handler(kind, refused)
     app.add_exception_handler(RequestValidationError, invalid)
     app.add_exception_handler(HTTPException, http)
-    app.add_exception_handler(Exception, unforeseen)
+    app.add_exception_handler(Exception, bug)
 
 
 def _field(error: Any) -> str:

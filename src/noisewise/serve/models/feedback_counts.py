@@ -56,7 +56,7 @@ class FeedbackCounts(PlainState):
         Positive feedback alone says that whatever was played is right; what was played least then looks best.
         """
         n = min(self.n_feedback, MOST_TELLING)
-        if n < LEAST_TELLING or self.n_right < n:
+        if n < LEAST_TELLING or self.n_right < n or not self.recent.item((self.n_feedback - 1) % RECENT, OBSERVED):
             return False
         at = np.arange(self.n_feedback - n, self.n_feedback) % RECENT
         return bool(self.recent[at, OBSERVED].all()) and self._unanswered(n) >= LEAST_UNANSWERED

@@ -27,7 +27,7 @@ from noisewise.serve.log.events import BY_ANNOTATOR, BY_DEFAULT, GRADED, MISSING
 from noisewise.serve.models.model import SLOW_REFIT, ServedModel
 from noisewise.serve.models.offer_progress import OfferProgress
 from noisewise.serve.models.offer_spec import GroupNoise, OfferRequest, OfferSpec, ParsedOffer, Variance
-from noisewise.serve.models.offers import Question, logged_offer, logged_play, read_request
+from noisewise.serve.models.offers import Question, logged_offer, logged_play, played_name, read_request
 from noisewise.serve.models.ranking import next_uniform
 from noisewise.serve.models.spec import Rates
 
@@ -87,8 +87,7 @@ class OfferModel(ServedModel):
 
     def action_of(self, decision: Event) -> str | int:
         """The id of the action that a decision played, or its position."""
-        name: str | int = logged_play(decision)[1].names[0]
-        return name
+        return played_name(decision)
 
     def feedback_fields(self, given: Any, annotator: str | None) -> dict[str, Any]:
         """Fields of a row of the log with a reward: a number, counts of outcomes, right or wrong, or None."""

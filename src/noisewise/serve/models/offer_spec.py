@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import Discriminator, Field, JsonValue, PrivateAttr, Tag, model_validator
 
+from noisewise.serve.models.known_objects import KnownObject
 from noisewise.serve.models.spec import (
     MAX_ACTIONS,
     ActionName,
@@ -25,6 +26,7 @@ FEATURES: Literal["features"] = "features"  # `actions` of a specification witho
 PolicyName = Literal["thompson_sampling", "inverse_gap_weighting", "upper_confidence", "greedy"]
 Mode = Literal["online", "apprentice", "logging"]
 Record = dict[str, JsonValue]
+OBJECTS: set[Any] = {dict, KnownObject}  # types of an action as parsed
 
 
 class Variance(Strict):
@@ -159,7 +161,7 @@ def read_offer(given: Any, text: str) -> ParsedOffer | None:
     if type(given) is not dict or not given.keys() <= {"context", "actions"}:
         return None
     context, actions = given.get("context", {}), given.get("actions")
-    if type(context) is not dict or type(actions) is not list or not set(map(type, actions)) <= {dict}:
+    if type(context) is not dict or type(actions) is not list or not set(map(type, actions)) <= OBJECTS:
         return None
     return ParsedOffer(context, actions, text)
 

@@ -6,10 +6,12 @@ import json
 from typing import Any, NamedTuple
 
 import numpy as np
+from pydantic_core import from_json
 
 from noisewise._typing import Floats
 from noisewise.online import Offer
 from noisewise.serve.log.events import Event
+from noisewise.serve.models.known_objects import KnownObject
 from noisewise.serve.models.offer_spec import OfferRequest, ParsedOffer
 from noisewise.serve.models.rows import shortened
 from noisewise.serve.models.spec import MAX_ACTIONS
@@ -70,6 +72,20 @@ def logged_play(decision: Event) -> tuple[dict[str, Any], Offer]:
     return context, Offer([name], [features])
 
 
+def played_name(decision: Event) -> str | int:
+    """The name of the action that was played, as the log has it.
+
+    >>> played_name(Event(1, 1, 0, "id", 0.0, features=b'[{"hour": 9}, {"price": 4}, "tart}, 5"]'))
+    'tart}, 5'
+    """
+    text = decision.features or b"[]"
+    try:
+        name: str | int = from_json(text[text.rindex(b"}, ") + 3 : -1])  # what is cut within a text is no JSON
+    except ValueError:
+        name = logged_play(decision)[1].names[0]
+    return name
+
+
 def logged_scores(decision: Event) -> Floats:
     """Means, standard deviations and propensities of the actions that could be played, in three rows."""
     values = np.frombuffer(decision.scores or b"", dtype="<f4").astype(np.float64)
@@ -98,6 +114,12 @@ def _names(actions: list[dict[str, Any]]) -> list[Any]:
 
 
 def _offer(names: list[Any], actions: list[dict[str, Any]], positions: list[int]) -> Offer:
-    for one in actions:
-        one.pop(ID, None)
-    return Offer([names[position] for position in positions], [actions[position] for position in positions])
+    features = [one.without(ID) if type(one) is KnownObject else _without_id(one) for one in actions]
+    if len(positions) == len(names):
+        return Offer(names, features)
+    return Offer([names[position] for position in positions], [features[position] for position in positions])
+
+
+def _without_id(action: dict[str, Any]) -> dict[str, Any]:
+    action.pop(ID, None)
+    return action

@@ -21,6 +21,7 @@ from noisewise.serve.models.kinds import needed_bytes
 from noisewise.serve.models.log_applier import LogApplier
 from noisewise.serve.models.model import ServedModel
 from noisewise.serve.models.offer_spec import stored_spec
+from noisewise.serve.models.ranking import rank
 from noisewise.serve.models.recipes import new_learner
 from noisewise.serve.models.retention import keep_retention
 from noisewise.serve.models.spec import CommonSpec, ModelSpec
@@ -319,4 +320,5 @@ def warm_up() -> None:
     first, second = (learner.decide(np.array([1.0, 0.0])) for _ in range(2))
     learner.learn(second, 1)
     learner.learn(first, 1)  # another loop: its scores are no longer there
+    rank(learner, np.array([1.0, 0.0]), None, learner.rng_state_.copy(), most=1)
     wait_until_compiled()
