@@ -64,10 +64,10 @@ class Connection(asyncio.Protocol):
         if self.waiting is not None and not self.waiting.done():
             self.waiting.set_exception(ConnectionError("the server closed the connection"))
 
-    def ask(self, path, body):
+    def ask(self, path, body, method="POST"):
         """Send a request; the future is its status and body."""
         self.waiting = asyncio.get_running_loop().create_future()
-        head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         self.transport.write(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
         return self.waiting
 

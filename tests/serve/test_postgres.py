@@ -44,6 +44,17 @@ def test_learning_over_postgres_is_learning_in_the_library(postgres, tmp_path, r
     store.close()
 
 
+def test_a_decision_is_looked_up_by_its_index_in_a_short_log_too(postgres):
+    store = Store(postgres.url)
+    store.create()
+    with store.engine.begin() as connection:
+        made = connection.exec_driver_sql(f"EXPLAIN {store._select} decision_id = ANY(%s)", (["a", "b"],))
+        plan = "\n".join(made.scalars())
+    store.close()
+    assert "one_of_each_kind" in plan
+    assert "Seq Scan" not in plan
+
+
 def test_api_processes_and_a_learner_process_share_a_log(postgres, rng):
     async def run():
         async with (

@@ -97,8 +97,8 @@ class Store:
         self.lock = threading.Lock()  # of this process's writers: none waits for another within the database
         self.log = LogConnection(self.engine)
         self._mark: int | None = None
+        sa.event.listen(self.engine, "connect", _prepare_sqlite if self.sqlite else _prepare_postgresql)
         if self.sqlite:
-            sa.event.listen(self.engine, "connect", _prepare_sqlite)
             sa.event.listen(self.engine, "begin", _begin_sqlite)
         placeholder = "?" if self.sqlite else "%s"
         columns, values = ", ".join(Event._fields), ", ".join([placeholder] * len(Event._fields))
@@ -319,6 +319,11 @@ def _prepare_sqlite(connection: Any, _record: Any) -> None:
     connection.isolation_level = None  # transactions begin explicitly, in `_begin_sqlite`
     for pragma in ("busy_timeout = 20000", "journal_mode = WAL", "synchronous = FULL"):
         connection.execute(f"PRAGMA {pragma}")
+
+
+def _prepare_postgresql(connection: Any, _record: Any) -> None:
+    connection.execute("SET enable_seqscan = off")  # a plan made while the log was short would go on reading all of it
+    connection.commit()
 
 
 def _begin_sqlite(connection: sa.Connection) -> None:
