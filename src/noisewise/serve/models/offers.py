@@ -6,7 +6,7 @@ import json
 from typing import Any, NamedTuple
 
 import numpy as np
-from pydantic_core import from_json
+from pydantic_core import from_json, to_json
 
 from noisewise._typing import Floats
 from noisewise.online import Offer
@@ -31,7 +31,7 @@ class Question(NamedTuple):
 
     def played(self, index: int) -> bytes:
         """The context, the features and the name of an action that may be played: all that is learnt from."""
-        return json.dumps([self.context, self.offer.features[index], self.offer.names[index]]).encode()
+        return to_json([self.context, self.offer.features[index], self.offer.names[index]])
 
 
 def read_request(request: OfferRequest | ParsedOffer) -> Question:
@@ -75,12 +75,12 @@ def logged_play(decision: Event) -> tuple[dict[str, Any], Offer]:
 def played_name(decision: Event) -> str | int:
     """The name of the action that was played, as the log has it.
 
-    >>> played_name(Event(1, 1, 0, "id", 0.0, features=b'[{"hour": 9}, {"price": 4}, "tart}, 5"]'))
-    'tart}, 5'
+    >>> played_name(Event(1, 1, 0, "id", 0.0, features=b'[{"hour": 9}, {"price": 4}, "tart},5"]'))
+    'tart},5'
     """
     text = decision.features or b"[]"
     try:
-        name: str | int = from_json(text[text.rindex(b"}, ") + 3 : -1])  # what is cut within a text is no JSON
+        name: str | int = from_json(text[text.rindex(b"},") + 2 : -1])  # what is cut within a text is no JSON
     except ValueError:
         name = logged_play(decision)[1].names[0]
     return name
