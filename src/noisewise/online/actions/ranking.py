@@ -13,7 +13,8 @@ import numpy as np
 
 from noisewise._loops.action_state import MATCHING
 from noisewise._typing import Floats
-from noisewise.online.actions.bandit import ContextualBandit, policy_loops
+from noisewise.online.actions.bandit import ContextualBandit
+from noisewise.online.actions.bandit_state import policy_loops
 from noisewise.online.actions.decision import ActionDecision
 from noisewise.online.actions.encoder import PairEncoder
 from noisewise.online.actions.features import FeatureIndex, Rows
