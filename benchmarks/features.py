@@ -142,8 +142,8 @@ def against_averages(seeds):
 def against_peers(seeds, names=None):
     """Clean and noisy test rows of bundled sets, two copies of each training row; peers get their averages.
 
-    For noisy rows the peers are fitted to single copies. Squared errors, or wrong labels; the standard error of their
-    difference is over splits.
+    For noisy rows the peers are fitted to single copies. The peer of OnlineNoisyRegressor is its step "root", with the
+    copies. Squared errors, or wrong labels; the standard error of their difference is over splits.
     """
     print("| set | noise | test rows | learner | ours | peer | ours - peer |\n|---|---|---|---|---|---|---|")
     grid = {"alpha": 10.0 ** np.arange(-4, 2), "gamma": [0.003, 0.01, 0.03, 0.1, 0.3]}
@@ -167,8 +167,15 @@ def against_peers(seeds, names=None):
                 rows, targets = StandardScaler().fit_transform(X)[order], np.asarray(y)[order]
                 copies, later = noise.copies(rows[:n], 2, rng), noise.corrupt(rows[n:], rng)
                 ours.fit(copies[:, 0], targets[:n], copies=copies)
-                predicted = [ours.predict(rows[n:]), peer.fit(copies.mean(axis=1), targets[:n]).predict(rows[n:])]
-                predicted += [ours.predict(later, noisy=True), peer.fit(copies[:, 0], targets[:n]).predict(later)]
+                if isinstance(peer, OnlineNoisyRegressor):  # the other step, and corrected alike
+                    peer.fit(copies[:, 0], targets[:n], copies=copies)
+                    others = peer.predict(rows[n:]), peer.predict(later, noisy=True)
+                else:
+                    others = (
+                        peer.fit(copies.mean(axis=1), targets[:n]).predict(rows[n:]),
+                        peer.fit(copies[:, 0], targets[:n]).predict(later),
+                    )
+                predicted = [ours.predict(rows[n:]), others[0], ours.predict(later, noisy=True), others[1]]
                 apart = np.not_equal if is_classifier(ours) else np.subtract
                 found.append([np.mean(np.asarray(apart(one, targets[n:]), float) ** 2) for one in predicted])
             for rows_are, each in zip(("clean", "noisy"), np.reshape(found, (-1, 2, 2)).swapaxes(0, 1)):

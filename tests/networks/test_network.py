@@ -36,6 +36,17 @@ def test_corrected_training_beats_plain_training_under_pair_noise(digits):
     assert np.abs(corrected.noise_.matrix - matrix).mean() < 0.05
 
 
+def test_symmetric_noise_is_found_to_be_symmetric_and_plain_training_is_no_better(digits):
+    X, truth, X_test, y_test = digits
+    y = FlipMatrix.symmetric(0.45, n_classes=10).corrupt(truth, rng=0)
+    plain = NetworkClassifier(noise=FlipMatrix.none(10), **FAST).fit(X, y)
+    corrected = NetworkClassifier(**FAST).fit(X, y)
+    assert corrected.score(X_test, y_test) > plain.score(X_test, y_test)
+    rates = corrected.noise_.matrix[~np.eye(10, dtype=bool)]
+    np.testing.assert_allclose(rates, rates[0])
+    assert 0.3 < 9 * rates[0] < 0.6
+
+
 def test_clean_labels_are_fitted_as_by_plain_training(digits):
     X, truth, X_test, y_test = digits
     plain = NetworkClassifier(noise=FlipMatrix.none(10), **FAST).fit(X, truth)

@@ -56,6 +56,7 @@ from noisewise.labels.ridge.target_fit import TargetRidge as TargetRidge
 from noisewise.labels.stacking.classifier import RobustClassifier
 from noisewise.labels.stacking.readings import AmongAll, Calibrated
 from noisewise.labels.standardizer import Standardizer
+from noisewise.labels.trees.boosting import BoostedTrees
 from noisewise.labels.trees.classifier import RobustTreesClassifier
 from noisewise.labels.trees.soft_forest import SoftForest
 from noisewise.labels.voting import RobustVotingClassifier
@@ -108,6 +109,7 @@ __model_parts__ = [
     for part in (
         AmongAll,
         Annotators,
+        BoostedTrees,
         Calibrated,
         Discriminants,
         DuplicateRows,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -13,15 +12,17 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from noisewise._numerics.em import symmetric_matrix
 from noisewise._typing import Codes, Floats, RandomState
 from noisewise._validation import check_number, generator
 from noisewise.labels import NoisyLabelClassifier
 from noisewise.noise import FlipMatrix, flips_of, labels_at_anchors, read_judgements, read_noise
 from noisewise.torch.noisy import NoisyCrossEntropy
 from noisewise.torch.training import BehindNoise, MeanNetwork, Trained, Training, some_rows
+from noisewise.torch.transition import shrunk
 
 HIDDEN = 128  # units in each of the two hidden layers of the default network
-CLEARLY = 2.0  # standard errors by which a plain network must explain held-out labels better
+CLEARLY = 2.0  # standard errors by which one network must explain held-out labels better than another
 LEAST_PROBABILITY = 1e-12  # before its logarithm is taken
 PASSES = 2  # over the rows with the flip matrix learnt on: the second starts where the first has led
 
@@ -33,6 +34,7 @@ class NetworkClassifier(NoisyLabelClassifier):
     each class are a first estimate of the noise. With the loss corrected for it (`NoisyCrossEntropy`) the network is
     trained, and the estimate with it, twice. A plain network is trained beside. Its probabilities are read through the
     noise and averaged with those of the others, or it is kept alone, where it explains held-out labels clearly better.
+    So is a network behind symmetric noise, one rate instead of a matrix, unless held-out labels speak against it.
     Every training stops early, on the corrected likelihood of held-out rows.
 
     Parameters
@@ -202,23 +204,33 @@ def _explain(
 ) -> tuple[Trained, FlipMatrix]:
     """Networks with a flip matrix that is learnt on from `first`, or a plain one if held-out labels speak for it.
 
-    Symmetric noise does not mislead a plain network, which errs on other rows than corrected ones: it has half a say.
+    Where one rate explains the held-out labels about as well as all the flips learnt, a network behind symmetric noise
+    is averaged with the others. Symmetric noise does not mislead a plain network either, which has its part too.
     """
     none = FlipMatrix.none(len(first))
     plain = train(NoisyCrossEntropy(none))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # shrunk where it can't be inverted: it is only a start
-        noise = FlipMatrix.estimated(first)
+    noise = shrunk(first)  # it is only a start
     corrected = []
     for _ in range(PASSES):
         criterion = NoisyCrossEntropy(noise, learn=True)
         corrected.append(train(criterion))
         noise = criterion.noise
     mean = MeanNetwork([one.network for one in corrected])
-    excess = losses(mean, noise) - losses(plain.network, none)
-    if excess.mean() > CLEARLY * excess.std() / np.sqrt(len(excess)):
+    of_mean = losses(mean, noise)
+    if _clearly_above(of_mean, losses(plain.network, none)):
         return plain, none
-    return Trained(MeanNetwork([mean, BehindNoise(plain.network, noise)]), corrected[-1].history), noise
+    symmetric = shrunk(symmetric_matrix(len(first), 1 - float(np.diag(noise.matrix).mean())))
+    even = train(NoisyCrossEntropy(symmetric)).network
+    networks = [mean]
+    if not _clearly_above(losses(even, symmetric), of_mean):
+        networks, noise = [mean, even], symmetric
+    return Trained(MeanNetwork([*networks, BehindNoise(plain.network, noise)]), corrected[-1].history), noise
+
+
+def _clearly_above(losses: Floats, others: Floats) -> bool:
+    """Whether losses of the same rows are higher on average, by more standard errors than chance explains."""
+    excess = losses - others
+    return bool(excess.mean() > CLEARLY * excess.std() / np.sqrt(len(excess)))
 
 
 def _log_losses(p: Floats, codes: Codes) -> Floats:

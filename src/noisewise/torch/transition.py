@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import torch
 
+from noisewise._typing import Floats
 from noisewise.noise import FlipMatrix
 
 Regularizer = Literal["volume", "trace"] | None
@@ -73,11 +74,16 @@ def mostly_right(n_classes: int) -> Any:
 
 
 def as_flip_matrix(log_matrix: Any) -> FlipMatrix:
-    """A matrix of log-probabilities as a FlipMatrix; shrunk without a word where it can't be inverted."""
+    """A matrix of log-probabilities as a FlipMatrix."""
     matrix = log_matrix.detach().double().exp().cpu().numpy()
+    return shrunk(matrix / matrix.sum(axis=1, keepdims=True))
+
+
+def shrunk(matrix: Floats) -> FlipMatrix:
+    """An estimate as a FlipMatrix; shrunk without a word where it can't be inverted: training goes on from there."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)
-        return FlipMatrix.estimated(matrix / matrix.sum(axis=1, keepdims=True))
+        return FlipMatrix.estimated(matrix)
 
 
 def reduced(losses: Any, reduction: str) -> Any:

@@ -3,7 +3,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy.sparse import csr_array
-from sklearn.datasets import load_iris, make_blobs, make_moons
+from sklearn.datasets import load_digits, load_iris, make_blobs, make_classification, make_moons
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
@@ -11,9 +11,16 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from noisewise import FlipMatrix
-from noisewise.labels import RobustClassifier, RobustKernelFisherClassifier, RobustRidgeClassifier
+from noisewise.labels import (
+    RobustClassifier,
+    RobustKernelFisherClassifier,
+    RobustRidgeClassifier,
+    RobustTreesClassifier,
+)
 from noisewise.labels.stacking import cost
 from noisewise.labels.stacking.readings import fold_of_rows, read_out_of_fold
+from noisewise.labels.trees.boosting import BoostedTrees
+from noisewise.persistence import load, save
 
 NOISE = FlipMatrix.binary(false_positive=0.1, false_negative=0.35)
 
@@ -92,6 +99,76 @@ def test_sparse_rows_are_taken_as_they_are():
     X = csr_array((rng.random((300, 40)) < 0.05 + 0.3 * np.eye(2)[y][:, np.arange(40) % 2]).astype(float))
     observed = NOISE.corrupt(y, 0)
     assert RobustClassifier().fit(X, observed).score(X, y) > (observed == y).mean() + 0.1
+
+
+def rules(n=600):
+    """Three classes by thresholds, as boosting finds them."""
+    X = np.random.default_rng(0).uniform(size=(n, 8))
+    y = np.where((X[:, 0] > 0.4) & (X[:, 1] > 0.3), 1, 0) + ((X[:, 2] > 0.6) & (X[:, 3] < 0.7))
+    return X, y, FlipMatrix.symmetric(0.2, 3).corrupt(y, 0)
+
+
+def kinds(models):
+    return [type(getattr(getattr(one, "model", one), "model", one)).__name__ for one in models]
+
+
+def test_boosting_is_a_member_where_it_predicts_labels_well():
+    X, y, observed = rules()
+    model = RobustClassifier().fit(X, observed)
+    assert kinds(model.estimators_)[-1] == "BoostedTrees"
+    assert model.weights_[-1] > 0.15
+    assert model.score(X, y) > (observed == y).mean() + 0.1
+    digits, y = load_digits(return_X_y=True)
+    without = RobustClassifier().fit(digits[:400], FlipMatrix.symmetric(0.2, 10).corrupt(y[:400], 0))
+    assert "BoostedTrees" not in kinds(without.estimators_)
+
+
+def test_boosting_is_for_dense_rows_and_classes_of_more_than_one_row():
+    X, _, observed = rules(150)
+    assert "BoostedTrees" in kinds(RobustClassifier().fit(X, observed).estimators_)
+    assert "BoostedTrees" not in kinds(RobustClassifier().fit(csr_array(X), observed).estimators_)
+    assert "BoostedTrees" not in kinds(RobustClassifier().fit(X, np.append(observed[1:], 7)).estimators_)
+
+
+def test_both_rounds_are_means_by_the_stacking_weights():
+    X, _, observed = rules(200)
+    model = RobustClassifier([RobustRidgeClassifier(), KNeighborsClassifier(9), LogisticRegression()]).fit(X, observed)
+    ridge, neighbors, logistic = (one.predict_proba(X) for one in model.estimators_)
+    ridge_again, logistic_again = (one.predict_proba(X) for one in model.refits_)
+    w = model.weights_
+    first = w[0] * ridge + w[1] * neighbors + w[2] * logistic
+    second = (w[0] * ridge_again + w[2] * logistic_again) / (w[0] + w[2])
+    np.testing.assert_allclose(model.predict_proba(X), 0.25 * first + 0.75 * second)
+
+
+def test_learners_that_take_no_weights_are_stacked_alone():
+    X, y, observed = moons()
+    model = RobustClassifier([KNeighborsClassifier(15), KNeighborsClassifier(31)]).fit(X, observed)
+    assert not model.refits_
+    assert model.score(X, y) > 0.85
+
+
+def test_a_model_file_holds_all_of_it(tmp_path):
+    X, _, observed = rules(200)
+    model = RobustClassifier().fit(X, observed)
+    save(model, tmp_path / "model.nw")
+    np.testing.assert_array_equal(load(tmp_path / "model.nw").predict_proba(X), model.predict_proba(X))
+
+
+def test_twenty_thousand_rows_from_one_end_to_the_other():
+    """The noise, most of the wrong labels and new rows; in seconds, by few landmarks and trees."""
+    X, y = make_classification(
+        23_000, 8, n_informative=5, n_clusters_per_class=1, class_sep=1.5, flip_y=0, random_state=0
+    )
+    train, test = slice(20_000), slice(20_000, None)
+    observed = NOISE.corrupt(y[train], 0)
+    members = [RobustRidgeClassifier(n_landmarks=100), RobustTreesClassifier(n_estimators=10), BoostedTrees(20)]
+    model = RobustClassifier(members).fit(X[train], observed)
+    assert model.score(X[test], y[test]) > 0.98
+    np.testing.assert_allclose(model.noise_.matrix, NOISE.matrix, atol=0.05)
+    wrong = model.label_quality_ < 0.5
+    assert np.mean(observed[wrong] != y[train][wrong]) > 0.9
+    assert np.mean(wrong[observed != y[train]]) > 0.9
 
 
 def test_any_classifiers_may_be_the_members():

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import narwhals as nw
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import clone, is_classifier
 from sklearn.utils import Tags, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -20,15 +21,17 @@ from noisewise.labels.progress import CallbackSupport, Progress, shown, with_cal
 from noisewise.labels.ridge.classifier import RobustRidgeClassifier
 from noisewise.labels.stacking.cost import announce
 from noisewise.labels.stacking.pool import Pool, Reading
-from noisewise.labels.stacking.readings import read_by_ridge, read_out_of_fold
+from noisewise.labels.stacking.readings import read_by_ridge, read_out_of_fold, trial_weight
 from noisewise.labels.stacking.refits import fit_to_posterior, takes_soft_labels
 from noisewise.labels.stacking.rows import CountedRows
+from noisewise.labels.trees.boosting import BoostedTrees
 from noisewise.labels.trees.classifier import RobustTreesClassifier, read_by_trees, refit_trees
-from noisewise.labels.trees.soft_forest import SoftForest
 from noisewise.tables import TableEncoder
 
-FISHER_ROWS, FISHER_LABELS = 5_000, 30_000  # rows, and rows times classes, up to which Fisher's six fits take seconds
-TREES_COUNT = 2  # in the mean: half of them are a random forest, half extremely randomised trees
+FISHER_ROWS, FISHER_LABELS = 1_500, 15_000  # rows, and rows times classes, up to which Fisher's six fits take seconds
+BOOSTED_CLASSES, BOOSTED_COLUMNS = 30, 5_000  # classes, and classes times columns, up to which boosting takes seconds
+LEAST_WEIGHT = 0.1  # of boosting fitted to halves of the rows, beside the others; with less it is not worth its time
+SECOND_ROUND = 0.75  # of the prediction; the rest is the stack of the first
 ROW_TYPES = [np.float64, np.float32]
 
 
@@ -39,20 +42,21 @@ class RobustClassifier(CallbackSupport, NoisyLabelClassifier):
     out of fold): how probable its observed label is, and what the true one may be. The learners are stacked by the
     likelihood of the observed labels through their flip matrices, the one criterion that noisy labels allow. In a
     second round those that take weights are fitted again, to the pooled posterior of the true label. The prediction
-    is the mean of the stack and of the second round. Nothing needs tuning.
+    is a mean of both rounds, in each by the stacking weights. Nothing needs tuning.
 
     Parameters
     ----------
     estimators : sequence of classifiers, optional
         Classifiers of `noisewise.labels`, or any others with scikit-learn's interface and `predict_proba`. By default
-        RobustRidgeClassifier, RobustTreesClassifier and, for up to some thousand rows, RobustKernelFisherClassifier.
+        RobustRidgeClassifier, RobustTreesClassifier, for up to 1,500 rows RobustKernelFisherClassifier, and gradient
+        boosting where, fitted to halves of the rows, it has a part in predicting the labels of the other halves.
     noise : None, FlipMatrix, "confident", "fisher", "ridge", function of (X, y), or object with ``estimate(X, y)``
         The noise transition matrix T, or how it is estimated; one meaning for all, see `noisewise.labels`. None, the
         default, estimates it with the model.
     n_jobs : int, optional
         Trees, or folds, fitted at a time.
     random_state : int, RandomState, Generator or None
-        Draws landmarks and trees. None gives the same draw every time.
+        Draws landmarks and the trees of forests. None gives the same draw every time.
 
     Attributes
     ----------
@@ -65,6 +69,8 @@ class RobustClassifier(CallbackSupport, NoisyLabelClassifier):
         Their stacking weights.
     refits_ : list of classifiers
         Those of the second round.
+    refit_weights_ : array
+        Their stacking weights, of which the sum is one again.
     true_label_posterior_ : array of shape (n_rows, n_classes)
         Posterior of the true class for the rows of `fit`, given the row and its observed label, out of sample.
     label_quality_ : array of shape (n_rows,)
@@ -123,29 +129,28 @@ class RobustClassifier(CallbackSupport, NoisyLabelClassifier):
         """Both rounds."""
         members = self._members(rows)
         progress = Progress(self, len(members) + sum(map(_takes_posterior, members)))
-        readings = []
+        readings: list[Reading] = []
+        kept = []
         for member in members:
-            readings.append(_read(member, rows, self.n_jobs))
+            if self.estimators is not None or _is_promising(member, rows, readings):
+                kept.append(member)
+                readings.append(_read(member, rows, self.n_jobs))
             progress.step()
         pool = Pool.of(readings, rows.codes, rows.noise)
         self.estimators_, self.weights_ = [reading.model for reading in readings], pool.weights
+        again = [i for i, member in enumerate(kept) if _takes_posterior(member)]
         self.refits_ = []
-        for member in members:
-            if _takes_posterior(member):
-                self.refits_.append(_refit(member, rows, pool.posterior))
-                progress.step()
+        for i in again:
+            self.refits_.append(_refit(kept[i], rows, pool.posterior))
+            progress.step()
+        self.refit_weights_ = pool.weights[again] / pool.weights[again].sum()
         progress.end()
         return pool
 
     def _members(self, rows: CountedRows) -> list[Any]:
         """The learners: those given, or the default ones of this many rows."""
         if self.estimators is None:
-            n, n_classes = len(rows.codes), len(rows.present)
-            few = n <= FISHER_ROWS and n * n_classes <= FISHER_LABELS and np.bincount(rows.codes).min() > 1
-            ridge = RobustRidgeClassifier(random_state=self.random_state)
-            trees = RobustTreesClassifier(n_jobs=self.n_jobs, random_state=self.random_state)
-            announce(n, rows.X.shape[1], n_classes, trees.n_estimators, self.n_jobs)
-            return [ridge, trees, *([RobustKernelFisherClassifier()] if few else [])]
+            return self._default_members(rows)
         if not len(self.estimators) or not all(
             is_classifier(member) and hasattr(member, "predict_proba") for member in self.estimators
         ):
@@ -155,17 +160,33 @@ class RobustClassifier(CallbackSupport, NoisyLabelClassifier):
             )
         return [clone(member) for member in self.estimators]
 
+    def _default_members(self, rows: CountedRows) -> list[Any]:
+        """Those whose time is in proportion to this many rows, columns and classes."""
+        (n, n_columns), n_classes = rows.X.shape, len(rows.present)
+        ridge = RobustRidgeClassifier(random_state=self.random_state)
+        trees = RobustTreesClassifier(n_jobs=self.n_jobs, random_state=self.random_state)
+        members = [ridge, trees]
+        if np.bincount(rows.codes).min() > 1:  # so that no fold is without a class
+            if n <= FISHER_ROWS and n * n_classes <= FISHER_LABELS:
+                members.append(RobustKernelFisherClassifier())
+            few = n_classes <= BOOSTED_CLASSES and n_classes * n_columns <= BOOSTED_COLUMNS
+            if few and not issparse(rows.X):
+                members.append(BoostedTrees())
+        announce(n, n_columns, n_classes, trees.n_estimators, self.n_jobs)
+        return members
+
     def predict_proba(self, X: Any) -> Floats:
-        """Posterior of the true label, one column a class: the mean of the stack and of the second round."""
+        """Posterior of the true label, one column a class: the mean of both rounds."""
         check_is_fitted(self)
         return self._posterior(self._encode(X))
 
     def _posterior(self, X: Any) -> Floats:
-        stack = sum(weight * model.predict_proba(X) for weight, model in zip(self.weights_, self.estimators_))
-        parts = [stack, *(model.predict_proba(X) for model in self.refits_)]
-        counts = [1, *(TREES_COUNT if isinstance(model, SoftForest) else 1 for model in self.refits_)]
+        mean = _weighted(self.weights_, self.estimators_, X)
+        if self.refits_:
+            again = _weighted(self.refit_weights_, self.refits_, X)
+            mean = (1 - SECOND_ROUND) * mean + SECOND_ROUND * again
         found = np.zeros((X.shape[0], len(self.classes_)))
-        found[:, self.present_] = np.average(parts, axis=0, weights=counts)
+        found[:, self.present_] = mean
         return found
 
     def _encode_training(self, X: Any) -> Any:
@@ -196,6 +217,18 @@ def _is_mixed(X: Any) -> bool:
     return isinstance(frame, nw.DataFrame) and not all(
         dtype.is_numeric() or dtype == nw.Boolean for dtype in frame.schema.dtypes()
     )
+
+
+def _weighted(weights: Floats, models: Sequence[Any], X: Any) -> Floats:
+    """Weighted mean of what the models predict."""
+    return np.asarray(sum(weight * model.predict_proba(X) for weight, model in zip(weights, models)))
+
+
+def _is_promising(member: Any, rows: CountedRows, readings: Sequence[Reading]) -> bool:
+    """Whether a default learner is worth its time: boosting, with seven fits, has to show it on halves of the rows."""
+    if not isinstance(member, BoostedTrees):
+        return True
+    return trial_weight(member, rows.X, rows.codes, rows.noise, readings) >= LEAST_WEIGHT
 
 
 def _read(member: Any, rows: CountedRows, n_jobs: int | None) -> Reading:

@@ -16,7 +16,7 @@ CLASSES = 25  # so many more classes take as long again: trees compare all of th
 
 
 def expected_seconds(n_rows: int, n_columns: int, n_classes: int, n_trees: int) -> float:
-    """Seconds on one core that two forests and two ridges take, to within a factor of two or three.
+    """Seconds on one core that two forests and two ridges take, most of the time; to within a factor of two or three.
 
     >>> [round(expected_seconds(n, 10, 2, 200)) for n in (10_000, 100_000, 1_000_000)]
     [14, 131, 401]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,7 @@ from sklearn.base import clone
 from noisewise._typing import Codes, Floats
 from noisewise.labels.base import NoisyLabelClassifier
 from noisewise.labels.ridge.classifier import RobustRidgeClassifier
-from noisewise.labels.stacking.pool import Reading
+from noisewise.labels.stacking.pool import Reading, likelihood_weights
 from noisewise.labels.trees.soft_forest import fit_soft_forest
 from noisewise.noise import Calibration, FlipMatrix, read_noise
 
@@ -79,18 +80,24 @@ def read_out_of_fold(model: Any, X: Any, codes: Codes, noise: FlipMatrix | None,
     if noise is not None and "noise" in model.get_params(deep=False):
         model = clone(model).set_params(noise=noise)
     folds = fold_of_rows(codes)
-    parts = [np.arange(len(codes)), *(np.flatnonzero(folds != fold) for fold in range(FOLDS))]
-    whole, *fitted = Parallel(n_jobs=n_jobs)(delayed(_fit)(model, X[part], codes[part], n_classes) for part in parts)
-    scores = np.empty((len(codes), n_classes))
-    for fold, one in enumerate(fitted):
-        scores[folds == fold] = one.predict_proba(X[folds == fold])
+    scores, fitted = _out_of_fold(model, X, codes, folds, n_jobs)
+    whole = _fit(model, X, codes, n_classes)
     if not isinstance(model, NoisyLabelClassifier):
         return _calibrated(whole, scores, codes, noise)
     flips = np.stack([_flips(one, n_classes) for one in fitted])
     return Reading.of(whole, scores, flips[folds], codes)
 
 
-def fold_of_rows(codes: Codes) -> Codes:
+def trial_weight(model: Any, X: Any, codes: Codes, noise: FlipMatrix | None, readings: Sequence[Reading]) -> float:
+    """Stacking weight of a classifier beside the readings there are, from fits to each half of the rows alone."""
+    others = np.column_stack([one.likelihood for one in readings])
+    mixture = others @ likelihood_weights(others)
+    scores, _ = _out_of_fold(model, X, codes, fold_of_rows(codes, 2), None)
+    trial = _calibrated(None, scores, codes, noise)
+    return float(likelihood_weights(np.column_stack([mixture, trial.likelihood]))[1])
+
+
+def fold_of_rows(codes: Codes, n_folds: int = FOLDS) -> Codes:
     """The fold of each row: rows of a class by turns, so that folds are stratified.
 
     >>> fold_of_rows(np.array([0, 0, 1, 0, 1]))
@@ -99,8 +106,19 @@ def fold_of_rows(codes: Codes) -> Codes:
     order = np.argsort(codes, kind="stable")
     starts = np.searchsorted(codes[order], codes[order])
     folds = np.empty(len(codes), dtype=np.intp)
-    folds[order] = (np.arange(len(codes)) - starts) % FOLDS
+    folds[order] = (np.arange(len(codes)) - starts) % n_folds
     return folds
+
+
+def _out_of_fold(model: Any, X: Any, codes: Codes, folds: Codes, n_jobs: int | None) -> tuple[Floats, list[AmongAll]]:
+    """Probabilities of the classes for rows of each fold, by a fit to the others, and the fits."""
+    n_classes = int(codes.max()) + 1
+    parts = [folds != fold for fold in range(int(folds.max()) + 1)]
+    fitted = Parallel(n_jobs=n_jobs)(delayed(_fit)(model, X[part], codes[part], n_classes) for part in parts)
+    scores = np.empty((len(codes), n_classes))
+    for part, one in zip(parts, fitted):
+        scores[~part] = one.predict_proba(X[~part])
+    return scores, fitted
 
 
 def _calibrated(model: Any, scores: Floats, codes: Codes, noise: FlipMatrix | None) -> Reading:
