@@ -130,14 +130,15 @@ def test_boosting_is_for_dense_rows_and_classes_of_more_than_one_row():
     assert "BoostedTrees" not in kinds(RobustClassifier().fit(X, np.append(observed[1:], 7)).estimators_)
 
 
-def test_both_rounds_are_means_by_the_stacking_weights():
+def test_both_rounds_are_means_by_the_stacking_weights_and_forests_count_thrice_in_the_second():
     X, _, observed = rules(200)
-    model = RobustClassifier([RobustRidgeClassifier(), KNeighborsClassifier(9), LogisticRegression()]).fit(X, observed)
-    ridge, neighbors, logistic = (one.predict_proba(X) for one in model.estimators_)
-    ridge_again, logistic_again = (one.predict_proba(X) for one in model.refits_)
+    members = [RobustRidgeClassifier(), KNeighborsClassifier(9), RobustTreesClassifier(n_estimators=20)]
+    model = RobustClassifier(members).fit(X, observed)
+    ridge, neighbors, trees = (one.predict_proba(X) for one in model.estimators_)
+    ridge_again, trees_again = (one.predict_proba(X) for one in model.refits_)
     w = model.weights_
-    first = w[0] * ridge + w[1] * neighbors + w[2] * logistic
-    second = (w[0] * ridge_again + w[2] * logistic_again) / (w[0] + w[2])
+    first = w[0] * ridge + w[1] * neighbors + w[2] * trees
+    second = (w[0] * ridge_again + 3 * w[2] * trees_again) / (w[0] + 3 * w[2])
     np.testing.assert_allclose(model.predict_proba(X), 0.25 * first + 0.75 * second)
 
 

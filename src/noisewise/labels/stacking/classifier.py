@@ -32,6 +32,7 @@ FISHER_ROWS, FISHER_LABELS = 1_500, 15_000  # rows, and rows times classes, up t
 BOOSTED_CLASSES, BOOSTED_COLUMNS = 30, 5_000  # classes, and classes times columns, up to which boosting takes seconds
 LEAST_WEIGHT = 0.1  # of boosting fitted to halves of the rows, beside the others; with less it is not worth its time
 SECOND_ROUND = 0.75  # of the prediction; the rest is the stack of the first
+FOREST_GAIN = 3  # times its stacking weight in the second round: forests suffer from wrong labels most, and gain most
 ROW_TYPES = [np.float64, np.float32]
 
 
@@ -70,7 +71,7 @@ class RobustClassifier(CallbackSupport, NoisyLabelClassifier):
     refits_ : list of classifiers
         Those of the second round.
     refit_weights_ : array
-        Their stacking weights, of which the sum is one again.
+        Their stacking weights, that of a forest three times, of which the sum is one again.
     true_label_posterior_ : array of shape (n_rows, n_classes)
         Posterior of the true class for the rows of `fit`, given the row and its observed label, out of sample.
     label_quality_ : array of shape (n_rows,)
@@ -143,7 +144,10 @@ class RobustClassifier(CallbackSupport, NoisyLabelClassifier):
         for i in again:
             self.refits_.append(_refit(kept[i], rows, pool.posterior))
             progress.step()
-        self.refit_weights_ = pool.weights[again] / pool.weights[again].sum()
+        weights = pool.weights[again] * [
+            FOREST_GAIN if isinstance(kept[i], RobustTreesClassifier) else 1 for i in again
+        ]
+        self.refit_weights_ = weights / weights.sum()
         progress.end()
         return pool
 
