@@ -149,7 +149,8 @@ def judge_targets(targets: Floats, predict: Predict, smooth: Predict) -> JudgedT
         predictions = predict(fitted, right, REPEATS if last else 1)
         known = there & np.isfinite(predictions)
         scale = _local_scale(whole - predictions, known, right, smooth)
-        reading = read_residuals(targets[known], predictions[known], scale[known], right[known], quick=not last)
+        foresee = _among(known, smooth) if last else None
+        reading = read_residuals(targets[known], predictions[known], scale[known], right[known], foresee, not last)
         right[known], fitted = reading.right, whole
     return JudgedTargets(known, predictions, scale, reading)
 
@@ -214,6 +215,20 @@ def _local_scale(residuals: Floats, known: NDArray[np.bool_], right: Floats, smo
     everywhere[known] = sizes
     logs = smooth(np.log(everywhere + LEAST_RESIDUAL * typical), right, 1)
     return np.asarray(np.exp(SHRUNK * (logs - np.nanmedian(logs))))
+
+
+def _among(known: NDArray[np.bool_], smooth: Predict) -> Callable[[Floats], Floats]:
+    """Predictions of numbers of the known rows, each without its own; the other rows have their mean.
+
+    Without these, the first of the folds in time would have nothing to learn from.
+    """
+
+    def predict(numbers: Floats) -> Floats:
+        everywhere = np.full(len(known), numbers.mean())
+        everywhere[known] = numbers
+        return smooth(everywhere, np.ones(len(known)), 1)[known]
+
+    return predict
 
 
 def _ridge_predictions(ridge: TargetRidge, folds: Folds) -> Predict:

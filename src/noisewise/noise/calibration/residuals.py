@@ -12,6 +12,7 @@ References
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
 
@@ -19,7 +20,8 @@ import numpy as np
 from scipy.optimize import isotonic_regression
 
 from noisewise._typing import Codes, Floats
-from noisewise.noise.calibration.error_count import MODEL_ERROR, ROUNDING_STD, mixture_quantiles
+from noisewise.noise.calibration.error_count import ROUNDING_STD, mixture_quantiles
+from noisewise.noise.calibration.foreseen import most_foreseen, put_down_to_errors
 from noisewise.noise.calibration.residual_model import ANOTHER, SHIFTED, UNITS, ResidualModel, Residuals
 
 DEGREES = (3.0, 6.0, 30.0)  # of freedom of right targets: heavy tails to nearly normal ones
@@ -29,7 +31,7 @@ EM_STEPS = 50
 SCREENING_STEPS = 15  # after these, units without rows are dropped
 FEWEST_OF_UNIT = 2.0  # rows in the same wrong unit, expected; one is chance
 STEADY = 5.0  # of the log of a residual's size, in local scales, beside the log-odds of the mixture: see `_steadied`
-SURPRISING = 0.015  # of right targets, at most, would surprise a model all the same
+DENSITY_ERROR = 0.005  # of the rows, standard deviation: misfit of the densities, however many rows there are
 CERTAIN = 0.95  # probability from which a target is in another unit
 COVERAGE = 0.9
 
@@ -63,11 +65,17 @@ class ResidualReading:
 
 
 def read_residuals(
-    targets: Floats, predictions: Floats, scale: Floats, weights: Floats, quick: bool = False
+    targets: Floats,
+    predictions: Floats,
+    scale: Floats,
+    weights: Floats,
+    foresee: Callable[[Floats], Floats] | None = None,
+    quick: bool = False,
 ) -> ResidualReading:
     """Tell wrong targets from noise; `weights` are earlier probabilities that they are right.
 
-    With `quick`, one way to be wrong is a candidate only: for the iterations of a robust fit.
+    `foresee` predicts a number of each row from its columns, each row without its own: surprises that it foresees are
+    not put down to errors. With `quick`, one way to be wrong is a candidate only: for the iterations of a robust fit.
 
     >>> rng = np.random.default_rng(0)
     >>> truth = rng.normal(10.0, 3.0, 300)
@@ -92,29 +100,35 @@ def read_residuals(
         right += share * parts[:, 0]
         by_reason[:, [reasons.index(name) for name in model.names]] += share * parts[:, 1:]
     best = candidates[int(np.argmax(evidence))]
+    wrong = 1 - np.clip(right, 0, 1)
+    if not quick:
+        wrong = _steadied(wrong, np.abs(data.standardised()))
+    foreseen = np.full(len(wrong), wrong.mean()) if foresee is None else foresee(wrong)
+    errors = put_down_to_errors(wrong, foreseen)
+    n_units = float(np.sum(by_reason[:, 2:].sum(axis=1) > CERTAIN))
     return ResidualReading(
-        np.clip(right, 0, 1) if quick else _steadied(np.clip(right, 0, 1), np.abs(data.standardised())),
+        1 - errors,
         by_reason.argmax(axis=1),
         reasons,
         np.r_[np.nan, np.nan, units],
-        float(shares @ means),
-        _interval(shares, means, stds, len(targets), np.sum(by_reason[:, 2:].sum(axis=1) > CERTAIN)),
+        float(shares @ means + errors.sum() - wrong.sum()),
+        _interval(shares, means, stds, len(targets), n_units, most_foreseen(wrong, foreseen)),
         (best.quantile((1 - COVERAGE) / 2), best.quantile(0.5), best.quantile((1 + COVERAGE) / 2)),
     )
 
 
-def _steadied(right: Floats, sizes: Floats) -> Floats:
-    """Probabilities that fall with a score of their log-odds and the sizes of residuals.
+def _steadied(wrong: Floats, sizes: Floats) -> Floats:
+    """Probabilities that rise with a score of their log-odds and the sizes of residuals.
 
     The ways to be wrong are rough: their densities make one residual suspicious and a larger one less so. Sizes alone
     rank nearly as well as the mixture where it fits, and better where it does not. Rows are ranked by the sum of both,
     and have the mean of the mixture's probabilities around their rank (isotonic regression), so that the sum stays.
     """
-    wrong = np.clip(1 - right, 1e-9, 1 - 1e-9)
-    score = np.log(wrong / (1 - wrong)) + STEADY * np.log(np.maximum(sizes, 1e-12))
+    clipped = np.clip(wrong, 1e-9, 1 - 1e-9)
+    score = np.log(clipped / (1 - clipped)) + STEADY * np.log(np.maximum(sizes, 1e-12))
     order = np.argsort(score, kind="stable")
-    found = np.empty(len(right))
-    found[order] = isotonic_regression(right[order], increasing=False).x
+    found = np.empty(len(wrong))
+    found[order] = isotonic_regression(wrong[order]).x
     return found
 
 
@@ -142,12 +156,14 @@ def _units_present(data: Residuals, weights: Floats) -> tuple[float, ...]:
     return tuple(unit for unit, count in zip(UNITS, counts, strict=True) if count >= FEWEST_OF_UNIT)
 
 
-def _interval(shares: Floats, means: Floats, stds: Floats, n: int, n_units: float) -> tuple[float, float]:
-    """90 % interval of the averaged counts, less the right targets that would surprise a model all the same.
+def _interval(
+    shares: Floats, means: Floats, stds: Floats, n: int, n_units: float, n_foreseen: float
+) -> tuple[float, float]:
+    """90 % interval of the averaged counts, less what the columns foresee of them.
 
-    A right target does not happen to be several times in the same other unit: those that are count in any case.
+    A right target does not happen to be several times in the same other unit: those that are count more surely.
     """
-    model_error = np.minimum(MODEL_ERROR * n, means)
+    model_error = np.minimum(DENSITY_ERROR * n, means)
     deviations = np.sqrt(np.square(stds) + np.square(model_error) + ROUNDING_STD**2)
     low, high = mixture_quantiles(shares, means, deviations, n, COVERAGE)
-    return max(0.0, low - SURPRISING * n, CERTAIN * float(n_units)), high
+    return max(0.0, max(low, CERTAIN * n_units) - n_foreseen), high
