@@ -59,14 +59,14 @@ class NoiseModel:
     calibration_map: CalibrationMap
     matrix: Floats
 
-    def clean_posterior(self, scores: NDArray[Any]) -> NDArray[Any]:
+    def clean_posterior(self, scores: NDArray[Any], graded: bool = False) -> NDArray[Any]:
         """Probability of each true class."""
-        return self.calibration_map.posterior(link(scores, self.logarithmic))
+        return self.calibration_map.posterior(link(scores, self.logarithmic), graded)
 
-    def explain(self, scores: NDArray[Any], codes: Codes) -> NDArray[Any]:
+    def explain(self, scores: NDArray[Any], codes: Codes, graded: bool = False) -> NDArray[Any]:
         """Posterior of the true class, given the observed one too."""
-        flips = self.matrix.T.astype(scores.dtype)
-        return responsibilities(self.clean_posterior(scores), flips[codes], float(np.finfo(scores.dtype).tiny))[0]
+        clean, flips = self.clean_posterior(scores, graded), self.matrix.T.astype(scores.dtype)
+        return responsibilities(clean, flips[codes], float(np.finfo(scores.dtype).tiny))[0]
 
 
 @dataclass(frozen=True)
@@ -91,9 +91,9 @@ class Calibration:
         """Probability of each true class for scores of any rows."""
         return reduce(iadd, (model.weight * model.clean_posterior(scores) for model in self.candidates))
 
-    def explain(self, scores: NDArray[Any], codes: Codes) -> NDArray[Any]:
-        """Posterior of the true class, given the scores and the observed class."""
-        return reduce(iadd, (model.weight * model.explain(scores, codes) for model in self.candidates))
+    def explain(self, scores: NDArray[Any], codes: Codes, graded: bool = False) -> NDArray[Any]:
+        """Posterior of the true class, given the scores and the observed class; see `CalibrationMap.posterior`."""
+        return reduce(iadd, (model.weight * model.explain(scores, codes, graded) for model in self.candidates))
 
 
 def link(scores: NDArray[Any], logarithmic: bool) -> NDArray[Any]:
