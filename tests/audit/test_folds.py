@@ -131,7 +131,7 @@ def test_rows_before_the_first_fold_are_not_judged():
     X, truth = X[order], truth[order]
     observed = FlipMatrix.symmetric(0.1, 3).corrupt(truth, 0)
     audit = audit_labels(X, observed, model=LogisticRegression(max_iter=500), cv=TimeSeriesSplit(4))
-    assert "30 rows are in no test fold: they are assumed to be wrong at the error rate of the others" in audit.notes
+    assert "30 rows are in no test fold: assumed to be wrong at the error rate of the others" in audit.notes
     assert np.ptp(audit.probability[:30]) == 0
     np.testing.assert_allclose(audit.posterior.sum(axis=1), 1, atol=1e-5)
     assert 1 - audit.probability[0] == pytest.approx(float(audit.expected_errors) / 150, rel=1e-3)

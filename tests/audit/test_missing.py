@@ -26,7 +26,7 @@ def test_rows_without_a_label_are_left_out(frame, rng):
     alone = audit_labels(x[kept], np.where(x[kept, 0] > 0, "account", "billing"))
     np.testing.assert_allclose(audit.posterior, alone.posterior, atol=1e-6)
     assert audit.predicted is None
-    assert "2 rows have no label and are left out" in " ".join(audit.notes)
+    assert "2 rows have no label, left out" in " ".join(audit.notes)
 
 
 def test_missing_labels_are_predicted(rng):

@@ -199,3 +199,22 @@ def test_a_larger_residual_is_never_a_smaller_reason_for_doubt_among_equals(rng)
     far = np.argsort(-np.abs(y - predictions))[:10]
     assert reading.right[far].max() < 0.5
     assert 0 <= reading.interval[0] <= 40 <= reading.interval[1]
+
+
+def test_numbers_that_are_mostly_zero_are_audited_and_zero_is_in_no_other_unit(rng):
+    X = rng.normal(size=(400, 4))
+    rain = np.round(10 * np.maximum(0, X[:, 0] + 0.3 * rng.normal(size=400)), 1)
+    typed, wrong = rain.copy(), np.flatnonzero(rain > 1)[:15]
+    typed[wrong] *= 10
+    audit = audit_targets(X, typed)
+    assert np.isin(audit.order[:15], wrong).mean() > 0.8
+    assert audit.expected_errors.low <= 15 <= audit.expected_errors.high
+    assert not any(audit.reasons[typed == 0])
+
+
+def test_where_most_numbers_are_one_the_rare_ones_prove_nothing(rng):
+    X = rng.normal(size=(300, 3))
+    y = np.where(rng.random(300) < 0.15, rng.normal(0, 20, 300), 0.0)
+    audit = audit_targets(X, y)
+    assert audit.expected_errors.low == 0
+    assert any("half of the numbers or more are 0" in note for note in audit.notes)

@@ -52,7 +52,7 @@ def test_the_ending_says_the_format(run, audited, ending):
 def test_running_the_audit_again_keeps_the_decisions(run, audited):
     filled = decisions(audited)
     done = run("audit", "iris.csv", "-l", "species", cwd=audited)
-    assert "4 decisions in patch.csv are kept" in done.stderr
+    assert "4 decisions in patch.csv kept" in done.stderr
     assert decisions(audited) == filled
     frame = pl.read_csv(audited / "iris.csv")
     frame.reverse().write_csv(audited / "iris.csv")

@@ -25,7 +25,7 @@ def test_misspelt_labels_are_merged_on_request(run, tickets):
     assert json.loads(done.stdout)["classes"] == ["account", "billing"]
     assert "merged" in done.stderr
     assert "'acount' into 'account'" in done.stderr
-    assert "1 rows have no label and are left out" in done.stderr
+    assert "1 row has no label, left out" in done.stderr
     assert pl.read_csv(tickets / "labelled.csv").height == 149
 
 

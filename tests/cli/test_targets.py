@@ -21,7 +21,7 @@ def prices(tmp_path, rng):
 def test_a_lost_decimal_point_is_found(run, prices, model):
     done = run("audit", "homes.csv", "--target", "price", "--json", *model, cwd=prices)
     assert done.returncode == 0, done.stderr
-    assert "1 rows have no number in column 'price': it is predicted" in done.stderr
+    assert "1 row has no number in column 'price': it is predicted" in done.stderr
     summary = json.loads(done.stdout)
     assert set(range(8)) <= set(summary["picked_rows"])
     assert any("look 10 times" in note for note in summary["notes"])

@@ -11,6 +11,7 @@ import numpy as np
 from noisewise._progress import Report, reporting
 from noisewise._typing import Codes, RandomState
 from noisewise._validation import check_binary_or_more, encode_labels, is_missing, one_column
+from noisewise._words import counted
 from noisewise.audit.cluster import OnCluster
 from noisewise.audit.folds import Folds, in_columns, rows_of, takes_own_columns
 from noisewise.audit.label_names import label_notes, merge_labels, merge_sentence
@@ -215,7 +216,7 @@ def _of_labelled(X: Any, y: Any, settings: Settings, run: Runner) -> LabelAudit:
     if there.all():
         return found
     predicted = predict_labels(X, labels) if settings.missing == "predict" else None
-    note = f"{np.sum(~there)} rows have no label and are left out: `kept` has the row in X of every audited one"
+    note = f"{counted(np.sum(~there), 'row', 'have')} no label, left out: `kept` has the row in X of every audited one"
     return replace(found, kept=kept, predicted=predicted, notes=(note, *found.notes))
 
 

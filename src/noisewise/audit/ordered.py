@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from noisewise._numerics.em import joint_counts
 from noisewise._typing import Codes, Floats
 from noisewise._validation import listed
+from noisewise._words import counted
 
 if TYPE_CHECKING:
     from noisewise.audit.result import LabelAudit
@@ -60,8 +61,8 @@ def order_summary(audit: LabelAudit) -> dict[str, float]:
 def order_sentences(audit: LabelAudit) -> list[str]:
     """How many mistakes are near and far, and the most frequent far ones."""
     found = order_summary(audit)
-    sentences = [f"near mistakes, one step from the true class: about {found['near']:,.0f} rows"]
-    sentences.append(f"far mistakes, two steps or more: about {found['far']:,.0f} rows")
+    sentences = [f"near mistakes, one step from the true class: about {counted(found['near'], 'row')}"]
+    sentences.append(f"far mistakes, two steps or more: about {counted(found['far'], 'row')}")
     far = np.flatnonzero((np.abs(steps_of(audit)) > NEAR) & (audit.probability < 0.5))
     pairs, rows = np.unique(
         np.column_stack([np.argmax(audit.posterior[far], axis=1), audit.observed[far]]), axis=0, return_counts=True

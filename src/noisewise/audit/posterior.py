@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from noisewise._typing import Codes, Floats
+from noisewise._words import counted
 from noisewise.audit.folds import Folds, out_of_fold
 from noisewise.audit.summaries import is_small
 from noisewise.audit.trees import pooled_with_trees
@@ -160,7 +161,9 @@ def _with_unjudged(judged: Reading, codes: Codes, unjudged: NDArray[np.bool_]) -
     judged.posterior[unjudged] = error_rate / (n_classes - 1)
     judged.posterior[unjudged, codes[unjudged]] = 1 - error_rate
     expected = Estimate(*(scale * end for end in (float(judged.expected_errors), *judged.expected_errors.interval)))
-    note = f"{unjudged.sum()} rows are in no test fold: they are assumed to be wrong at the error rate of the others"
+    note = (
+        f"{counted(unjudged.sum(), 'row', 'are')} in no test fold: assumed to be wrong at the error rate of the others"
+    )
     return replace(judged, expected_errors=expected, notes=(note, *judged.notes))
 
 

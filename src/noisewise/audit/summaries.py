@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisewise._typing import Codes
+from noisewise._words import counted
 from noisewise.audit.ordered import steps_of
 from noisewise.noise import Estimate
 
@@ -40,7 +41,7 @@ def headline(audit: LabelAudit) -> str:
         found = f"about {wrong:,.0f} of {n:,} labels look wrong ({wrong.low:,.0f} to {wrong.high:,.0f})"
     else:
         found = f"label noise is not proven: between 0 and {wrong.high:,.0f} of {n:,} labels may be wrong"
-    return f"{found}; {len(audit.picked):,} rows are worth a look"
+    return f"{found}; {counted(len(audit.picked), 'row', 'are')} worth a look"
 
 
 def is_open(audit: LabelAudit) -> bool:

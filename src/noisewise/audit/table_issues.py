@@ -12,6 +12,7 @@ from scipy.stats import rankdata
 from sklearn.neighbors import NearestNeighbors
 
 from noisewise._typing import Codes, Floats
+from noisewise._words import counted
 from noisewise.audit.folds import in_columns
 from noisewise.tables import TableEncoder
 
@@ -25,6 +26,7 @@ NEAR = 1e-3  # of the median distance to the nearest row
 RARE_CLASS = 0.1  # of the rows of an average class
 GROUPS = 8  # clusters in which the fraction of doubtful labels is compared
 FEWEST_IN_GROUP = 20
+SURELY_WRONG = 0.5  # probability above which a row counts no further: it must not hide a group, nor make one
 LEAST_RATIO = 1.5  # of its expected errors and those of a typical group
 STANDARD_ERRORS = 4.0  # above the average, from which a group is named
 
@@ -83,10 +85,12 @@ def _duplicates(distance: Floats, index: NDArray[Any], chosen: Codes, observed: 
     equal = tuple(sorted((int(i), int(j)) for i, j in pairs if observed[i] == observed[j]))
     found = []
     if different:
-        sentence = f"{len(different)} pairs of (nearly) equal rows have different labels: one of each is wrong"
+        sentence = (
+            f"{counted(len(different), 'pair')} of (nearly) equal rows with different labels: one of each is wrong"
+        )
         found.append(TableIssue("duplicates with two labels", sentence, different))
     if equal:
-        found.append(TableIssue("duplicates", f"{len(equal)} pairs of rows are (nearly) equal", equal))
+        found.append(TableIssue("duplicates", f"{counted(len(equal), 'pair')} of rows that are (nearly) equal", equal))
     return found
 
 
@@ -98,7 +102,9 @@ def _outliers(distance: Floats, chosen: Codes) -> list[TableIssue]:
     if not len(rows):
         return []
     order = np.argsort(-far[np.isin(chosen, rows)], kind="stable")
-    return [TableIssue("outliers", f"{len(rows)} rows are unlike all others", tuple(rows[order].tolist()))]
+    return [
+        TableIssue("outliers", f"{counted(len(rows), 'row', 'are')} unlike all others", tuple(rows[order].tolist()))
+    ]
 
 
 def _rare_classes(audit: LabelAudit) -> list[TableIssue]:
@@ -121,10 +127,14 @@ def _groups(scaled: Any, chosen: Codes, audit: LabelAudit) -> list[TableIssue]:
     wrong = 1 - audit.probability[chosen]
     counts = np.bincount(group, minlength=GROUPS)
     mean = np.bincount(group, wrong, minlength=GROUPS) / np.maximum(counts, 1)
-    ranks = rankdata(wrong) / len(wrong)  # a few rows that are surely wrong must not hide a group
+    ranks = rankdata(wrong) / len(wrong)
     excess = (np.bincount(group, ranks, minlength=GROUPS) / np.maximum(counts, 1) - 0.5) * np.sqrt(12 * counts)
     worst = int(np.argmax(np.where(counts >= FEWEST_IN_GROUP, excess, -np.inf)))
-    if excess[worst] < STANDARD_ERRORS or mean[worst] < LEAST_RATIO * np.median(mean):
+    others = wrong <= SURELY_WRONG
+    usual = np.bincount(group[others], wrong[others], minlength=GROUPS) / np.maximum(
+        np.bincount(group[others], minlength=GROUPS), 1
+    )
+    if excess[worst] < STANDARD_ERRORS or usual[worst] < LEAST_RATIO * np.median(usual):
         return []
     sentence = f"labels of a group of {counts[worst]} rows are doubtful: {mean[worst]:.1%} against {wrong.mean():.1%}"
     return [TableIssue("underperforming group", sentence, tuple(chosen[group == worst].tolist()))]

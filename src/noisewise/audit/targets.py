@@ -14,6 +14,7 @@ from sklearn.base import clone
 from noisewise._progress import Report, reporting
 from noisewise._typing import Floats, RandomState
 from noisewise._validation import generator, one_column
+from noisewise._words import counted
 from noisewise.audit.folds import Folds, in_columns, in_parallel, rows_of, takes_own_columns
 from noisewise.audit.target_result import TargetAudit
 from noisewise.embeddings import default_text_encoder
@@ -27,6 +28,7 @@ ITERATIONS = 3  # fits: to clipped targets, then without those that look wrong
 CLIP = 3.0  # interquartile ranges beyond the quartiles, for the first fit
 LEAST_RESIDUAL = 1e-3  # of the median one, in the logarithm whose mean is the local scale
 SHRUNK = 0.5  # the log of the local scale is halved: it is estimated with an error
+LEAST_RIGHT = 0.3  # fraction of targets that a model is fitted to
 PROBABLY_RIGHT = 0.5  # a model is fitted to these targets
 REPEATS = 2  # of the folds, in the last fit of a model
 DIGITS = 2  # of a suggestion, finer than the interval of right numbers; more would be noise
@@ -151,7 +153,9 @@ def judge_targets(targets: Floats, predict: Predict, smooth: Predict) -> JudgedT
         scale = _local_scale(whole - predictions, known, right, smooth)
         foresee = _among(known, smooth) if last else None
         reading = read_residuals(targets[known], predictions[known], scale[known], right[known], foresee, not last)
-        right[known], fitted = reading.right, whole
+        if np.mean(reading.right > PROBABLY_RIGHT) >= LEAST_RIGHT:  # else there would be too little to fit to
+            right[known] = reading.right
+        fitted = whole
     return JudgedTargets(known, predictions, scale, reading)
 
 
@@ -171,10 +175,17 @@ def _audited(table: Any, targets: Floats, judged: JudgedTargets, notes: tuple[st
     suggested = np.where(np.isnan(factors), _rounded(middle, high - low), in_unit)
     unjudged = there & ~known
     if not there.all():
-        notes += (f"{np.sum(~there)} numbers are missing: they are predicted",)
+        notes += (f"{counted(np.sum(~there), 'number', 'are')} missing: predicted from the others",)
     if unjudged.any():
-        notes += (f"{unjudged.sum()} rows are in no test fold: assumed to be wrong at the rate of the others",)
+        notes += (
+            f"{counted(unjudged.sum(), 'row', 'are')} in no test fold: assumed to be wrong at the rate of the others",
+        )
     scale = there.sum() / known.sum()
+    low_count, high_count = reading.interval
+    first, third = np.quantile(targets[there], [0.25, 0.75])
+    if first == third:
+        low_count = 0.0
+        notes += (f"half of the numbers or more are {first:g}: others may look wrong because they are rare",)
     return TargetAudit(
         table,
         targets,
@@ -183,7 +194,7 @@ def _audited(table: Any, targets: Floats, judged: JudgedTargets, notes: tuple[st
         high,
         right,
         reasons,
-        Estimate(*(scale * count for count in (reading.n_wrong, *reading.interval))),
+        Estimate(*(scale * count for count in (reading.n_wrong, low_count, high_count))),
         (*notes, *_unit_notes(reading)),
     )
 
@@ -300,5 +311,5 @@ def _unit_notes(reading: ResidualReading) -> tuple[str, ...]:
     for index in np.flatnonzero(~np.isnan(reading.factors)):
         count = wrong[reading.reason == index].sum()
         if count >= 1:
-            notes.append(f"about {count:.0f} numbers look {reading.reasons[index]}")
+            notes.append(f"about {counted(count, 'number', 'look')} {reading.reasons[index]}")
     return tuple(notes)

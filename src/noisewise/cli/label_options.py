@@ -7,6 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from noisewise._words import counted
 from noisewise.cli.talk import say
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ class LabelOptions:
         self.out.mkdir(parents=True, exist_ok=True)
         write_all(texts)
         say(
-            f"{known.count(False)} rows have no label and are left out; rows are counted as in "
+            f"{counted(known.count(False), 'row', 'have')} no label, left out; rows are counted as in "
             f"{', '.join(map(str, texts))}"
         )
         who, groups = (

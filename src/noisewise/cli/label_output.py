@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from noisewise.cli.talk import say
+from noisewise._words import counted
+from noisewise.cli.talk import SHOWN, say, say_worst
 
 if TYPE_CHECKING:
     from noisewise.audit import LabelAudit
-
-SHOWN = 10  # rows on the screen
 
 
 def texts(result: LabelAudit, rows: Any, out: Path, title: str, truth: Any, precision: float | None) -> dict[Path, str]:
@@ -27,7 +26,7 @@ def texts(result: LabelAudit, rows: Any, out: Path, title: str, truth: Any, prec
     )  # so that writing over patch.csv loses no decision
     decisions = earlier_decisions(out / "patch.csv", result)
     if decisions:
-        say(f"{len(decisions):,} decisions in {out / 'patch.csv'} are kept")
+        say(f"{counted(len(decisions), 'decision')} in {out / 'patch.csv'} kept")
     return {
         out / "audit.csv": result.to_frame("polars").write_csv(),
         out / "patch.csv": patch_text(result, np.concatenate([rows, decided]), decisions=decisions),
@@ -63,15 +62,15 @@ def print_worst(result: LabelAudit, picked: Any, truth: Any, in_batches: bool) -
     if is_open(result):
         say(readings_sentence(result))
     elif proven:
-        say(f"about {wrong:,.0f} labels look wrong ({wrong.low:,.0f} to {wrong.high:,.0f})")
+        say(f"about {counted(wrong, 'label', 'look')} wrong ({wrong.low:,.0f} to {wrong.high:,.0f})")
     for sentence in order_sentences(result) if result.ordered else []:
         say(sentence)
     if in_batches:
         mended = (1 - result.probability[picked]).sum()
-        say(f"{len(picked):,} rows to review next, about {mended:,.0f} of them wrong; the likeliest are")
+        say(f"{counted(len(picked), 'row')} to review next, about {mended:,.0f} of them wrong; the likeliest are")
     elif proven:
         ranked = ", ranked as judgements" if is_open(result) else ""
-        say(f"{len(picked):,} rows are worth a look{ranked}; the worst are")
+        say_worst(len(picked), ranked)
     else:
         say(f"label noise is not proven: between 0 and {wrong.high:,.0f} labels may be wrong; the most suspicious are")
     names: Any = range(len(result.observed)) if result.images is None else result.images

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from noisewise._words import counted
 from noisewise.cli.talk import say
 
 store = typer.Typer(help="Care of the store of a service.", no_args_is_help=True)
@@ -53,4 +54,4 @@ def compact(
     """Give room back, and remove the log that is older than some days; the service must be stopped."""
     from noisewise.serve import maintenance
 
-    say(f"{maintenance.compact(address, keep_days):,} rows removed")
+    say(f"{counted(maintenance.compact(address, keep_days), 'row')} removed")

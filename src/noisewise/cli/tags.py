@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from noisewise.cli.talk import say, say_next, working
+from noisewise._words import counted
+from noisewise.cli.talk import SHOWN, say, say_next, say_worst, working
 
 if TYPE_CHECKING:
     from noisewise.audit import TagAudit
@@ -46,9 +47,10 @@ def audit_tags(
             say(f"note: {note}")
         for tag, audit in result.audits.items():
             wrong = audit.expected_errors
-            say(f"{tag}: about {wrong:,.0f} rows wrong ({wrong.low:,.0f} to {wrong.high:,.0f})")
-        say(f"{len(result.picked):,} rows are worth a look; the worst are")
-        for row, observed, suggested, *_ in zip(*result.columns(result.order[:10]).values(), strict=True):
+            say(f"{tag}: about {counted(wrong, 'row')} wrong ({wrong.low:,.0f} to {wrong.high:,.0f})")
+        say_worst(len(result.picked))
+        worst = (result.picked if len(result.picked) else result.order)[:SHOWN]
+        for row, observed, suggested, *_ in zip(*result.columns(worst).values(), strict=True):
             typer.echo(f"{row:>8}  {observed}  ->  {suggested}")
     say(f"wrote {', '.join(map(str, texts))} (rows are counted from 0); open the last in a browser")
     say_next(data, f"--label {shlex.quote(label)} --separator {shlex.quote(separator)}", out / "patch.csv")

@@ -12,6 +12,9 @@ from pathlib import Path
 
 import typer
 
+from noisewise._words import counted
+
+SHOWN = 10  # rows on the screen
 Progress = Callable[[int, int], None]  # steps done, of so many
 
 
@@ -27,6 +30,14 @@ def say_next(data: str, options: str, patch: Path, audited_by: str = "") -> None
     table, rest = shlex.quote(data), f" {options}" if options else ""
     say(f"next: noisewise review {table}{rest}{audited_by}, which shows the rows one by one;")
     say(f"or decide in {patch}, then noisewise apply {table} {patch}{rest} --out mended.csv")
+
+
+def say_worst(n_picked: int, ranked: str = "") -> None:
+    """Say how many rows are worth a look, above the worst of them; above the most suspicious ones, if none is."""
+    picked = (
+        f"{counted(n_picked, 'row', 'are')} worth a look{ranked}; the worst" if n_picked else "the most suspicious rows"
+    )
+    say(f"{picked} {'is' if n_picked == 1 else 'are'}")
 
 
 @contextmanager

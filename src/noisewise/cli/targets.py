@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from noisewise.cli.talk import say, say_next, working
+from noisewise._words import counted
+from noisewise.cli.talk import SHOWN, say, say_next, say_worst, working
 
 if TYPE_CHECKING:
     from noisewise.audit import TargetAudit
@@ -52,7 +53,7 @@ def audit_numbers(
         found = {"picked": len(picked), "picked_rows": picked.tolist(), "files": [str(path) for path in texts]}
         typer.echo(json.dumps(result.summary() | found))
     else:
-        _print_worst(result, len(picked))
+        _print_worst(result, picked)
     say(f"wrote {', '.join(map(str, texts))} (rows are counted from 0); open the last in a browser")
     say_next(data, f"--target {shlex.quote(target)}", out / "patch.csv")
 
@@ -83,16 +84,16 @@ def regressor_named(name: str, seed: int | None) -> Any:
     return regressor.set_params(random_state=seed) if "random_state" in regressor.get_params() else regressor
 
 
-def _print_worst(result: TargetAudit, n_picked: int) -> None:
+def _print_worst(result: TargetAudit, picked: Any) -> None:
     for note in result.notes:
         say(f"note: {note}")
     wrong = result.expected_errors
     if wrong.low > 0:
-        say(f"about {wrong:,.0f} numbers look wrong ({wrong.low:,.0f} to {wrong.high:,.0f})")
+        say(f"about {counted(wrong, 'number', 'look')} wrong ({wrong.low:,.0f} to {wrong.high:,.0f})")
     else:
         say(f"wrong numbers are not proven: between 0 and {wrong.high:,.0f} may be wrong")
-    say(f"{n_picked:,} rows are worth a look; the worst are")
+    say_worst(len(picked))
     typer.echo(f"{'row':>8}  {'observed':>12}  {'suggested':>12}  {'P(right)':>9}  looks")
-    for row in result.order[:10]:
+    for row in (picked if len(picked) else result.order)[:SHOWN]:
         numbers = f"{result.observed[row]:>12.6g}  {result.suggested[row]:>12.5g}  {result.probability[row]:>9.2g}"
         typer.echo(f"{row:>8}  {numbers}  {result.reasons[row]}")

@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from noisewise._validation import listed
+from noisewise._words import counted
 from noisewise.tables.read import is_parquet, read_table, scan_table
 
 
@@ -83,7 +84,7 @@ def read_target(
     numbers = column.cast(polars.Float64)
     known = numbers.is_finite().fill_null(False)
     if not known.all():
-        say(f"{len(known) - known.sum()} rows have no number in column {target!r}: it is predicted")
+        say(f"{counted(len(known) - known.sum(), 'row', 'have')} no number in column {target!r}: it is predicted")
     of_rows = None if groups is None else frame[groups].to_list()
     filled = [number if there else float("nan") for number, there in zip(numbers, known, strict=True)]
     return LabelledTable(frame.drop(named), filled, groups=of_rows)

@@ -7,6 +7,7 @@ from html import escape
 import numpy as np
 
 from noisewise._typing import Floats
+from noisewise._words import counted
 
 LEAST_WIDEST = 0.1  # smallest fraction that fills the bar, so that a small error rate looks small
 LEAST_SHOWN = 0.005  # flip rate of a cell in the map of many classes
@@ -17,10 +18,11 @@ def histogram(probability: Floats, bins: int = 20) -> str:
     """Histogram of the probability that a label is right; below one half, bars are coloured as wrong."""
     counts, edges = np.histogram(probability, bins=bins, range=(0, 1))
     heights = np.sqrt(counts / max(1, int(counts.max()))) * 120  # root scale: the few wrong labels stay visible
+    shown = [counted(count, "row") for count in counts]
     bars = [
         f'<rect class="{"wrong" if edge < 0.5 else "bar"}" x="{20 + 16 * i}" y="{130 - height:.1f}" width="14" '
-        f'height="{height:.1f}" rx="2"><title>{edge:.2f} to {edge + 1 / bins:.2f}: {count} rows</title></rect>'
-        for i, (count, height, edge) in enumerate(zip(counts, heights, edges[:-1], strict=True))
+        f'height="{height:.1f}" rx="2"><title>{edge:.2f} to {edge + 1 / bins:.2f}: {rows}</title></rect>'
+        for i, (rows, height, edge) in enumerate(zip(shown, heights, edges[:-1], strict=True))
     ]
     ticks = [f'<text x="{20 + 320 * at}" y="148" text-anchor="middle">{at:g}</text>' for at in (0, 0.5, 1)]
     for part in (0.0, 0.25, 1.0):  # of the highest bar; on the root scale 0, 1/2 and 1

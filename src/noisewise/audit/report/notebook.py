@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from noisewise._words import counted
 from noisewise.audit.summaries import count_with_interval, headline, is_open, probability_text, readings_sentence
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def targets_html(audit: TargetAudit) -> str:
         for row, right in zip(rows, audit.probability[rows], strict=True)
     ]
     found = f"about {count_with_interval(wrong)} of {len(audit.observed):,} numbers look wrong"
-    return _summary([f"{found}; {len(audit.picked):,} rows are worth a look", *audit.notes], names, cells)
+    return _summary([f"{found}; {counted(len(audit.picked), 'row', 'are')} worth a look", *audit.notes], names, cells)
 
 
 def tags_html(audit: TagAudit) -> str:
@@ -57,7 +58,7 @@ def tags_html(audit: TagAudit) -> str:
     columns = audit.columns(audit.order[:MOST_ROWS], ", ")
     cells = [(*values[:-1], probability_text(values[-1])) for values in zip(*columns.values(), strict=True)]
     found = f"about {np.sum(1 - audit.probability):,.0f} of {len(audit.observed):,} rows have a wrong tag"
-    return _summary([f"{found}; {len(audit.picked):,} rows are worth a look", *audit.notes], names, cells)
+    return _summary([f"{found}; {counted(len(audit.picked), 'row', 'are')} worth a look", *audit.notes], names, cells)
 
 
 def show_page(text: str, height: int) -> None:

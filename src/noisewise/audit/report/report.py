@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from noisewise._typing import Codes
+from noisewise._words import counted
 from noisewise.audit.ordered import order_sentences
 from noisewise.audit.reliability import held_out_bands, verdict_bands
 from noisewise.audit.report.charts import TOO_SMALL, class_bars, histogram, matrix_map
@@ -68,7 +69,9 @@ def report_content(audit: LabelAudit, title: str, truth: Any = None, precision: 
         "held_out": _reliability(held_out_bands(audit)),
         "reviewed": _reliability(verdict_bands(audit)),
         "names": [names[k] for k in order],
-        "confusions": [f"{true} is labelled {label}: {rows:,.0f} rows" for true, label, rows in confusions(audit)],
+        "confusions": [
+            f"{true} is labelled {label}: {counted(rows, 'row')}" for true, label, rows in confusions(audit)
+        ],
         "steps": order_sentences(audit) if audit.ordered else [],
         "map": Markup(matrix_map(audit.noise.matrix, names)) if MOST_CLASSES < len(names) <= MOST_MAPPED else None,
         "heat": _heat(audit, names, small, order) if len(names) <= MOST_CLASSES else None,

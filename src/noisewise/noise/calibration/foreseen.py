@@ -1,9 +1,9 @@
 """Surprises that the columns foresee: where a model is often wrong, its surprises are no errors of the targets.
 
 A target that jumps between two values in one part of the table surprises every smooth model there, and looks wrong.
-Errors of people and instruments hit rows whatever their columns say. So the rate of errors is that of the calmest rows,
-and of what surprises elsewhere, only that rate is put down to errors: with R the likelihood ratio of a wrong and a right
-target, c the rate of errors and a(x) >= c the local rate of surprises, P(wrong) = c R / (1 - a(x) + a(x) R).
+Errors of people and instruments hit rows whatever their columns say. So the rate of errors is that of the calmest
+rows, and only that part of what surprises elsewhere is put down to errors: with R the likelihood ratio of a wrong and a
+right target, c the rate of errors and a(x) >= c the local rate of surprises, P(wrong) = c R / (1 - a(x) + a(x) R).
 """
 
 from __future__ import annotations

@@ -50,6 +50,7 @@ SHIFT_WIDTHS = (0.2, 2.0)  # standard deviation of the log of a shift
 LEAST_TAIL = 0.4  # of its exponential side: sizes then fall off more slowly than the heaviest tails of right targets
 HALF_NORMAL = np.sqrt(np.pi / 2)  # area of a half-normal side of height one and width one
 RATES = np.geomspace(3e-4, 0.6, 120)  # of wrong targets
+NEVER = -700.0  # log of a density that is next to nothing
 RATE_PRIOR = 10.0  # rates have the prior Beta(1, 10)
 
 
@@ -119,7 +120,9 @@ class ResidualModel:
             SHIFTED: self._log_shifted(size),
         }
         columns = [self.log_right(data), *(of_way[way] for way in self.ways)]
-        return np.stack([*columns, *(self.log_right(data, unit) - np.log(abs(unit)) for unit in self.units)], axis=1)
+        nothing = np.where(data.targets == 0, NEVER, 0.0)  # zero is zero in every unit
+        in_units = [self.log_right(data, unit) - np.log(abs(unit)) + nothing for unit in self.units]
+        return np.stack([*columns, *in_units], axis=1)
 
     def log_right(self, data: Residuals, unit: float = 1.0) -> Floats:
         """Log-density of right targets, at the targets divided by a factor: the two-piece Student distribution [1]."""

@@ -105,14 +105,17 @@ def read_residuals(
         wrong = _steadied(wrong, np.abs(data.standardised()))
     foreseen = np.full(len(wrong), wrong.mean()) if foresee is None else foresee(wrong)
     errors = put_down_to_errors(wrong, foreseen)
-    n_units = float(np.sum(by_reason[:, 2:].sum(axis=1) > CERTAIN))
+    n_foreseen = most_foreseen(wrong, foreseen)
+    n_units = CERTAIN * float(np.sum(by_reason[:, 2:].sum(axis=1) > CERTAIN))
+    if errors is not wrong:  # the columns do foresee some of them
+        n_units -= n_foreseen
     return ResidualReading(
         1 - errors,
         by_reason.argmax(axis=1),
         reasons,
         np.r_[np.nan, np.nan, units],
         float(shares @ means + errors.sum() - wrong.sum()),
-        _interval(shares, means, stds, len(targets), n_units, most_foreseen(wrong, foreseen)),
+        _interval(shares, means, stds, len(targets), n_units, n_foreseen),
         (best.quantile((1 - COVERAGE) / 2), best.quantile(0.5), best.quantile((1 + COVERAGE) / 2)),
     )
 
@@ -159,11 +162,11 @@ def _units_present(data: Residuals, weights: Floats) -> tuple[float, ...]:
 def _interval(
     shares: Floats, means: Floats, stds: Floats, n: int, n_units: float, n_foreseen: float
 ) -> tuple[float, float]:
-    """90 % interval of the averaged counts, less what the columns foresee of them.
+    """90 % interval of the averaged counts, less what the columns may foresee of them.
 
-    A right target does not happen to be several times in the same other unit: those that are count more surely.
+    A right target does not happen to be several times in the same other unit: those that are count, `n_units`.
     """
     model_error = np.minimum(DENSITY_ERROR * n, means)
     deviations = np.sqrt(np.square(stds) + np.square(model_error) + ROUNDING_STD**2)
     low, high = mixture_quantiles(shares, means, deviations, n, COVERAGE)
-    return max(0.0, max(low, CERTAIN * n_units) - n_foreseen), high
+    return max(0.0, low - n_foreseen, n_units), high
