@@ -265,7 +265,7 @@ def test_labels_that_differ_in_case_or_spaces_are_named():
     labels = np.array(["bug", "refund", "other"], dtype=object)[y]
     labels[np.flatnonzero(y == 0)[:3]] = ["Bug", " bug", "BUG"]
     notes = audit_labels(X, labels).notes
-    assert "labels ' bug', 'BUG', 'Bug' and 'bug' differ in case or spaces only: one class, perhaps?" in notes
+    assert "labels ' bug', 'BUG', 'Bug' and 'bug' differ in case or spaces only" in " ".join(notes)
     assert not any("differ in case" in note for note in audit_labels(X, y).notes)
 
 

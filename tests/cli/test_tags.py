@@ -40,3 +40,14 @@ def test_a_separator_needs_a_label_column(run, tickets):
     done = run("audit", "tickets.csv", "--separator", ";", cwd=tickets)
     assert done.returncode == 2
     assert "--separator goes with a data file and --label" in done.stderr
+
+
+def test_rows_on_the_screen_are_those_worth_a_look(run, tickets):
+    table = pl.read_csv(tickets / "tickets.csv")
+    changed = [("bug" if tags != "bug" else "idea") if i in (3, 5) else tags for i, tags in enumerate(table["tags"])]
+    table.with_columns(pl.Series("tags", changed)).write_csv(tickets / "changed.csv")
+    done = run("audit", "changed.csv", "--label", "tags", "--separator", ";", cwd=tickets)
+    lines = done.stdout.splitlines()
+    sentence = next(line for line in done.stderr.splitlines() if "worth a look" in line)
+    assert int(sentence.split()[0]) >= len(lines) > 0
+    assert all(observed != suggested for observed, suggested in (line.split()[1::2] for line in lines))

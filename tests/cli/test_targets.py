@@ -49,3 +49,16 @@ def test_bad_input_ends_with_one_sentence(run, prices, arguments, sentence):
     done = run("audit", "homes.csv", *arguments, cwd=prices)
     assert done.returncode == 2
     assert sentence in done.stderr
+
+
+def test_large_prices_are_written_in_full_and_only_rows_worth_a_look_are_listed(run, tmp_path, rng):
+    size = rng.uniform(30, 200, 200)
+    price = (10_000 * size + rng.normal(0, 20_000, 200)).round()
+    price[7] *= 10
+    pl.DataFrame({"size": size, "price": price.astype(int)}).write_csv(tmp_path / "homes.csv")
+    done = run("audit", "homes.csv", "--target", "price", cwd=tmp_path)
+    lines = done.stdout.splitlines()
+    assert lines[1].split()[:2] == ["7", str(int(price[7]))]
+    assert "e+" not in done.stdout
+    shown = len(lines) - 1
+    assert f"{shown} row{' is' if shown == 1 else 's are'} worth a look" in done.stderr

@@ -156,14 +156,15 @@ def alike_classes(classes: NDArray[Any]) -> tuple[str, ...]:
     """A note on classes whose names differ in case or spaces only.
 
     >>> alike_classes(np.array(["bug", "Bug ", "feature"]))
-    ("labels 'bug' and 'Bug ' differ in case or spaces only: one class, perhaps?",)
+    ("labels 'bug' and 'Bug ' differ in case or spaces only: merge_labels (--merge-labels) makes them one class",)
     """
     groups: dict[str, list[str]] = {}
     for name in classes.tolist():
         if isinstance(name, str):
             groups.setdefault(" ".join(name.casefold().split()), []).append(repr(name))
     return tuple(
-        f"labels {', '.join(names[:-1])} and {names[-1]} differ in case or spaces only: one class, perhaps?"
+        f"labels {', '.join(names[:-1])} and {names[-1]} differ in case or spaces only: "
+        "merge_labels (--merge-labels) makes them one class"
         for names in groups.values()
         if len(names) > 1
     )

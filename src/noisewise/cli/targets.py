@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from noisewise._words import counted
+from noisewise._words import counted, number_text
 from noisewise.cli.talk import SHOWN, say, say_next, say_worst, working
 
 if TYPE_CHECKING:
@@ -85,6 +85,8 @@ def regressor_named(name: str, seed: int | None) -> Any:
 
 
 def _print_worst(result: TargetAudit, picked: Any) -> None:
+    from noisewise.audit import probability_text
+
     for note in result.notes:
         say(f"note: {note}")
     wrong = result.expected_errors
@@ -93,7 +95,8 @@ def _print_worst(result: TargetAudit, picked: Any) -> None:
     else:
         say(f"wrong numbers are not proven: between 0 and {wrong.high:,.0f} may be wrong")
     say_worst(len(picked))
-    typer.echo(f"{'row':>8}  {'observed':>12}  {'suggested':>12}  {'P(right)':>9}  looks")
+    typer.echo(f"{'row':>8}  {'observed':>12}  {'suggested':>12}  {'P(right)':>16}  looks")
     for row in (picked if len(picked) else result.order)[:SHOWN]:
-        numbers = f"{result.observed[row]:>12.6g}  {result.suggested[row]:>12.5g}  {result.probability[row]:>9.2g}"
-        typer.echo(f"{row:>8}  {numbers}  {result.reasons[row]}")
+        observed, suggested = number_text(result.observed[row]), number_text(result.suggested[row])
+        right = probability_text(result.probability[row])
+        typer.echo(f"{row:>8}  {observed:>12}  {suggested:>12}  {right:>16}  {result.reasons[row]}")

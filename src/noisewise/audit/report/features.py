@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from noisewise._typing import Codes
+from noisewise._words import number_text
 
 
 def features_of(X: Any, rows: Codes, most: int | None = None) -> dict[str, list[Any]]:
@@ -25,7 +26,7 @@ def features_of(X: Any, rows: Codes, most: int | None = None) -> dict[str, list[
 
 def cell_text(value: Any) -> str:
     """A value of a row, for a reader."""
-    return f"{value:.4g}" if isinstance(value, float) else "" if value is None else str(value)
+    return number_text(value, 4) if isinstance(value, float) else "" if value is None else str(value)
 
 
 def _from_lazy(X: Any, rows: Codes, most: int | None) -> dict[str, list[Any]]:

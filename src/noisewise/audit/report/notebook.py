@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from noisewise._words import counted
+from noisewise._words import counted, number_text
 from noisewise.audit.summaries import count_with_interval, headline, is_open, probability_text, readings_sentence
 
 if TYPE_CHECKING:
@@ -45,7 +45,12 @@ def targets_html(audit: TargetAudit) -> str:
     wrong, rows = audit.expected_errors, audit.order[:MOST_ROWS].tolist()
     names = ("row", "observed", "suggested", "P(number is right)", "looks")
     cells: list[tuple[object, ...]] = [
-        (row, f"{audit.observed[row]:.6g}", f"{audit.suggested[row]:.6g}", probability_text(right), audit.reasons[row])
+        (
+            row,
+            *map(number_text, (audit.observed[row], audit.suggested[row])),
+            probability_text(right),
+            audit.reasons[row],
+        )
         for row, right in zip(rows, audit.probability[rows], strict=True)
     ]
     found = f"about {count_with_interval(wrong)} of {len(audit.observed):,} numbers look wrong"

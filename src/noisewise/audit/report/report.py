@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from noisewise._typing import Codes
-from noisewise._words import counted
+from noisewise._words import counted, number_text
 from noisewise.audit.ordered import order_sentences
 from noisewise.audit.reliability import held_out_bands, verdict_bands
 from noisewise.audit.report.charts import TOO_SMALL, class_bars, histogram, matrix_map
@@ -208,5 +208,5 @@ def _worst_rows(audit: LabelAudit) -> tuple[list[str], list[list[dict[str, Any]]
 
 def cell(value: Any) -> dict[str, Any]:
     """A cell of the table of rows: its text, and what it is sorted by."""
-    text = f"{value:.4g}" if isinstance(value, float) else "" if value is None else str(value)
+    text = number_text(value, 4) if isinstance(value, float) else "" if value is None else str(value)
     return {"text": text, "key": text if isinstance(value, float) else str(value)}

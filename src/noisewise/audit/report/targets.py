@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
+from noisewise._words import number_text
 from noisewise.audit.report.charts import histogram, svg
 from noisewise.audit.report.features import cell_text, features_of
 from noisewise.audit.report.pages import page
@@ -66,7 +67,7 @@ def _scatter(audit: TargetAudit) -> str:
 
     points = [
         f'<circle class="{"wrong" if right < 0.5 else "bar"}" cx="{x:.1f}" cy="{300 - y:.1f}" r="2.2" '
-        f'fill-opacity="0.6"><title>row {row}: {value:.4g}, suggested {better:.4g}</title></circle>'
+        f'fill-opacity="0.6"><title>row {row}: {number_text(value)}, suggested {number_text(better)}</title></circle>'
         for row, x, y, right, value, better in zip(
             shown,
             position(middle[shown]),
@@ -94,9 +95,9 @@ def _worst_rows(audit: TargetAudit) -> tuple[list[str], list[list[str]]]:
     rows = [
         [
             str(row),
-            f"{audit.observed[row]:.6g}",
-            f"{audit.suggested[row]:.5g}",
-            f"{audit.low[row]:.4g} to {audit.high[row]:.4g}",
+            number_text(audit.observed[row]),
+            number_text(audit.suggested[row]),
+            f"{number_text(audit.low[row], 4)} to {number_text(audit.high[row], 4)}",
             probability_text(audit.probability[row]),
             str(audit.reasons[row]),
             *(cell_text(values[i]) for values in features.values()),
