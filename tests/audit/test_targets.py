@@ -218,3 +218,15 @@ def test_where_most_numbers_are_one_the_rare_ones_prove_nothing(rng):
     audit = audit_targets(X, y)
     assert audit.expected_errors.low == 0
     assert any("half of the numbers or more are 0" in note for note in audit.notes)
+
+
+def test_a_target_over_many_powers_of_ten_proves_nothing_until_its_logarithm_is_audited(rng):
+    X = rng.normal(size=(300, 3))
+    logs = 3 * X[:, 0] + 2.5 * rng.normal(size=300)
+    logs[:10] += 25
+    plain = audit_targets(X, np.exp(logs))
+    assert plain.expected_errors.low == 0
+    assert any("try their logarithm" in note for note in plain.notes)
+    audit = audit_targets(X, logs)
+    assert set(range(10)) <= set(audit.order[:12].tolist())
+    assert audit.expected_errors.low <= 10 <= audit.expected_errors.high

@@ -29,6 +29,7 @@ CLIP = 3.0  # interquartile ranges beyond the quartiles, for the first fit
 LEAST_RESIDUAL = 1e-3  # of the median one, in the logarithm whose mean is the local scale
 SHRUNK = 0.5  # the log of the local scale is halved: it is estimated with an error
 LEAST_RIGHT = 0.3  # fraction of targets that a model is fitted to
+MOST_WRONG = 0.3  # fraction of targets; beyond, wrong and right ones can't be told apart
 PROBABLY_RIGHT = 0.5  # a model is fitted to these targets
 REPEATS = 2  # of the folds, in the last fit of a model
 DIGITS = 2  # of a suggestion, finer than the interval of right numbers; more would be noise
@@ -181,11 +182,8 @@ def _audited(table: Any, targets: Floats, judged: JudgedTargets, notes: tuple[st
             f"{counted(unjudged.sum(), 'row', 'are')} in no test fold: assumed to be wrong at the rate of the others",
         )
     scale = there.sum() / known.sum()
+    misfit = _misfit_notes(targets[there], reading)
     low_count, high_count = reading.interval
-    first, third = np.quantile(targets[there], [0.25, 0.75])
-    if first == third:
-        low_count = 0.0
-        notes += (f"half of the numbers or more are {first:g}: others may look wrong because they are rare",)
     return TargetAudit(
         table,
         targets,
@@ -194,8 +192,8 @@ def _audited(table: Any, targets: Floats, judged: JudgedTargets, notes: tuple[st
         high,
         right,
         reasons,
-        Estimate(*(scale * count for count in (reading.n_wrong, low_count, high_count))),
-        (*notes, *_unit_notes(reading)),
+        Estimate(*(scale * count for count in (reading.n_wrong, 0.0 if misfit else low_count, high_count))),
+        (*notes, *misfit, *_unit_notes(reading)),
     )
 
 
@@ -302,6 +300,17 @@ def _numbers(y: Any, may_miss: bool) -> Floats:
     if distinct < FEWEST_VALUES:
         raise ValueError(f"y has {distinct} distinct values; these are classes, which audit_labels audits")
     return targets
+
+
+def _misfit_notes(targets: Floats, reading: ResidualReading) -> tuple[str, ...]:
+    """Why the reading proves nothing, where it is the model that does not fit."""
+    first, third = np.quantile(targets, [0.25, 0.75])
+    if first == third:
+        return (f"half of the numbers or more are {first:g}: others may look wrong because they are rare",)
+    if reading.n_wrong <= MOST_WRONG * len(reading.right):
+        return ()
+    remedy = "; try their logarithm, which has one scale for small and large ones" if targets.min() > 0 else ""
+    return (f"more than {MOST_WRONG:.0%} of the numbers look wrong: the model does not fit them{remedy}",)
 
 
 def _unit_notes(reading: ResidualReading) -> tuple[str, ...]:

@@ -78,7 +78,7 @@ def _scatter(audit: TargetAudit) -> str:
             strict=True,
         )
     ]
-    ends = [f"{low - reach:.3g}", f"{high + reach:.3g}"]
+    ends = [number_text(end, 3) for end in (low - reach, high + reach)]
     axes = ['<path class="axis" d="M10 10V290H290" fill="none"/>', '<path class="axis" d="M10 290L290 10"/>']
     axes += [
         f'<text x="{x}" y="304" text-anchor="{at}">{end}</text>'
