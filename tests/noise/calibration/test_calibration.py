@@ -323,3 +323,27 @@ def test_a_row_that_counts_twice_is_two_rows_to_the_last_bit():
     np.testing.assert_array_equal(counted.calibration.noise.matrix, repeated.calibration.noise.matrix)
     np.testing.assert_array_equal(counted.posterior.repeat(weights, axis=0)[order], repeated.posterior)
     assert counted.interval == pytest.approx(repeated.interval, rel=1e-12)
+
+
+def test_lists_and_scores_of_any_sum_are_read():
+    scores, _, observed = simulated(PAIR, 200, seed=0)
+    p = softmax(scores, axis=1)
+    reading = read_noise(p, observed)
+    np.testing.assert_array_equal(read_noise(p.tolist(), observed.tolist()).posterior, reading.posterior)
+    assert read_noise(3 * p, observed.astype(float)).n_wrong == pytest.approx(reading.n_wrong, rel=0.1, abs=1)
+
+
+@pytest.mark.parametrize(
+    ("scores", "codes", "sentence"),
+    [
+        (np.eye(3), ["a", "b", "c"], "whole numbers from 0 to 2.*audit_probabilities takes labels by name"),
+        (np.eye(3), [0, 1, 3], "whole numbers from 0 to 2"),
+        (np.eye(3), [0, 1, 0.5], "whole numbers from 0 to 2"),
+        (np.eye(3), [0, 1], "3 rows of scores and 2 codes"),
+        ([[0.5, np.nan]], [0], "finite numbers"),
+        ([0.5, 0.5], [0, 1], "a column for each class"),
+    ],
+)
+def test_what_is_no_score_or_code_gets_a_sentence(scores, codes, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        read_noise(scores, codes)

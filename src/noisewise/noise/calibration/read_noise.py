@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,9 +64,10 @@ def read_noise(
     Parameters
     ----------
     scores : array of shape (n_rows, n_classes)
-        Something like P(observed class | x), from a fit without the row: leave-one-out or out-of-fold.
+        Something like P(observed class | x), from a fit without the row: leave-one-out or out-of-fold. They are
+        calibrated, and need not sum to one.
     codes : array of int of shape (n_rows,)
-        Observed classes, 0 to n_classes - 1.
+        Observed classes, 0 to n_classes - 1. `audit_probabilities` takes labels by name.
     noise : FlipMatrix, optional
         The noise where it is known.
     rng : numpy generator, optional
@@ -85,6 +87,7 @@ def read_noise(
        for graphical models. Machine Learning 37.
     .. [4] MacKay, D. J. C. (1992). Bayesian interpolation. Neural Computation 4(3).
     """
+    scores, codes = _checked(scores, codes)
     n_classes = scores.shape[1]
     counted = np.ones(len(codes)) if weights is None else weights
     chosen = np.flatnonzero(counted)
@@ -100,6 +103,23 @@ def read_noise(
     posterior, wrong = _read_rows(calibration, scores, codes, counted)
     low = min(low, wrong) if calibration.proven else 0.0
     return NoiseReading(calibration, posterior, wrong, (low, max(high, wrong)))
+
+
+def _checked(scores: Any, codes: Any) -> tuple[Floats, Codes]:
+    """Scores and codes as arrays, or a sentence on what is wrong with them."""
+    scores, codes = np.asarray(scores), np.asarray(codes)
+    if scores.ndim != 2 or not np.issubdtype(scores.dtype, np.number) or not np.isfinite(scores).all():
+        raise ValueError("scores must be finite numbers, a row for each label and a column for each class")
+    n_classes = scores.shape[1]
+    numeric = np.issubdtype(codes.dtype, np.number) or codes.dtype == bool
+    if not numeric or codes.ndim != 1 or np.any((codes != np.floor(codes)) | (codes < 0) | (codes >= n_classes)):
+        raise ValueError(
+            f"codes must be whole numbers from 0 to {n_classes - 1}, the columns of the scores; "
+            "audit_probabilities takes labels by name"
+        )
+    if len(scores) != len(codes):
+        raise ValueError(f"there are {len(scores)} rows of scores and {len(codes)} codes; they must be as many")
+    return scores if np.issubdtype(scores.dtype, np.floating) else scores.astype(np.float64), codes.astype(np.intp)
 
 
 def merge_equal(scores: Floats, codes: Codes, weights: Floats) -> tuple[Floats, Codes, Floats]:
