@@ -23,6 +23,7 @@ from noisewise.noise import (
     ModelError,
     NoiseReading,
     flips_of,
+    graded,
     read_judgements,
     read_noise,
     read_row_judgements,
@@ -105,6 +106,7 @@ def _judge_included(
             pooled = pooled_with_trees(rows, codes, n_classes, included, outcome, scores, model.random_state)
         if pooled is not None:
             scores, outcome = pooled.log_posterior, read_noise(pooled.log_posterior[known], observed, noise)
+        outcome = graded(outcome, scores[known], observed)
         if labels_are != "outcomes":
             modes = None if pooled is None else pooled.modes
             halves = disagreement_of_halves(
@@ -116,7 +118,7 @@ def _judge_included(
         scores = arrays[0] if len(arrays) == 1 else np.mean(arrays, axis=0)
         known = included & np.isfinite(scores[:, 0])
         observed = codes[known]
-        outcome = read_noise(scores[known], observed, noise)
+        outcome = graded(read_noise(scores[known], observed, noise), scores[known], observed)
         if labels_are != "outcomes":
             judged = read_judgements([array[known] for array in arrays], observed, outcome)
     readings = both_readings(outcome, judged, observed, noise)

@@ -16,7 +16,7 @@ from noisewise._validation import check_binary_or_more, encode_labels, find_acti
 from noisewise.audit.posterior import LabelsAre, both_readings, chosen_reading
 from noisewise.audit.result import LabelAudit
 from noisewise.audit.summaries import alike_classes, small_classes
-from noisewise.noise import FlipMatrix, fitted_temperature, read_judgements, read_noise
+from noisewise.noise import FlipMatrix, fitted_temperature, graded, read_judgements, read_noise
 
 SUM_TOLERANCE = 0.02  # half precision adds up to one no better than this
 IN_SAMPLE = 0.998  # agreement with the labels from which a model has probably seen them
@@ -104,7 +104,7 @@ def audit_probabilities(
     mean = arrays[0] if len(arrays) == 1 else np.mean(arrays, axis=0, dtype=arrays[0].dtype)
     _warn_if_in_sample(mean, codes)
     with reporting(progress, f"auditing {len(codes):,} rows"):
-        outcome = read_noise(mean, codes, noise)
+        outcome = graded(read_noise(mean, codes, noise), mean, codes)
         step(1, 2)
         judged = read_judgements(arrays, codes, outcome, overwrite=True)  # they are copies
     readings = both_readings(outcome, judged, codes, noise)

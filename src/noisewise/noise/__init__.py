@@ -13,6 +13,7 @@ from noisewise.noise.calibration.judgement import read_row_judgements as read_ro
 from noisewise.noise.calibration.noise_models import Calibration as Calibration
 from noisewise.noise.calibration.noise_models import NoiseModel
 from noisewise.noise.calibration.read_noise import NoiseReading as NoiseReading
+from noisewise.noise.calibration.read_noise import graded as graded
 from noisewise.noise.calibration.read_noise import likely_wrong as likely_wrong
 from noisewise.noise.calibration.read_noise import read_noise
 from noisewise.noise.calibration.recalibration import Recalibration as Recalibration
@@ -97,6 +98,7 @@ __shared__ = [
     "exploration_terms",
     "fitted_temperature",
     "flips_of",
+    "graded",
     "informative_about_annotators",
     "labels_at_anchors",
     "likely_wrong",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from noisewise.noise.flip_matrix import FlipMatrix
 FIT_ROWS, FIT_ROWS_PER_CLASS = 6000, 40  # the calibration is fitted to so many rows, drawn at random
 MOST_FIT_SCORES = 4_000_000  # rows times classes of these: the fits hold a dozen such arrays
 TIE = 1e-3  # in log-odds, between the first and the last of rows that would have one probability: order is kept
+TINY = float(np.finfo(np.float32).tiny)
 MOST_PICKED = 3  # rows to look at, as a multiple of the expected number of wrong ones
 
 
@@ -139,36 +140,46 @@ def merge_equal(scores: Floats, codes: Codes, weights: Floats) -> tuple[Floats, 
 def _read_rows(
     calibration: Calibration, scores: Floats, codes: Codes, counted: Floats
 ) -> tuple[NDArray[np.float32], float]:
-    """Posterior of each row's true class, and the expected number of wrong labels.
-
-    Rows are ranked by the posterior of the model that was fitted, and have graded probabilities in this order.
-    """
+    """Posterior of each row's true class, and the expected number of wrong labels."""
     posterior = np.empty(scores.shape, dtype=np.float32)
-    right, graded = np.empty((2, len(codes)))
+    wrong = 0.0
     for part in blocks(len(codes)):
         block, observed = np.asarray(scores[part], dtype=np.float32), codes[part]
-        rows = np.arange(len(observed))
         posterior[part] = calibration.explain(block, observed)
-        right[part] = posterior[part][rows, observed]
-        graded[part] = calibration.explain(block, observed, graded=True)[rows, observed]
-    found = in_order(graded, right, counted)
+        right = posterior[part][np.arange(len(observed)), observed].astype(np.float64)
+        wrong += float(counted[part] @ (1 - right))
+    return posterior, wrong
+
+
+def graded(reading: NoiseReading, scores: NDArray[np.floating], codes: Codes) -> NoiseReading:
+    """The reading of these rows with small probabilities told apart, in the order of the model that was fitted.
+
+    See `CalibrationMap.posterior`. The interval stays, but holds the expected number of wrong labels.
+    """
+    posterior = reading.posterior.copy()
+    right = posterior[np.arange(len(codes)), codes].astype(np.float64)
+    clear = np.empty(len(codes))
     for part in blocks(len(codes)):
-        posterior[part] *= ((1 - found[part]) / np.maximum(1 - right[part], np.finfo(np.float32).tiny))[:, None]
+        block, observed = np.asarray(scores[part], dtype=np.float32), codes[part]
+        clear[part] = reading.calibration.explain(block, observed, graded=True)[np.arange(len(observed)), observed]
+    found = in_order(clear, right)
+    for part in blocks(len(codes)):
+        posterior[part] *= ((1 - found[part]) / np.maximum(1 - right[part], TINY))[:, None]
         posterior[part][np.arange(len(codes[part])), codes[part]] = found[part]
-    return posterior, float(counted @ (1 - found))
+    wrong = float((1 - found).sum())
+    low, high = reading.interval
+    return replace(reading, posterior=posterior, n_wrong=wrong, interval=(min(low, wrong), max(high, wrong)))
 
 
-def in_order(values: Floats, ranks: Floats, weights: Floats) -> Floats:
+def in_order(values: Floats, ranks: Floats) -> Floats:
     """Probabilities nearest to these that rise with the ranks (isotonic regression), with ties told apart.
 
-    >>> in_order(np.array([0.2, 0.1, 0.6]), np.array([1.0, 2.0, 3.0]), np.ones(3)).round(2)
+    >>> in_order(np.array([0.2, 0.1, 0.6]), np.array([1.0, 2.0, 3.0])).round(2)
     array([0.15, 0.15, 0.6 ])
     """
-    counts = np.maximum(weights, 1e-9)
-    _, group = np.unique(ranks, return_inverse=True)
-    total = np.bincount(group, counts)
-    rising = isotonic_regression(np.bincount(group, counts * values) / total, weights=total).x
-    above = (np.cumsum(total) - total / 2) / total.sum() - 0.5
+    _, group, counts = np.unique(ranks, return_inverse=True, return_counts=True)
+    rising = isotonic_regression(np.bincount(group, values) / counts, weights=counts).x
+    above = (np.cumsum(counts) - counts / 2) / counts.sum() - 0.5
     return np.asarray((rising + TIE * above * rising * (1 - rising))[group])
 
 

@@ -18,7 +18,7 @@ from noisewise._typing import Codes, Floats
 OFFSET_PENALTY = 1e-3  # ridge penalty of the offsets, per row
 LOG_SCALE_STD = 0.5  # standard deviation of the prior on the logarithms of the classes' own scales
 OUTLIER_WEIGHT, OUTLIER_ROWS = 0.005, 1.0  # fraction plus number of rows whose scores say nothing: no row is certain
-OUTLIER_SHARPNESS = 0.2  # power of the softmax of outliers, when read, for many rows: see `CalibrationMap.posterior`
+OUTLIER_SHARPNESS = 0.2  # power of the softmax of outliers where they are graded: see `CalibrationMap.posterior`
 START_SCALE = 4.0  # where a fit starts
 MOST_OFFSETS = 100  # classes; with more, offsets are held at zero: their information has n_classes^2 numbers
 SMALLEST_SCALE, LONGEST_STEP = 1e-6, 2.0  # of a scale per class; a step is one of logarithms
@@ -91,21 +91,20 @@ class CalibrationMap:
         return _normalised(self._logits(scores), 1.0)
 
     def posterior(self, scores: NDArray[Any], graded: bool = False) -> NDArray[Any]:
-        """Probability of each true class, ``(1 - w) softmax(z) + w softmax(s z)``.
+        """Probability of each true class, ``(1 - w) softmax(z) + w / n_classes``.
 
-        The scores of outliers say nothing (s = 0), which keeps single rows from moving a fit. To read them so leaves
-        each class at least w / n_classes, and gives the labels of hundreds of rows the same small probability; but the
-        clearer the scores, the rarer are rows of another class. So s is above zero where probabilities are `graded`,
-        the less the fewer rows there were (w is larger then): these give no certainty.
+        The scores of outliers say nothing, which keeps single rows from moving a fit. To read them so gives the labels
+        of hundreds of rows the same small probability; but the clearer the scores, the rarer are rows of another class.
+        Where probabilities are `graded`, the class of an outlier has the distribution softmax(s z) with a small s, but
+        for one row of the table (`OUTLIER_ROWS`): few rows give no certainty.
         """
-        logits = self._logits(scores)
-        if not graded:
-            clean = _normalised(logits, 1 - self.outlier_weight)
-            clean += scores.dtype.type(self.outlier_weight / scores.shape[1])
-            return clean
-        sharpness = OUTLIER_SHARPNESS * OUTLIER_WEIGHT / max(self.outlier_weight, OUTLIER_WEIGHT)
-        outlier = _normalised(scores.dtype.type(sharpness) * logits, self.outlier_weight)
-        return np.asarray(_normalised(logits, 1 - self.outlier_weight) + outlier)
+        n_classes, logits = scores.shape[1], self._logits(scores)
+        informed = min(self.outlier_weight, OUTLIER_WEIGHT) if graded else 0.0
+        outlier = _normalised(scores.dtype.type(OUTLIER_SHARPNESS) * logits, informed) if graded else 0.0
+        clean = _normalised(logits, 1 - self.outlier_weight)
+        clean += scores.dtype.type((self.outlier_weight - informed) / n_classes)
+        clean += outlier
+        return clean
 
     def _logits(self, scores: NDArray[Any]) -> NDArray[Any]:
         """Logits of the classes, the largest of each row at 0."""
