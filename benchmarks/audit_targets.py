@@ -90,6 +90,7 @@ OTHERS = {
     "wine": lambda n: column_of(load_wine().data, 9),
     "vehicle": lambda n: stored("vehicle", 4),
     "pendigits": lambda n: stored("pendigits", 6),
+    "incomes": lambda n: stored("australian", 13),
 }
 
 
