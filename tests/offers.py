@@ -1,6 +1,7 @@
 """Offers for tests: meals whose taste is liked at one time of day, and services that are taught it."""
 
 from noisewise.serve.models.offer_spec import OfferRequest, OfferSpec
+from serve_app import settled
 
 TASTES = ("sweet", "salty")
 
@@ -30,6 +31,7 @@ async def play(one, model, n, rng, learner=None, person=None):
         played = actions[made.code]
         rewards.append(liked(context, played))
         await one.feedback(model, made.decision_id, rewards[-1], person)
+        await settled(model)
         if learner is not None:
             decision = learner.decide(context, actions)
             assert (decision.action, decision.probability) == (played["id"], made.probability)

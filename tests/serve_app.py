@@ -63,6 +63,12 @@ def situation(x, **more):
     return DecideRequest(features=[float(value) for value in x], **more)
 
 
+async def settled(model):
+    """Wait until a model has learnt all that is in the log: on a busy machine a thread does it, in a while."""
+    while model.pending or model.unwatched:
+        await asyncio.sleep(0.005)
+
+
 def wait_until_ready(port, seconds=90):
     until = time.monotonic() + seconds
     while time.monotonic() < until:

@@ -9,7 +9,7 @@ from noisewise import load, save
 from noisewise.noise import FlipMatrix
 from noisewise.online import recipes
 from noisewise.serve import ModelSpec, Store, replay
-from serve_app import make, service, situation
+from serve_app import make, service, settled, situation
 
 ACTIONS = ["a", "b", "c"]
 NOISE = {"false_positive": 0.1, "false_negative": 0.2}
@@ -60,6 +60,7 @@ def test_the_service_learns_what_the_library_learns(case, tmp_path, rng):
                         await one.feedback(model, made.decision_id, right, annotator)
                         learner.learn(known, right, annotator)
                     late.clear()
+                    await settled(model)
             return model.model_file()
 
     live = asyncio.run(run())

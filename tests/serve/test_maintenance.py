@@ -84,8 +84,39 @@ def test_a_sound_store_is_sound_and_faults_are_said(filled, tmp_path):
     connection.close()
     result = run("check", url)
     assert result.exit_code == 1
-    assert "1 rows are about decisions that are not in the log" in result.output
+    assert "rows about decisions that are not in the log: 1" in result.output
     assert "a snapshot can't be read" in result.output
+
+
+def test_a_store_that_is_not_there_is_refused_and_not_made(tmp_path):
+    missing, copy = tmp_path / "typo.db", tmp_path / "copy.db"
+    for command in (("check", f"sqlite:///{missing}"), ("compact", f"sqlite:///{missing}")):
+        assert "there is no log" in str(run(*command).exception)
+    assert "there is no log" in str(run("backup", f"sqlite:///{missing}", copy).exception)
+    sqlite3.connect(tmp_path / "other.db").execute("CREATE TABLE other (value)").connection.close()
+    assert "there is no log" in str(run("restore", tmp_path / "other.db", f"sqlite:///{copy}").exception)
+    assert not missing.exists()
+    assert not copy.exists()
+
+
+def test_what_a_database_can_not_do_is_a_sentence_without_the_password(filled, tmp_path):
+    url, _ = filled
+    (tmp_path / "text").write_text("no database")
+    assert "file is not a database" in str(run("restore", tmp_path / "text", f"sqlite:///{tmp_path}/x.db").exception)
+    assert "unable to open" in str(run("backup", url, tmp_path / "no folder" / "copy.db").exception)
+    refused = str(run("check", "postgresql://ann:secret@127.0.0.1:1/db").exception)
+    assert "ann:***@" in refused
+    assert "secret" not in refused
+
+
+def test_a_damaged_file_is_said_to_be_damaged(filled, tmp_path):
+    file = tmp_path / "log.db"
+    with file.open("r+b") as pages:
+        pages.seek(4096 * 2)
+        pages.write(b"x" * (file.stat().st_size - 4096 * 4))
+    result = run("check", filled[0])
+    assert result.exit_code == 1
+    assert "the database" in result.output
 
 
 def test_a_snapshot_that_differs_from_its_log_is_found(filled, tmp_path):

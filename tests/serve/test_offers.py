@@ -3,14 +3,17 @@
 import asyncio
 import json
 import random
+from collections import Counter
 
 import numpy as np
 import pytest
 
-from noisewise.online import ContextualBandit
+from noisewise.online import ChangeWatch, ContextualBandit
 from noisewise.serve import Store, replay
+from noisewise.serve.api.monitoring import ServiceMetrics
 from noisewise.serve.models.offer_spec import OfferRequest, OfferSpec
-from offers import liked, play, situation
+from noisewise.serve.models.report import summary
+from offers import liked, make_offers, play, situation
 from serve_app import service, serving
 
 
@@ -23,6 +26,7 @@ from serve_app import service, serving
         {"options": {"hash_bits": 10}},
         {"memory": "0.5s"},
         {"missing": "auto"},
+        {"watch": True},
         {"options": {"interactions": None}, "reward_range": [-1.0, 1.0]},
     ],
     ids=str,
@@ -300,6 +304,27 @@ def test_noise_is_estimated_by_person_and_reported(client):
         give(client, made, "crowd", reward=1 - value if contrary else value, person="contrary" if contrary else "ann")
     groups = {one["group"]: one["signal"] for one in client.get("/models/crowd").json()["groups"]}
     assert groups["contrary"] < groups["ann"]
+
+
+def test_a_change_of_the_noise_is_in_the_summary_and_in_the_metrics(tmp_path, rng):
+    async def run():
+        async with service(f"sqlite:///{tmp_path}/log.db") as one:
+            watched = await make_offers(one, watch=True)
+            await make_offers(one, "unwatched")
+            await play(one, watched, 5, random.Random(0))
+            before = summary(watched, Counter())["change"]
+            expected, rates = rng.random(4000), np.repeat([0.05, 0.3], 2000)
+            rewards = (rng.random(4000) < expected) ^ (rng.random(4000) < rates)
+            watched.learner.watch_ = ChangeWatch(first_rounds=0)
+            watched.learner.watch_.observe(expected, rewards)
+            metrics = {one.name: one.samples for one in ServiceMetrics(one).collect()}["noisewise_model_changed"]
+            assert [(sample.labels["model"], sample.value) for sample in metrics] == [("meals", 1.0)]
+            return before, summary(watched, Counter())["change"], watched.learner.watch_.change()
+
+    before, shown, found = asyncio.run(run())
+    assert before is None
+    assert shown == str(found)
+    assert shown.startswith(f"from round {found.round:,} on rewards follow")
 
 
 def test_the_log_has_the_request_as_it_came(client):

@@ -18,7 +18,7 @@ import uvicorn
 from typer.testing import CliRunner
 
 from noisewise.cli import app
-from noisewise.serve import Settings, create_app, new_key_in, read_keys
+from noisewise.serve import Settings, Store, create_app, new_key_in, read_keys
 from noisewise.serve.connections import LimitedConnection
 from serve_app import QUIET, free_port, serving, wait_until_ready
 
@@ -124,12 +124,36 @@ def test_readiness_follows_the_last_write(tmp_path):
         ready = client.get("/readyz")
         assert (ready.status_code, "database or disk is full" in ready.json()["detail"]) == (503, True)
         assert 'noisewise_store_errors_total{while="writing"} 0.0' not in client.get("/metrics").text
+        large = {"actions": [f"an action with a long name, number {n}" for n in range(900)], "features": {"count": 2}}
+        refused = client.put("/models/large", json=large)
+        assert (refused.status_code, refused.headers["Retry-After"]) == (503, "1")
+        assert refused.json()["detail"] == "the store can't be used now: database or disk is full"
         sa.event.remove(engine, "checkout", fill)
         sa.event.listen(
             engine, "checkout", lambda connection, *_: connection.execute("PRAGMA max_page_count = 1000000")
         )
         until(lambda: client.get("/readyz").status_code == 200)
         assert client.post("/models/m/decide", json={"features": [1.0, 2.0]}).status_code == 200
+        client.close()
+
+
+def test_a_snapshot_that_can_not_be_stored_is_said_once_and_the_service_is_not_ready(tmp_path, monkeypatch, caplog):
+    full = sa.exc.OperationalError("INSERT", None, Exception("database or disk is full"))
+
+    def refuse(*_):
+        raise full
+
+    with listening(Settings(f"sqlite:///{tmp_path}/log.db", state_seconds=0.1)) as (address, _):
+        client = httpx.Client(base_url=address, timeout=30)
+        client.put("/models/m", json=SPEC).raise_for_status()
+        monkeypatch.setattr(Store, "add_snapshot", refuse)
+        monkeypatch.setattr(Store, "check_writing", refuse)
+        client.post("/models/m/decide", json={"features": [1.0, 2.0]}).raise_for_status()
+        until(lambda: client.get("/readyz").status_code == 503)
+        time.sleep(1.0)  # of five attempts
+        assert caplog.text.count("the store can't be used now: database or disk is full") == 1
+        monkeypatch.undo()
+        until(lambda: client.get("/readyz").status_code == 200)
         client.close()
 
 
@@ -154,7 +178,7 @@ def test_a_log_that_lost_its_end_is_said(tmp_path, caplog):
 
 def test_roles_of_keys(tmp_path):
     path = tmp_path / "keys"
-    keys = {role: new_key_in(path, f"{role}-key", role) for role in ("admin", "decide", "read")}
+    keys = {role: new_key_in(path, f"{role}-key", role) for role in ("admin", "decide", "teach", "read")}
     with serving(f"sqlite:///{tmp_path}/log.db", keys=read_keys(path)) as client:
 
         def status(role, method, path, **body):
@@ -163,10 +187,14 @@ def test_roles_of_keys(tmp_path):
         assert status("read", "PUT", "/models/m", json=SPEC) == status("decide", "PUT", "/models/m", json=SPEC) == 403
         assert status("admin", "PUT", "/models/m", json=SPEC) == 201
         decide = {"json": {"features": [1.0, 2.0]}}
-        assert [status(role, "POST", "/models/m/decide", **decide) for role in keys] == [200, 200, 403]
-        assert [status(role, "GET", "/models/m") for role in keys] == [200, 403, 200]
-        assert [status(role, "GET", "/metrics") for role in keys] == [200, 403, 200]
-        assert [status(role, "DELETE", "/models/m") for role in ("decide", "read", "admin")] == [403, 403, 204]
+        assert [status(role, "POST", "/models/m/decide", **decide) for role in keys] == [200, 200, 403, 403]
+        made = client.post("/models/m/decide", headers={"X-API-Key": keys["decide"]}, **decide).json()["decision_id"]
+        feedback = {"json": {"decision_id": made, "right": True}}
+        assert [status(role, "POST", "/models/m/feedback", **feedback) for role in keys] == [200, 200, 200, 403]
+        assert [status(role, "GET", "/models/m") for role in keys] == [200, 403, 403, 200]
+        assert [status(role, "GET", "/metrics") for role in keys] == [200, 403, 403, 200]
+        roles = ("decide", "teach", "read", "admin")
+        assert [status(role, "DELETE", "/models/m") for role in roles] == [403, 403, 403, 204]
         refused = client.delete("/models/m", headers={"X-API-Key": keys["read"]}).json()["detail"]
         assert refused == "the key 'read-key' is for role 'read', which may not do this"
 

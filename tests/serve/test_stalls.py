@@ -1,8 +1,12 @@
 """Refits, rate estimates and snapshots of large models leave the service to others."""
 
 import asyncio
+import os
+import subprocess
+import sys
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +14,7 @@ import pytest
 from noisewise.serve import replay
 from noisewise.serve.models.progress import Progress
 from noisewise.serve.models.report import explain
-from serve_app import make, service, situation
+from serve_app import make, service, settled, situation
 
 WORST = 0.25  # seconds: several times what is measured on a busy machine, a tenth of the stall of a refit on the loop
 
@@ -41,11 +45,6 @@ async def rounds(one, model, n, width, rng, people=1):
         names = [f"p{number}" for number in rng.integers(people, size=len(X))]
         given = [one.feedback(model, m.decision_id, bool(rng.random() < 0.5), name) for m, name in zip(made, names)]
         await asyncio.gather(*given)
-
-
-async def settled(model):
-    while model.pending or model.unwatched:
-        await asyncio.sleep(0.02)
 
 
 @pytest.mark.slow
@@ -167,3 +166,40 @@ def test_the_stored_scores_of_many_actions_are_few(tmp_path, rng):
             assert not chosen["recomputed"]
 
     asyncio.run(run())
+
+
+COMPILED_AFTER_THE_START = """
+import asyncio, random, sys
+from numba.core.dispatcher import Dispatcher
+from noisewise.serve.models.service import warm_up
+warm_up()
+
+def compiled():
+    modules = [module for name, module in sorted(sys.modules.items()) if name.startswith("noisewise._loops")]
+    found = {(module.__name__, name): one for module in modules for name, one in vars(module).items()}
+    return {where: len(one.signatures) for where, one in found.items() if isinstance(one, Dispatcher)}
+
+before = compiled()
+from offers import make_offers, play
+from serve_app import make, service, situation
+
+async def run():
+    async with service(sys.argv[1]) as one:
+        for number, covariance in enumerate(("full", "diagonal")):
+            model = await make_offers(one, f"offers {number}", options={"covariance": covariance})
+            await play(one, model, 10, random.Random(0))
+        model = await make(one)
+        for number in range(10):
+            made = await one.decide(model, situation([1.0, 0.0, 0.0, number]))
+            await one.feedback(model, made.decision_id, number % 2 == 0)
+
+asyncio.run(run())
+print({where for where, signatures in compiled().items() if signatures != before.get(where)})
+"""
+
+
+def test_no_decision_and_no_feedback_waits_for_a_compiler(tmp_path):
+    command = [sys.executable, "-c", COMPILED_AFTER_THE_START, f"sqlite:///{tmp_path}/log.db"]
+    folders = os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
+    done = subprocess.run(command, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": folders})
+    assert done.stdout == "set()\n", done.stderr

@@ -36,7 +36,8 @@ def serve(
         str | None, typer.Option("--new-key", help="Add a key of this name to the file, print it, and stop.")
     ] = None,
     key_role: Annotated[
-        str, typer.Option("--key-role", help="Of the new key: admin, decide (and give feedback), or read.")
+        str,
+        typer.Option("--key-role", help="Of the new key: admin, decide (and give feedback), teach, or read."),
     ] = "admin",
     allow_host: Annotated[
         list[str] | None,

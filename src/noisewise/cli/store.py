@@ -42,7 +42,7 @@ def check(
     found = maintenance.check(address, replay)
     for fault in found:
         typer.echo(fault)
-    say(f"{len(found)} faults" if found else "nothing is wrong")
+    say(f"faults: {len(found)}" if found else "nothing is wrong")
     raise typer.Exit(1 if found else 0)
 
 

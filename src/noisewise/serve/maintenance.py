@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import sqlalchemy as sa
 from noisewise.serve.log import lifecycle
 from noisewise.serve.log.events import ACTIVATION, DECISION, FEEDBACK, SECOND_FEEDBACK
 from noisewise.serve.log.locks import LearnerLock
-from noisewise.serve.log.store import Store, events, metadata, snapshots
+from noisewise.serve.log.store import Store, events, metadata, reason_of, snapshots, without_password
 from noisewise.serve.models.kinds import served_model
 from noisewise.serve.models.model import read_state
 from noisewise.serve.models.offer_spec import stored_spec
@@ -30,12 +31,8 @@ def backup(url: str, file: str | Path) -> int:
         raise ValueError(f"{path} exists; a backup is written to a new file")
     unfinished = path.with_name(f"{path.name}.unfinished")
     unfinished.unlink(missing_ok=True)
-    source, target = Store(url), Store(f"sqlite:///{unfinished}")
-    try:
+    with _existing(url) as source, closing(Store(f"sqlite:///{unfinished}")) as target:
         rows = _copy(source, target)
-    finally:
-        source.close()
-        target.close()
     os.replace(unfinished, path)
     return rows
 
@@ -44,8 +41,7 @@ def restore(file: str | Path, url: str) -> int:
     """Copy a backup into an empty store, of either kind; the number of events."""
     if not Path(file).is_file():
         raise ValueError(f"there is no backup {file}")
-    source, target = Store(f"sqlite:///{file}"), Store(url)
-    try:
+    with _existing(f"sqlite:///{file}") as source, closing(Store(url)) as target:
         target.create()
         with target.engine.begin() as connection:
             for table in metadata.sorted_tables:
@@ -54,22 +50,20 @@ def restore(file: str | Path, url: str) -> int:
         rows = _copy(source, target)
         target.acknowledge_all()  # an earlier file of this name may have had more
         return rows
-    finally:
-        source.close()
-        target.close()
 
 
 def check(url: str, replaying: bool = False) -> list[str]:
     """What is wrong with a store, a sentence each; with `replaying`, whether each snapshot equals its log too."""
-    store = Store(url)
-    try:
-        store.create()
-        found = list(_log_faults(store))
-        for number, name, text in store.models():
-            found += [f"model {name}: {fault}" for fault in _model_faults(store, number, name, text, replaying)]
-        return found
-    finally:
-        store.close()
+    found: list[str] = []
+    with _existing(url) as store:
+        try:
+            store.create()
+            found += _log_faults(store)
+            for number, name, text in store.models():
+                found += [f"model {name}: {fault}" for fault in _model_faults(store, number, name, text, replaying)]
+        except sa.exc.DatabaseError as error:
+            found.append(f"the database can't be read to its end: {reason_of(error)}")
+    return found
 
 
 def compact(url: str, keep_days: float | None = None) -> int:
@@ -77,13 +71,9 @@ def compact(url: str, keep_days: float | None = None) -> int:
 
     Nothing else may use the store meanwhile.
     """
-    store = Store(url)
-    lock = LearnerLock(store)
-    try:
+    removed = 0
+    with _existing(url) as store, _alone(store):
         store.create()
-        if not lock.acquire():
-            raise ValueError("a service uses this store; stop it first, or set keep_days of its models")
-        removed = 0
         if keep_days is not None:
             before = time.time() - 86_400 * keep_days
             removed = sum(_remove_older(store, *model, before) for model in store.models())
@@ -91,10 +81,32 @@ def compact(url: str, keep_days: float | None = None) -> int:
             with store.engine.connect() as connection:
                 connection.exec_driver_sql("COMMIT")  # VACUUM needs to be alone
                 connection.exec_driver_sql("VACUUM")
-        return removed
+    return removed
+
+
+@contextmanager
+def _existing(url: str) -> Iterator[Store]:
+    """A store that is there already; what its database, or that of a copy, can't do is said in a sentence."""
+    shown = without_password(url)
+    with closing(Store(url)) as store:
+        try:
+            if not store.has_log():
+                raise ValueError(f"there is no log of a service in {shown}")
+            yield store
+        except sa.exc.DatabaseError as error:
+            raise ValueError(f"this can't be done with {shown}: {reason_of(error)}") from None
+
+
+@contextmanager
+def _alone(store: Store) -> Iterator[None]:
+    """No service uses the store meanwhile."""
+    lock = LearnerLock(store)
+    if not lock.acquire():
+        raise ValueError("a service uses this store; stop it first, or set keep_days of its models")
+    try:
+        yield
     finally:
         lock.release()
-        store.close()
 
 
 def _copy(source: Store, target: Store) -> int:
@@ -136,9 +148,9 @@ def _log_faults(store: Store) -> Iterator[str]:
         orphans = connection.execute(query).scalar()
         repeated = len(connection.execute(twice).all())
     if orphans:
-        yield f"{orphans} rows are about decisions that are not in the log"
+        yield f"rows about decisions that are not in the log: {orphans}"
     if repeated:
-        yield f"{repeated} decision numbers were given twice"
+        yield f"decision numbers that were given twice: {repeated}"
 
 
 def _model_faults(store: Store, number: int, name: str, text: str, replaying: bool) -> Iterator[str]:

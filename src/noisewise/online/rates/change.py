@@ -104,10 +104,11 @@ class ChangeWatch(PlainState):
 
     def change(self) -> Change | None:
         """The largest change so far, if it is high-confidence and large enough; else None."""
-        before = np.cumsum(self.sums, axis=0)[:-1]
+        sums = self.sums  # another thread may replace them meanwhile
+        before = np.cumsum(sums, axis=0)[:-1]
         if not len(before):
             return None
-        total = self.sums.sum(axis=0)
+        total = sums.sum(axis=0)
         after = total - before
         enough = np.minimum(before[:, ROUNDS], after[:, ROUNDS]) >= LEAST_ROUNDS
         if not enough.any():

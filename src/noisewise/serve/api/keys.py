@@ -9,15 +9,18 @@ import secrets
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-KeyRole = Literal["admin", "decide", "read"]
-ROLES: tuple[KeyRole, ...] = ("admin", "decide", "read")
+KeyRole = Literal["admin", "decide", "teach", "read"]
+ROLES: tuple[KeyRole, ...] = ("admin", "decide", "teach", "read")
 LINE = re.compile(r"(\S+)\s+([0-9a-f]{64})(?:\s+(\S+))?(?:\s+(\d+(?:\.\d+)?))?\s*")
 DECIDING = re.compile(r"/models/[^/]+/(decide|feedback)|/personalizer/(v1\.0/)?(multislot/)?(rank|events/.+)")
+TEACHING = re.compile(r"/models/[^/]+/feedback|/personalizer/(v1\.0/)?(multislot/)?events/.+")
 log = logging.getLogger("noisewise.serve")
 
 
 class Key(NamedTuple):
-    """Name, role and rate limit of a key: "admin" may do all, "decide" decide and give feedback, "read" only read.
+    """Name, role and rate limit of a key.
+
+    "admin" may do all, "decide" decide and give feedback, "teach" only give feedback, "read" only read.
 
     >>> Key("shop", "decide").may("POST", "/models/m/decide"), Key("shop", "decide").may("DELETE", "/models/m")
     (True, False)
@@ -29,8 +32,9 @@ class Key(NamedTuple):
 
     def may(self, method: str, path: str) -> bool:
         """Whether the role allows a call."""
-        if self.role == "decide":
-            return method == "POST" and DECIDING.fullmatch(path) is not None
+        if self.role in ("decide", "teach"):
+            allowed = DECIDING if self.role == "decide" else TEACHING
+            return method == "POST" and allowed.fullmatch(path) is not None
         return self.role == "admin" or method in ("GET", "HEAD")
 
 

@@ -29,6 +29,9 @@ from starlette.types import Scope
 from noisewise.serve.api.models import service_of
 from noisewise.serve.api.problems import Unavailable, problem
 from noisewise.serve.log.events import new_id
+from noisewise.serve.log.store import reason_of
+from noisewise.serve.models.offer_model import OfferModel
+from noisewise.serve.models.offer_report import change
 from noisewise.serve.models.service import Service
 
 router = APIRouter(tags=["operation"])
@@ -126,6 +129,9 @@ class ServiceMetrics:
         one_kind = GaugeMetricFamily(
             "noisewise_model_one_kind", "Whether all feedback is of one kind", labels=["model"]
         )
+        changed = GaugeMetricFamily(
+            "noisewise_model_changed", "Whether a change of the rewards' noise was found", labels=["model"]
+        )
         lag = GaugeMetricFamily("noisewise_model_lag", "Rows of the log that are yet to be learnt", labels=["model"])
         age = GaugeMetricFamily(
             "noisewise_snapshot_age_seconds", "Since the last snapshot was stored", labels=["model"]
@@ -133,6 +139,8 @@ class ServiceMetrics:
         rates = GaugeMetricFamily("noisewise_model_noise_rate", "Estimated flip rate", labels=["model", "rate"])
         for name, model in list(service.models.items()):
             one_kind.add_metric([name], model.progress.one_kind() is not None)
+            if isinstance(model, OfferModel) and model.spec.watch:
+                changed.add_metric([name], change(model) is not None)
             lag.add_metric([name], len(model.pending))
             if model.id in service.applier.saved_at:
                 age.add_metric([name], time.time() - service.applier.saved_at[model.id])
@@ -146,7 +154,7 @@ class ServiceMetrics:
             for family, found in ((accuracy, model.progress.accuracy()), (reward, model.progress.reward())):
                 if found is not None:
                     family.add_metric([name], found["value"])
-        yield from (made, feedback, position, accuracy, reward, one_kind, lag, age, rates)
+        yield from (made, feedback, position, accuracy, reward, one_kind, changed, lag, age, rates)
         errors = CounterMetricFamily("noisewise_store_errors", "Failures of the store", labels=["while"])
         errors.add_metric(["writing"], service.committer.failures)
         errors.add_metric(["following"], service.store_errors)
@@ -177,8 +185,7 @@ async def readyz(request: Request) -> Response:
             await asyncio.to_thread(service.store.check_writing)  # without requests nothing else would
             service.committer.last_error = None
     except Exception as error:
-        reason = str(getattr(error, "orig", None) or type(error).__name__).splitlines()[0]
-        raise Unavailable(f"the store can't be used: {reason}") from None
+        raise Unavailable(f"the store can't be used: {reason_of(error)}") from None
     if not service.committer.alive:
         raise Unavailable("the log is not being written; restart this process")
     activity = "learning" if service.learning else "deciding" if service.following else "waiting to learn"

@@ -10,11 +10,13 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from fastapi.responses import JSONResponse
+from sqlalchemy.exc import OperationalError
 from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
 from noisewise.serve.api.schemas import Problem
 from noisewise.serve.log.group_commit import Busy, Unwritten
+from noisewise.serve.log.store import reason_of
 from noisewise.serve.models.service import Conflict, Full, NotFound
 from noisewise.serve.models.spec import NAME
 
@@ -34,6 +36,7 @@ STATUSES: dict[type[Exception], int] = {
     Unavailable: 503,
     Busy: 503,
     Unwritten: 503,
+    OperationalError: 503,  # of the store: a full disk, a database that is gone
     Full: 507,
 }
 
@@ -49,6 +52,8 @@ def problem(status: int, detail: str, errors: Any = None, headers: Any = None) -
 def refusal(error: Exception) -> JSONResponse:
     """An error of the service as a response."""
     status = next(status for kind, status in STATUSES.items() if isinstance(error, kind))
+    if isinstance(error, OperationalError):
+        return problem(status, f"the store can't be used now: {reason_of(error)}")
     return problem(status, str(error))
 
 
@@ -61,7 +66,9 @@ def unforeseen(scope: Scope, error: Exception) -> JSONResponse:
 def install_handlers(app: FastAPI) -> None:
     """Respond to every error of the app with a problem."""
 
-    def refused(_request: Request, error: Exception) -> JSONResponse:
+    def refused(request: Request, error: Exception) -> JSONResponse:
+        if isinstance(error, OperationalError):
+            request.app.state.service.committer.last_error = error  # readiness follows every write
         return refusal(error)
 
     def invalid(_request: Request, error: Exception) -> JSONResponse:
@@ -101,6 +108,8 @@ def _fault(error: Any) -> str:
         return f"this is no JSON ({reason.get('error', 'it ends early')}, at character {error['loc'][-1]})"
     if kind == "model_attributes_type" and isinstance(error.get("input"), bytes | str):
         return "it was not read as JSON; send the header Content-Type: application/json"
+    if kind == "dict_type":
+        return "an object is needed, as {...}"
     if kind == "extra_forbidden":
         return "there is no such field; /openapi.json lists those there are"
     if kind == "string_pattern_mismatch" and reason.get("pattern") == NAME:

@@ -122,6 +122,9 @@ class ModelSummary(BaseModel):
         default=None, description="How often an apprentice would have played what the baseline did."
     )
     warning: str | None = Field(description="What is wrong with the feedback, if it is all of one kind.")
+    change: str | None = Field(
+        default=None, description="From when on rewards follow what is expected in another way, if watch finds that."
+    )
     covariance: str = Field(description="Covariance of the weights: full, diagonal or none; by size unless specified.")
     lag: int = Field(description="Rows of the log that are yet to be learnt from.")
     noise: Noise | None

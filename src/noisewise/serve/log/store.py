@@ -111,6 +111,10 @@ class Store:
         with self.writing() as connection:
             metadata.create_all(connection)
 
+    def has_log(self) -> bool:
+        """Whether there is a log; a file that does not exist is not made."""
+        return (not self.sqlite or os.path.exists(self.path or "")) and sa.inspect(self.engine).has_table("events")
+
     def close(self) -> None:
         """Close all connections."""
         if self._mark is not None:
@@ -345,13 +349,21 @@ def without_password(url: str) -> str:
     return address.update_query_dict(dict.fromkeys(secret, "***")).render_as_string(hide_password=True)
 
 
+def reason_of(error: Exception) -> str:
+    """What the database says of an error, in one line.
+
+    >>> reason_of(sa.exc.OperationalError("INSERT", None, Exception("database or disk is full")))
+    'database or disk is full'
+    """
+    return (str(getattr(error, "orig", None) or error) or type(error).__name__).splitlines()[0]
+
+
 def check_store(url: str) -> None:
     """Raise a ValueError for an address at which no log can be stored."""
     store = Store(url)
     try:
         store.create()
     except sa.exc.SQLAlchemyError as error:
-        reason = str(getattr(error, "orig", None) or error).splitlines()[0]
-        raise ValueError(f"the store {without_password(url)} can't be used: {reason}") from None
+        raise ValueError(f"the store {without_password(url)} can't be used: {reason_of(error)}") from None
     finally:
         store.close()

@@ -5,10 +5,9 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from noisewise.online import ContextualBandit
 from noisewise.serve.models.model import ServedModel
 from noisewise.serve.models.offer_model import OfferModel
-from noisewise.serve.models.offer_spec import OfferSpec
+from noisewise.serve.models.offer_spec import OfferOptions, OfferRequest, OfferSpec
 from noisewise.serve.models.progress import tracked_bytes
 from noisewise.serve.models.recipes import n_bytes, new_learner
 from noisewise.serve.models.row_model import RowModel
@@ -18,17 +17,18 @@ from noisewise.serve.models.spec import CommonSpec, ModelSpec
 def served_model(number: int, name: str, spec: CommonSpec, rng_state: Any = None) -> ServedModel:
     """A model of the kind that its specification describes."""
     if isinstance(spec, OfferSpec):
-        warm_up_offers()
         return OfferModel(number, name, spec, rng_state)
     return RowModel(number, name, spec, rng_state)
 
 
 @cache
 def warm_up_offers() -> None:
-    """Load or compile the loops of offers, in the thread that makes the first such model."""
+    """Load or compile the loops of offers: those of the service's decisions, and of the learner's own."""
+    request = OfferRequest(context={"hour": 9.0}, actions=[{"price": 4.0}, {"price": 6.0}])
     for covariance in ("full", "diagonal"):
-        learner = ContextualBandit(covariance=covariance, random_state=0)
-        learner.learn(learner.decide({"context": 1.0}, [{"first": 1.0}, {"second": 1.0}]), 1.0)
+        model = OfferModel(0, "", OfferSpec(actions="features", options=OfferOptions(covariance=covariance)))
+        model.choose(model.question(request))
+        model.learner.learn(model.learner.decide(request.context, request.actions), 1.0)
 
 
 def needed_bytes(spec: CommonSpec) -> int:

@@ -225,6 +225,7 @@ def new_bandit(spec: OfferSpec) -> ContextualBandit:
         noise_by=spec.noise_by,
         memory=spec.memory,
         missing=spec.missing,
+        watch=spec.watch,
         ridge=options.ridge,
         hash_bits=options.hash_bits,
         random_state=spec.seed,

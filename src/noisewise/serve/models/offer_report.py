@@ -30,7 +30,15 @@ def offer_summary(model: OfferModel) -> dict[str, Any]:
         "agreement": progress.agreement(),
         "covariance": "full" if isinstance(learner.model_, JointModel) else "diagonal",
         "noise": None,
+        "change": change(model),
     }
+
+
+def change(model: OfferModel) -> str | None:
+    """What is known of a change of the rewards' noise, if it is looked for and there is one."""
+    watch = model.learner.watch_  # without the learner's lock, which a refit would hold
+    found = None if watch is None else watch.change()
+    return None if found is None else str(found)
 
 
 def offer_report(model: OfferModel) -> dict[str, Any]:

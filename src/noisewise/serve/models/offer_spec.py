@@ -88,6 +88,7 @@ class OfferSpec(CommonSpec):
         default=None, description='How many rounds are remembered, or how long, as "7d" or "12h"; null is all.'
     )
     missing: Literal["drop", "no", "auto"] = Field(default="drop", description="Meaning of a missing reward.")
+    watch: bool = Field(default=False, description="Whether a change of the rewards' noise is looked for.")
     default_reward: Number | None = Field(
         default=None, description="Reward recorded when the wait is over; null is missing."
     )

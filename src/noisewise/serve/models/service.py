@@ -16,8 +16,8 @@ from noisewise._loops.state import new_rng
 from noisewise.serve.log.events import ACTIVATION, BY_ANNOTATOR, DECISION, FEEDBACK, REWARD, Event, new_id
 from noisewise.serve.log.group_commit import UNKNOWN, Entry, GroupCommit, LogWriter, Outcome
 from noisewise.serve.log.locks import LearnerLock
-from noisewise.serve.log.store import Store
-from noisewise.serve.models.kinds import needed_bytes
+from noisewise.serve.log.store import Store, reason_of
+from noisewise.serve.models.kinds import needed_bytes, warm_up_offers
 from noisewise.serve.models.log_applier import LogApplier
 from noisewise.serve.models.model import ServedModel
 from noisewise.serve.models.offer_spec import stored_spec
@@ -70,7 +70,7 @@ class Service:
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
         """Read the log and start the threads; blocks until decisions can be made. `activity` tells how far it is."""
-        self._phase = "opening the store"
+        self._phase, began = "opening the store", time.monotonic()
         self.store.create()
         self.lost_rows = self.store.lost_rows()
         if self.lost_rows:
@@ -98,6 +98,7 @@ class Service:
             self.committer.start(loop)
             self._follower.start()
             self._phase = None
+            log.info("ready after %.1f s, with %d models", time.monotonic() - began, len(self.models))
 
     @property
     def activity(self) -> str | None:
@@ -275,6 +276,7 @@ class Service:
         """Follow the log and store snapshots until the process ends, through failures of the store."""
         next_save, next_expiry = time.monotonic() + self.settings.state_seconds, 0.0
         next_retention = time.monotonic() + RETENTION_SECONDS
+        said = None  # each reason once, not five times a second
         while not self._stop.wait(POLL_SECONDS):
             try:
                 leads = self.settings.role != "api" and self.lock.acquire()
@@ -293,9 +295,12 @@ class Service:
                     self.applier.save_snapshots()
                     spent = time.monotonic() - began
                     next_save = time.monotonic() + max(self.settings.state_seconds, 20 * spent)
+                said = None
             except Exception as error:
                 self.store_errors += 1
-                log.warning("the store can't be followed now: %s", error)
+                self.committer.last_error = error  # readiness follows these writes too
+                if said != (said := reason_of(error)):
+                    log.warning("the store can't be used now: %s; trying again until it can", said)
 
     def _load_models(self) -> None:
         for number, name, spec in self.store.models():
@@ -322,3 +327,4 @@ def warm_up() -> None:
     learner.learn(first, 1)  # another loop: its scores are no longer there
     rank(learner, np.array([1.0, 0.0]), None, learner.rng_state_.copy(), most=1)
     wait_until_compiled()
+    warm_up_offers()

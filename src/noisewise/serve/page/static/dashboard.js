@@ -52,7 +52,7 @@ function card(one) {
     `${one.recipe}, ${plural(one.n_actions, "action")}, ${plural(one.n_features, "feature")}`,
   ];
   made.append(...facts.map((fact) => element("div", { class: "facts" }, fact)));
-  if (one.warning) made.append(element("div", { class: "warning" }, one.warning));
+  made.append(...notices(one).map((notice) => element("div", { class: "warning" }, notice)));
   made.addEventListener("click", () => {
     chosen = one.name;
     refresh();
@@ -63,8 +63,8 @@ function card(one) {
 async function showDetail(name) {
   const [report, history, log] = await Promise.all([get(path(name)), get(`${path(name)}/history`), get(`${path(name)}/events?limit=${LOGGED}`)]);
   at("detail-name").textContent = name;
-  at("detail-warning").hidden = !report.warning;
-  at("detail-warning").textContent = report.warning || "";
+  at("detail-warning").hidden = !notices(report).length;
+  at("detail-warning").textContent = notices(report).join(" ");
   const byTime = at("by-time").checked;
   const line = (kind, what) => ({ kind, points: smooth(history.points, what, byTime ? "time" : "answers") });
   const graded = report.kind === "features";
@@ -84,6 +84,10 @@ async function showDetail(name) {
   at("annotators").replaceChildren(...report.people_rates.map(annotator));
   at("log").replaceChildren(...log.events.map(logged));
   await showLatency();
+}
+
+function notices(one) {
+  return [one.warning, one.change].filter(Boolean);
 }
 
 function measure(name, value) {
