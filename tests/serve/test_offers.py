@@ -12,9 +12,9 @@ from noisewise.online import ChangeWatch, ContextualBandit
 from noisewise.serve import Store, replay
 from noisewise.serve.api.monitoring import ServiceMetrics
 from noisewise.serve.models.offer_spec import OfferRequest, OfferSpec
-from noisewise.serve.models.report import summary
+from noisewise.serve.models.report import report, summary
 from offers import liked, make_offers, play, situation
-from serve_app import service, serving
+from serve_app import service, serving, settled
 
 
 @pytest.mark.parametrize(
@@ -304,6 +304,31 @@ def test_noise_is_estimated_by_person_and_reported(client):
         give(client, made, "crowd", reward=1 - value if contrary else value, person="contrary" if contrary else "ann")
     groups = {one["group"]: one["signal"] for one in client.get("/models/crowd").json()["groups"]}
     assert groups["contrary"] < groups["ann"]
+
+
+def test_additive_noise_is_estimated_by_person_and_may_leave_the_interval(tmp_path, rng):
+    people = {"careful": 0.05, "careless": 0.8}
+
+    async def run():
+        async with service(f"sqlite:///{tmp_path}/log.db") as one:
+            model = await make_offers(one, noise="additive")
+            source = random.Random(0)
+            for number in range(500):
+                context, actions = situation(source)
+                made = await one.decide(model, OfferRequest(context=context, actions=actions))
+                person = list(people)[number % 2]
+                given = liked(context, actions[made.code]) + people[person] * rng.normal()
+                await one.feedback(model, made.decision_id, given, person)
+            await settled(model)
+            return model.model_file(), report(model, Counter())["groups"]
+
+    live, found = asyncio.run(run())
+    variances = {one["group"]: one["variance"] for one in found}
+    assert 3 * variances["careful"] < variances["careless"]
+    assert {one["group"]: one["weight"] for one in found}["careless"] < 1
+    store = Store(f"sqlite:///{tmp_path}/log.db")
+    assert replay(store, "meals").model_file() == live
+    store.close()
 
 
 def test_a_change_of_the_noise_is_in_the_summary_and_in_the_metrics(tmp_path, rng):

@@ -19,6 +19,7 @@ from noisewise.online import (
     UniformExploration,
     UpperConfidence,
 )
+from noisewise.online.actions.offers import as_offer
 
 POLICIES = [ThompsonSampling(0.3), InverseGapWeighting(), UpperConfidence(0.5, 0.1), UniformExploration(0.2), Greedy()]
 MEALS = [
@@ -332,6 +333,20 @@ def test_frames_name_actions_by_their_id():
     decision = ContextualBandit(random_state=0).decide(pd.Series({"time": "noon"}), frame)
     assert decision.action in ("pasta", "tart")
     assert ContextualBandit().decide({}, pl.DataFrame(MEALS[:2])).action in ("pasta", "tart")
+    assert ContextualBandit().decide({}, frame.set_index("id")).action in ("pasta", "tart")
+
+
+def test_what_a_frame_does_not_know_is_left_out():
+    columns = {"id": ["tart", "soup"], "taste": ["sweet", None], "stars": [None, 4], "new": [None, True]}
+    known = [{"id": "tart", "taste": "sweet"}, {"id": "soup", "stars": 4, "new": True}]
+    pandas_frame = pd.DataFrame(columns).astype({"taste": "category", "stars": "Int64", "new": "boolean"})
+    expected = as_offer(known).features
+    for frame in (pandas_frame, pd.DataFrame(columns).astype({"stars": "Int64"}), pl.DataFrame(columns)):
+        found = as_offer(frame).features
+        assert [{name: one for name, one in record.items() if one is not None} for record in found] == expected
+        assert ContextualBandit().decide({}, frame).action in ("tart", "soup")
+    with pytest.raises(ValueError, match="feature 'stars' of the action is nan; drop it or fill it in"):
+        ContextualBandit().decide({}, pd.DataFrame(columns))
 
 
 def test_slots_hold_different_actions_and_are_learnt_from_one_by_one():

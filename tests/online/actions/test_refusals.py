@@ -24,7 +24,8 @@ CALLS = [
     (GOOD[0], "pasta", "a frame, an array, dicts or lists"),
     (GOOD[0], 3, "a frame, an array, dicts or lists"),
     (GOOD[0], [{"id": "a"}, {"id": "a"}], "two actions have the same name, 'a'"),
-    (GOOD[0], [{"x": 1}, 3], "the features of the action hold 3"),
+    (GOOD[0], [{"x": 1}, 3], "an action is given as 3; a dict of features or a row of numbers is needed"),
+    (GOOD[0], ["tart", "soup"], "an action is given as 'tart'; a dict"),
     ("noon", GOOD[1], "features of the context"),
     (GOOD[0], [{}] * 100_001, "at most 100,000"),
 ]

@@ -54,6 +54,35 @@ def test_wrong_propensities_are_found(tmp_path):
     assert "do not sum to 1" in check_log(written(_halved(rounds(100)), tmp_path)).problems[0]
 
 
+def drawn(propensities, stated, n=2000):
+    """Rounds whose actions are drawn with some probabilities, and logged with others."""
+    rng = np.random.default_rng(3)
+    offered = tuple(Choice(f"a{k}", {"x": float(k)}, stated[k]) for k in range(3))
+    actions = rng.choice(3, size=n, p=propensities).tolist()
+    return [LoggedRound({"u": 1.0}, f"a{k}", float(rng.random() < 0.5), stated[k], offered) for k in actions]
+
+
+@pytest.mark.parametrize("kind", ["dsjson", "adf"])
+def test_rarely_played_actions_are_noted_and_no_problem(kind, tmp_path):
+    propensities = (1 - 2e-9, 1e-9, 1e-9)  # as of a policy that has learnt which one is best
+    check = check_log(written(drawn(propensities, propensities), tmp_path, kind))
+    assert check.problems == []
+    assert "hardly ever played" in check.notes[0]
+
+
+def test_propensities_that_are_too_high_are_found_where_all_are_known(tmp_path):
+    even = [1 / 3, 1 / 3, 1 / 3]
+    made = [one._replace(probability=0.9, offered=_played_at(one, 0.9)) for one in drawn(even, even)]
+    assert "are not those the actions were drawn with" in check_log(written(made, tmp_path)).problems[0]
+
+
+def _played_at(one, probability):
+    rest = (1 - probability) / 2
+    return tuple(
+        choice._replace(probability=probability if choice.action == one.action else rest) for choice in one.offered
+    )
+
+
 def _halved(made):
     return [one._replace(offered=tuple(choice._replace(probability=0.1) for choice in one.offered)) for one in made]
 

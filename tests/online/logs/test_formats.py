@@ -43,6 +43,13 @@ def test_damaged_files_are_refused_by_name(tmp_path):
         list(iter_vw(latin))
 
 
+def test_what_is_no_file_is_not_written_to():
+    with pytest.raises(ValueError, match=r"to a path or an open file, not to \[\]"):
+        write_vw("log.vw", [])
+    with pytest.raises(ValueError, match="to a path or an open file, not to 3"):
+        write_dsjson([], 3)
+
+
 def test_a_write_that_fails_leaves_the_old_file(tmp_path):
     target = tmp_path / "log.vw"
     target.write_text("old")

@@ -140,7 +140,9 @@ class ContextualBandit(BanditState):
             offer, given = as_offer(actions, names), as_context(context)
             if slots is None:
                 return self._decide(given, offer)
-            check_number("slots", slots, lambda n: n == int(n) and 1 <= n <= len(offer), f"of {len(offer)} actions")
+            check_number(
+                "slots", slots, lambda n: n == int(n) and 1 <= n <= len(offer), f"1 to {len(offer)} can be filled"
+            )
             decisions: list[ActionDecision] = []
             for slot in range(int(slots)):
                 decided = self._decide(given, offer, None if slot == 0 else f"slot={slot + 1}")

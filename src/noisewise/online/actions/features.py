@@ -273,7 +273,7 @@ def as_features(given: Any, whose: str) -> Any:
     if isinstance(given, np.ndarray) or sp.issparse(given):
         return _checked_array(given, whose)
     if hasattr(given, "columns"):
-        return nw.from_native(given, eager_only=True).rows(named=True)
+        return _records(nw.from_native(given, eager_only=True))
     if isinstance(given, str) or not isinstance(given, Iterable):
         raise ValueError(f"the features of the {whose} are {given!r:.40}; a frame, an array, dicts or lists are needed")
     listed = list(given)
@@ -282,13 +282,21 @@ def as_features(given: Any, whose: str) -> Any:
     try:
         made = np.array(listed, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValueError(f"the features of the {whose} hold {_odd_one(listed)}; {KINDS}") from None
+        odd = next(one for one in listed if not isinstance(one, Mapping))
+        article = "an" if whose == "action" else "a"
+        needed = "a dict of features or a row of numbers is needed"
+        raise ValueError(f"{article} {whose} is given as {odd!r:.40}; {needed}") from None
     return _checked_array(made, whose)
 
 
-def _odd_one(listed: list[Any]) -> str:
-    odd = next((one for one in listed if not isinstance(one, Mapping)), listed)
-    return f"{odd!r:.40}"
+def _records(frame: nw.DataFrame[Any]) -> list[dict[str, Any]]:
+    """Rows of a frame as dicts; what is missing is None, but for NaN among numbers, which may be a mistake."""
+    records = frame.rows(named=True)
+    for column in frame.iter_columns():
+        if not column.dtype.is_float() and column.null_count():
+            for index in np.flatnonzero(column.is_null().to_numpy()):
+                records[index][column.name] = None
+    return records
 
 
 def _checked_array(array: Any, whose: str) -> Any:

@@ -52,6 +52,8 @@ def as_offer(actions: Any, names: Sequence[Any] | None = None) -> Offer:
         if names is None:
             names = list(actions)
         actions = list(actions.values())
+    if names is None and getattr(getattr(actions, "index", None), "name", None) == NAME:
+        names = list(actions.index)  # of a frame
     features = as_features(actions, "action")
     n_actions = len(features) if isinstance(features, list) else features.shape[0]
     if not n_actions:

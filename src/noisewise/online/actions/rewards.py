@@ -65,7 +65,7 @@ class RewardScale:
             return None
         value, what = self.total(given), "cost" if self.costs else "reward"
         if bounded and not self.low <= value <= self.high:
-            raise ValueError(f"the {what} is {value:g}; it lies between {self.low:g} and {self.high:g} (rewards=)")
+            raise ValueError(f"the {what} is {value:g}; it lies between {self.low:g} and {self.high:g}")
         return float(self.units(value))
 
     def units(self, values: Any) -> Any:

@@ -150,12 +150,9 @@ def _check_propensities(check: LogCheck, rounds: list[LoggedRound]) -> None:
     if propensities.min() == 1:
         check.notes.append("every propensity is 1: other policies can't be valued from this log")
         return
-    sums = [
-        sum(choice.probability or 0.0 for choice in one.offered)
-        for one in rounds
-        if one.offered and all(choice.probability is not None for choice in one.offered)
-    ]
-    wrong = sum(abs(total - 1) > LARGEST_ERROR for total in sums)
+    known = [np.array([choice.probability for choice in one.offered], dtype=np.float64) for one in rounds]
+    known = [one for one in known if len(one) and not np.isnan(one).any()]  # rounds with those of all actions
+    wrong = sum(abs(one.sum() - 1) > LARGEST_ERROR for one in known)
     if wrong:
         check.problems.append(f"in {wrong} rounds the probabilities of all actions do not sum to 1")
     n_offered = np.array([len(one.offered) for one in rounds])
@@ -163,12 +160,32 @@ def _check_propensities(check: LogCheck, rounds: list[LoggedRound]) -> None:
         return
     weights = 1 / (n_offered * propensities)
     check.uniform_weight = float(weights.mean())
-    error = max(LARGEST_ERROR, HIGH_CONFIDENCE * float(weights.std()) / np.sqrt(len(weights)))
-    if abs(check.uniform_weight - 1) > error:
+    averaged = f"the weights of a uniform policy average {check.uniform_weight:.2f}"
+    expected, error = 1.0, _error(weights.std(), len(weights))
+    if len(known) == len(rounds) and not wrong:  # then both are known: rare actions make the error large
+        expected = float(np.mean([(one > 0).mean() for one in known]))
+        error = _error(np.sqrt(np.mean([_variance_of_uniform_weight(one) for one in known])), len(known))
+    if abs(check.uniform_weight - expected) > error and (len(known) == len(rounds) or check.uniform_weight > 1):
         check.problems.append(
-            f"the weights of a uniform policy average {check.uniform_weight:.2f} instead of 1: the propensities are "
-            "not those the actions were drawn with, or some actions are never played"
+            f"{averaged} instead of {expected:.2g}: the propensities are not those the actions were drawn with"
         )
+    elif check.uniform_weight < 1 - LARGEST_ERROR and check.uniform_weight < 1 - _error(weights.std(), len(weights)):
+        check.notes.append(
+            f"{averaged} instead of 1: some actions are hardly ever played, so that policies which play them can't be "
+            "valued; or the propensities are too high"
+        )
+
+
+def _variance_of_uniform_weight(propensities: Floats) -> float:
+    """Variance of 1 / (n p) of an action that is drawn with probability p from n of them."""
+    played = propensities[propensities > 0]
+    n = len(propensities)
+    return float((1 / played).sum() / n**2 - (len(played) / n) ** 2)
+
+
+def _error(deviation: float, n_rounds: int) -> float:
+    """How far the mean of so many rounds may be from its expectation."""
+    return max(LARGEST_ERROR, HIGH_CONFIDENCE * float(deviation) / float(np.sqrt(n_rounds)))
 
 
 def _check_rewards(check: LogCheck, rounds: list[LoggedRound]) -> None:

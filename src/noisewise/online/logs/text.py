@@ -51,6 +51,8 @@ def numbered_lines(source: Source) -> Iterator[tuple[str, str]]:
 def write_lines(lines: Iterable[str], target: Target) -> None:
     """Write lines to a path, packed if it ends in .gz, or to an open text file."""
     if not isinstance(target, str | os.PathLike):
+        if not hasattr(target, "writelines"):
+            raise ValueError(f"a log is written to a path or an open file, not to {target!r:.40}")
         target.writelines(line + "\n" for line in lines)
         return
     path = Path(target)

@@ -173,12 +173,18 @@ class Exploration(BaseModel):
 
 
 class GroupNoise(BaseModel):
-    """Estimated noise of a group's rewards relative to all: they follow offset + signal * expected reward."""
+    """Estimated noise of a group's rewards.
+
+    Flips relative to all groups: rewards follow offset + signal * expected reward. Or additive noise: their variance
+    around what was expected, and how much a round counts.
+    """
 
     group: str | None
     rounds: int
-    offset: float
-    signal: float
+    offset: float | None = None
+    signal: float | None = None
+    variance: float | None = None
+    weight: float | None = None
 
 
 class ModelReport(ModelSummary):

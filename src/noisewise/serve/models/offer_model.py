@@ -133,7 +133,7 @@ class OfferModel(ServedModel):
     def _is_bounded(self) -> bool:
         noise = self.spec.noise
         noises = noise.groups.values() if isinstance(noise, GroupNoise) else (noise,)
-        return not any(isinstance(one, Variance) for one in noises)
+        return not any(isinstance(one, Variance) or one == "additive" for one in noises)
 
     def _clipped(self, value: float) -> float:
         low, high = self.spec.reward_range

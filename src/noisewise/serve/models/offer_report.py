@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isnan
 from typing import Any
 
 import numpy as np
@@ -109,10 +110,14 @@ def groups(model: OfferModel) -> list[dict[str, Any]]:
     if not isinstance(estimates, NoiseEstimates):
         return []
     order = sorted(estimates.groups, key=lambda group: -estimates.groups[group][0])[:MAX_GROUPS]
-    found = [(group, int(estimates.groups[group][0]), *estimates.line(group)) for group in order]
+    low, high = model.spec.reward_range
     return [
-        {"group": None if group is None else str(group), "rounds": n, "offset": float(offset), "signal": float(signal)}
-        for group, n, offset, signal in found
+        {
+            "group": None if group is None else str(group),
+            "rounds": int(estimates.groups[group][0]),
+            **{name: None if isnan(value) else value for name, value in estimates.described(group, high - low).items()},
+        }
+        for group in order
     ]
 
 

@@ -78,8 +78,9 @@ class OfferSpec(CommonSpec):
     outcomes: dict[ActionName, Number] | None = Field(
         default=None, min_length=1, max_length=100, description="Weights of outcomes, whose counts make the reward."
     )
-    noise: RewardNoise | GroupNoise | Literal["estimate"] | None = Field(
-        default=None, description='Noise of the rewards, for all or for each group; "estimate" to estimate it by group.'
+    noise: RewardNoise | GroupNoise | Literal["estimate", "additive"] | None = Field(
+        default=None,
+        description='Noise of the rewards, for all or for each group; "estimate" (flips) or "additive" to estimate it.',
     )
     noise_by: AnnotatorName = Field(
         default="person", description='What a group is: "person", "action", or a feature of the action.'
