@@ -3,7 +3,7 @@
     NOISEWISE_DATA=folder python benchmarks/label_sizes.py [--only 100k,sparse,voting]
 
 10k, 100k, 1m   `RobustClassifier` on so many rows of 20 columns (make_classification), two classes; the last takes
-                ten minutes of one core.
+                13 minutes of one core.
 classes         20,000 rows, 200 classes.
 sparse          100,000 x 10,000, 50 non-zeros a row, a line in 100 of the columns.
 voting          `RobustVotingClassifier`, 15,000 rows of letter, 26 classes.
