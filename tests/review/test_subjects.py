@@ -126,7 +126,7 @@ def test_an_audit_of_probabilities_is_reviewed_as_any_other(tmp_path):
     wrong[0] = 2
     for rows in (X, None):
         audit = audit_probabilities(p, wrong, X=rows)
-        assert "rows are worth a look" in audit._repr_html_()
+        assert "worth a look" in audit._repr_html_()
         review = ReviewSession(audit, tmp_path / str(rows is None), rows=[0])
         review.decide(0, 0)
         assert audit.update(review.verdicts).verdicts == {0: 0}
