@@ -52,19 +52,36 @@ def test_a_line_of_the_export_has_all_actions_with_their_propensities(client):
         assert [one["action"] for one in line["c"]["_multi"]] == [{f"id={name}": 1.0} for name in "abcd"]
 
 
-def test_vowpal_wabbit_learns_from_the_export(client, tmp_path):
+def test_vowpal_wabbit_learns_from_the_export_as_well_as_from_lines_of_its_own(client):
     vowpalwabbit = pytest.importorskip("vowpalwabbit")
-    text = client.get("/models/signal/export").text
-    workspace = vowpalwabbit.Workspace("--cb_explore_adf --dsjson -q :: --epsilon 0.0 --quiet")
-    for line in text.splitlines() * 3:
-        example = workspace.parse(line, vowpalwabbit.LabelType.CONTEXTUAL_BANDIT)
-        workspace.learn(example)
-        workspace.finish_example(example)
-    right, last = 0, json.loads(line)
-    for x, y in np.random.default_rng(1).normal(size=(200, 2)):
-        asked = last | {"c": {"x": x, "y": y, "_multi": last["c"]["_multi"]}}
-        example = workspace.parse(json.dumps(asked), vowpalwabbit.LabelType.CONTEXTUAL_BANDIT)
-        right += wanted(x, y, "abcd"[int(np.argmax(workspace.predict(example)))])
-        workspace.finish_example(example)
-    workspace.finish()
-    assert right / 200 > 0.85
+    lines = client.get("/models/signal/export").text.splitlines()
+
+    def right(options, texts, question):
+        """The fraction of new contexts in which what was learnt from the texts plays the right action."""
+        workspace = vowpalwabbit.Workspace(f"--cb_explore_adf -q :: --epsilon 0.0 --quiet {options}")
+        for text in texts * 3:
+            example = workspace.parse(text, vowpalwabbit.LabelType.CONTEXTUAL_BANDIT)
+            workspace.learn(example)
+            workspace.finish_example(example)
+        found = []
+        for x, y in np.random.default_rng(1).normal(size=(200, 2)).tolist():
+            example = workspace.parse(question(x, y), vowpalwabbit.LabelType.CONTEXTUAL_BANDIT)
+            found.append(wanted(x, y, "abcd"[int(np.argmax(workspace.predict(example)))]))
+            workspace.finish_example(example)
+        workspace.finish()
+        return np.mean(found)
+
+    def own(x, y, labels=("", "", "", "")):
+        return [f"shared |c x:{x} y:{y}", *(f"{label} |action {name}" for label, name in zip(labels, "abcd"))]
+
+    def own_round(line):
+        label = f"0:{line['_label_cost']}:{line['_label_probability']}"
+        labels = [label if number == line["_labelIndex"] else "" for number in range(4)]
+        return own(line["c"]["x"], line["c"]["y"], labels)
+
+    last = json.loads(lines[-1])
+    exported = right(
+        "--dsjson", lines, lambda x, y: json.dumps(last | {"c": {"x": x, "y": y, "_multi": last["c"]["_multi"]}})
+    )
+    assert exported > 0.85
+    assert exported > right("", [own_round(json.loads(line)) for line in lines], own) - 0.03
