@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import isotonic_regression
+from scipy.optimize import brentq, isotonic_regression
 
 from noisewise._numerics.blocks import blocks
 from noisewise._numerics.row_hash import row_bytes
@@ -21,6 +21,8 @@ FIT_ROWS, FIT_ROWS_PER_CLASS = 6000, 40  # the calibration is fitted to so many 
 MOST_FIT_SCORES = 4_000_000  # rows times classes of these: the fits hold a dozen such arrays
 TIE = 1e-3  # in log-odds, between the first and the last of rows that would have one probability: order is kept
 TINY = float(np.finfo(np.float32).tiny)
+SMALL = 0.1  # probabilities that are graded: larger ones have no floor
+STEEPEST = 4.0  # power of the grades
 MOST_PICKED = 3  # rows to look at, as a multiple of the expected number of wrong ones
 
 
@@ -154,21 +156,35 @@ def _read_rows(
 def graded(reading: NoiseReading, scores: NDArray[np.floating], codes: Codes) -> NoiseReading:
     """The reading of these rows with small probabilities told apart, in the order of the model that was fitted.
 
-    See `CalibrationMap.posterior`. The interval stays, but holds the expected number of wrong labels.
+    See `CalibrationMap.posterior`. Probabilities that labels are right, or wrong, change where they are small, and
+    their mean does not: the expected number of wrong labels stays, and so does its interval.
     """
-    posterior = reading.posterior.copy()
-    right = posterior[np.arange(len(codes)), codes].astype(np.float64)
+    rows, posterior = np.arange(len(codes)), reading.posterior.copy()
+    right = posterior[rows, codes].astype(np.float64)
     clear = np.empty(len(codes))
     for part in blocks(len(codes)):
         block, observed = np.asarray(scores[part], dtype=np.float32), codes[part]
         clear[part] = reading.calibration.explain(block, observed, graded=True)[np.arange(len(observed)), observed]
-    found = in_order(clear, right)
+    found, low, high = right.copy(), right < SMALL, 1 - right < SMALL
+    found[low] = _small(clear[low], right[low])
+    found[high] = 1 - _small(1 - clear[high], 1 - right[high])
     for part in blocks(len(codes)):
         posterior[part] *= ((1 - found[part]) / np.maximum(1 - right[part], TINY))[:, None]
         posterior[part][np.arange(len(codes[part])), codes[part]] = found[part]
-    wrong = float((1 - found).sum())
-    low, high = reading.interval
-    return replace(reading, posterior=posterior, n_wrong=wrong, interval=(min(low, wrong), max(high, wrong)))
+    return replace(reading, posterior=posterior)
+
+
+def _small(values: Floats, ranks: Floats) -> Floats:
+    """Small probabilities in the order of the ranks, with their mean, as far apart as the values are."""
+    if not len(ranks) or ranks.min() == ranks.max() == 0:
+        return ranks
+    below = np.log(np.clip(in_order(values, ranks), TINY, SMALL) / SMALL)  # SMALL itself is at 0
+
+    def surplus(power: float) -> float:
+        return SMALL * float(np.exp(power * below).mean()) - float(ranks.mean())
+
+    power = brentq(surplus, 0.0, STEEPEST) if surplus(STEEPEST) < 0 else STEEPEST
+    return np.asarray(SMALL * np.exp(power * below))
 
 
 def in_order(values: Floats, ranks: Floats) -> Floats:
