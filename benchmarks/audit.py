@@ -140,6 +140,9 @@ def measures(method, wrong, probability_wrong, picked, n_wrong, interval, second
             (probability_wrong >= 0.8).sum(),
             (wrong & (probability_wrong >= 0.8)).sum(),
         )
+        surely = probability_wrong > 0.95
+        row["sure"], row["sure right"] = surely.sum(), (surely & ~wrong).sum()
+        row["sure expected"] = (1 - probability_wrong[surely]).sum()
     if wrong.any():
         row["AUROC"], row["AP"] = (
             roc_auc_score(wrong, probability_wrong),
@@ -237,6 +240,8 @@ def coverage():
     fraction = sum(row["stated wrong"] for row in rows) / sum(row["stated"] for row in rows)
     each = [row["stated wrong"] / row["stated"] >= 0.7 for row in rows if row["stated"] >= 5]
     print(f"rows stated wrong with .8 or more: {fraction:.1%} are; 70 % or more in {np.mean(each):.0%} of the runs")
+    sure, expected, right = (sum(row[key] for row in rows) for key in ("sure", "sure expected", "sure right"))
+    print(f"{sure:,} labels are right with less than .05: {expected:.0f} are expected to be right, {right} are")
 
 
 def main():
