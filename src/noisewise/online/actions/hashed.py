@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +14,14 @@ from noisewise.online.actions.joint import MOST_GROWTH, JointModel, Row, grown, 
 from noisewise.online.actions.scaling import rescale, widened
 
 SCALED_UP_TO = 1024  # rounds: hashed weights can't follow when the scale of a column changes, so it stays from then on
+
+
+@cache
+def hashed_loops() -> Any:
+    """The compiled loops, imported when the first one runs."""
+    from noisewise._loops import hashed_rounds
+
+    return hashed_rounds
 
 
 @dataclass(eq=False)
@@ -51,14 +61,14 @@ class HashedModel:
         """Mean and variance of the score of each action; if `relative`, of its difference from the mean action."""
         means, variances = np.empty(len(rows)), np.empty(len(rows))
         state = self.weights, self.precisions, self.penalty, self.contexts, self.actions
-        loops().score_hashed(*state, *context, *rows, relative, means, variances)
+        hashed_loops().score_hashed(*state, *context, *rows, relative, means, variances)
         return means, variances * self.growth
 
     def learn(self, context: Row, row: Row, scale: float, target: float, elapsed: float | None = None) -> bool:
         """One round: the row times `scale` was worth `target`; False, and nothing learnt, if the row is too large."""
         growth = grown(self.growth, self.memory, elapsed)
         state = self.weights, self.precisions, self.penalty, self.contexts, self.actions
-        length = loops().learn_hashed(*state, *context, *row, scale, target, growth)
+        length = hashed_loops().learn_hashed(*state, *context, *row, scale, target, growth)
         if not np.isfinite(length):
             return False
         self._count(1, length, max(self.growth, growth))
@@ -88,7 +98,7 @@ class HashedModel:
             growths = self.growth * decay ** -np.arange(1.0, len(targets[part]) + 1)
             state = self.weights, self.precisions, self.penalty, self.contexts, self.actions
             sides = (*_part(contexts, part), *_part(rows, part))
-            length = loops().learn_all_hashed(*state, *sides, scales[part], targets[part], growths)
+            length = hashed_loops().learn_all_hashed(*state, *sides, scales[part], targets[part], growths)
             self._count(len(growths), length, float(growths[-1]))
 
     def _count(self, n_rounds: int, squared_length: float, growth: float) -> None:
@@ -109,7 +119,7 @@ class HashedModel:
         made = cls(joint.ridge, bits, joint.memory, joint.contexts, joint.actions)
         variances = np.diag(joint.sigma).copy()
         tables = made.weights, made.precisions
-        loops().fill_hashed(joint.actions.shape[1], joint.weights, variances, joint.penalty, *tables)
+        hashed_loops().fill_hashed(joint.actions.shape[1], joint.weights, variances, joint.penalty, *tables)
         made.n_rounds, made.growth = joint.n_rounds, joint.growth
         made.squared_lengths = joint.penalty / joint.ridge * joint.n_rounds
         return made

@@ -18,6 +18,7 @@ from noisewise.online.actions.bandit_state import policy_loops
 from noisewise.online.actions.decision import ActionDecision
 from noisewise.online.actions.encoder import PairEncoder
 from noisewise.online.actions.features import FeatureIndex, Rows
+from noisewise.online.actions.hashed import hashed_loops
 from noisewise.online.actions.joint import JointModel, loops
 from noisewise.online.actions.offers import Offer
 
@@ -131,4 +132,4 @@ def _names(index: FeatureIndex, rows: Rows) -> list[str]:
 def _weight(model: Any, i: int, j: int) -> float:
     if isinstance(model, JointModel):
         return float(model.weights[i * model.actions.shape[1] + j])
-    return float(model.weights[loops()._slot(i, j, len(model.weights))])
+    return float(model.weights[hashed_loops().slot_of(i, j, len(model.weights))])
