@@ -247,14 +247,14 @@ def coverage():
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", choices=["accuracy", "unseen", "rows", "held-out", "coverage"])
-    parser.add_argument("--sets", nargs="+", default=SETS)
+    parser.add_argument("--sets", nargs="+", help="other sets than those of the part")
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1])
     options = parser.parse_args()
     parts = {
-        "accuracy": lambda: accuracy(options.sets, options.seeds),
-        "unseen": lambda: accuracy(UNSEEN, options.seeds),
-        "rows": lambda: accuracy(ROWS_DEVELOPMENT, options.seeds, ROW_KINDS),
-        "held-out": lambda: accuracy(ROWS_HELD_OUT, options.seeds, ROW_KINDS),
+        "accuracy": lambda: accuracy(options.sets or SETS, options.seeds),
+        "unseen": lambda: accuracy(options.sets or UNSEEN, options.seeds),
+        "rows": lambda: accuracy(options.sets or ROWS_DEVELOPMENT, options.seeds, ROW_KINDS),
+        "held-out": lambda: accuracy(options.sets or ROWS_HELD_OUT, options.seeds, ROW_KINDS),
         "coverage": coverage,
     }
     for name in [options.only] if options.only else parts:

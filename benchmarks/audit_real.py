@@ -2,6 +2,7 @@
 
     NOISEWISE_DATA=... python benchmarks/audit_real.py                          every set and model
     NOISEWISE_DATA=... python benchmarks/audit_real.py --sets cifar10n_worst    one set
+    NOISEWISE_DATA=... python benchmarks/audit_real.py --limit                  what a classifier trained on the truth reaches
 
 The folder real_noise of NOISEWISE_DATA has an npz file for each set: `p_<model>`, out-of-fold probabilities, `y`, the
 observed labels, and `truth`. CIFAR-10N (Wei et al. 2022) with the models of cleanlab's published benchmark was used for
@@ -9,6 +10,10 @@ choosing the constants of the judgement reading; so its numbers are those of dev
 
 Scores rank all rows: AUROC, AP, and lift at the number of errors (precision among so many worst rows over the error
 rate). Picked rows have an F1 score and, with an interval where there is one, a count.
+
+The limit: boosted trees predict from a model's probabilities and the observed label whether the label is wrong, trained
+on the true labels of the other folds, and rows are picked where the F1 score is largest. No method that has only the
+probabilities and the labels can be expected to come above it.
 """
 
 from __future__ import annotations
@@ -23,7 +28,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 from cleanlab.filter import find_label_issues
 from cleanlab.rank import get_label_quality_scores
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import average_precision_score, roc_auc_score
+from sklearn.model_selection import cross_val_predict
 
 from noisewise import audit_labels, audit_probabilities
 
@@ -89,12 +96,44 @@ def cleanlab(p, y, wrong):
         yield {"method": f"cleanlab, {name}", **picks(wrong, issues), "CPU s": time.process_time() - start}
 
 
-def rows(path: Path, most: int | None = None):
-    """All methods on each model of a set, and ours on all models together."""
+def load(path: Path, most: int | None = None):
+    """The probabilities of each model, the observed labels and which of them are wrong."""
     with np.load(path) as data:
         models = {name[2:]: data[name][:most] for name in data.files if name.startswith("p_")}
         y, truth = data["y"][:most].astype(int), data["truth"][:most]
-    wrong = y != truth
+    return models, y, y != truth
+
+
+def limits(path: Path, most: int | None = None):
+    """The largest F1 score with the truth known, beside that of cleanlab's default filter and ours."""
+    models, y, wrong = load(path, most)
+    n_classes = next(iter(models.values())).shape[1]
+    for model, p in models.items():
+        logits = np.log(np.maximum(p, LEAST_PROBABILITY)).astype(np.float64)
+        logits -= logits.mean(axis=1, keepdims=True)
+        of_label = logits[np.arange(len(y)), y]
+        X = np.column_stack(
+            [logits, of_label, of_label - logits.max(axis=1), np.sort(logits)[:, -3:], np.eye(n_classes)[y]]
+        )
+        trees = HistGradientBoostingClassifier(max_iter=150, learning_rate=0.06, random_state=0)
+        score = cross_val_predict(trees, X, wrong, cv=5, method="predict_proba")[:, 1]
+        found = np.cumsum(wrong[np.argsort(-score)])
+        best = (2 * found / (np.arange(1, len(y) + 1) + wrong.sum())).max()
+        p = p.astype(np.float64) / p.astype(np.float64).sum(axis=1, keepdims=True)
+        methods = {
+            "trained on the truth, best cut": best,
+            "noisewise, judgements": picks(wrong, audit_probabilities(p, y, labels_are="judgements").picked)["F1"],
+            "cleanlab, default filter": picks(
+                wrong, find_label_issues(y, p, return_indices_ranked_by="self_confidence")
+            )["F1"],
+        }
+        for method, score in methods.items():
+            yield {"set": path.stem, "errors": int(wrong.sum()), "model": model, "method": method, "F1": float(score)}
+
+
+def rows(path: Path, most: int | None = None):
+    """All methods on each model of a set, and ours on all models together."""
+    models, y, wrong = load(path, most)
     for model, p in models.items():
         for row in (*ours(audit_probabilities, [p], y, wrong), *cleanlab(p, y, wrong)):
             yield {"set": path.stem, "errors": int(wrong.sum()), "model": model} | row
@@ -115,12 +154,13 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sets", nargs="+")
     parser.add_argument("--rows", type=int, help="the first rows of each set only")
+    parser.add_argument("--limit", action="store_true", help="the largest F1 score with the truth known")
     options = parser.parse_args(arguments)
     paths = sorted(path for path in folder().glob("*.npz") if not options.sets or path.stem in options.sets)
     columns = ("set", "errors", "model", "method", *KEYS)
     print(f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}")
     for path in paths:
-        for row in rows(path, options.rows):
+        for row in (limits if options.limit else rows)(path, options.rows):
             print(f"| {' | '.join(text(row.get(key)) for key in columns)} |", flush=True)
 
 

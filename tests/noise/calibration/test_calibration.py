@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize, minimize_scalar
@@ -242,6 +244,18 @@ def test_small_probabilities_have_no_floor_and_are_as_small_as_they_say():
         assert right[small].mean() == pytest.approx(before[small].mean(), rel=1e-4)
     between = (before >= 0.1) & (before <= 0.9)
     np.testing.assert_array_equal(right[between], before[between])
+
+
+@pytest.mark.parametrize("others", [0.0, 1e-30, 1e-9, 1e-7])
+def test_rows_nearly_certain_keep_posteriors_that_sum_to_one(others):
+    """In single precision 1 - P(right) may be 0 where the other classes still have a little."""
+    scores, _, observed = simulated(FlipMatrix.symmetric(0.2, 3), 600, seed=12)
+    certain = np.where(np.eye(3)[observed] > 0, 1, others)
+    certain[::2] = np.where(np.eye(3)[observed[::2]] > 0, 0.96, 0.02)
+    reading = replace(read_noise(scores, observed), posterior=certain.astype(np.float32))
+    found = graded(reading, scores, observed).posterior
+    assert found.min() >= 0
+    np.testing.assert_allclose(found.sum(axis=1), 1, atol=1e-6)
 
 
 def test_the_order_of_classes_is_that_of_the_softmax():

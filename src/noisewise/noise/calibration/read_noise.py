@@ -169,8 +169,11 @@ def graded(reading: NoiseReading, scores: NDArray[np.floating], codes: Codes) ->
     found[low] = _small(clear[low], right[low])
     found[high] = 1 - _small(1 - clear[high], 1 - right[high])
     for part in blocks(len(codes)):
-        posterior[part] *= ((1 - found[part]) / np.maximum(1 - right[part], TINY))[:, None]
-        posterior[part][np.arange(len(codes[part])), codes[part]] = found[part]
+        block, label = posterior[part], (np.arange(len(codes[part])), codes[part])
+        block[label] = 0
+        others = block.sum(axis=1, dtype=np.float64)  # not 1 - right, which rounds to 0 where labels are nearly certain
+        block *= ((1 - found[part]) / np.maximum(others, TINY))[:, None]
+        block[label] = np.where(others > 0, found[part], 1)
     return replace(reading, posterior=posterior)
 
 
