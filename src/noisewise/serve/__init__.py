@@ -13,8 +13,8 @@ from noisewise.serve.api.monitoring import log_as_json
 from noisewise.serve.app import create_app
 from noisewise.serve.connections import BACKLOG as BACKLOG
 from noisewise.serve.connections import connection_class as connection_class
+from noisewise.serve.log.database import without_password as without_password
 from noisewise.serve.log.store import Store, check_store
-from noisewise.serve.log.store import without_password as without_password
 from noisewise.serve.models.offer_spec import OfferSpec
 from noisewise.serve.models.replaying import replay
 from noisewise.serve.models.spec import ModelSpec

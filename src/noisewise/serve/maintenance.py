@@ -12,9 +12,11 @@ from typing import Any
 import sqlalchemy as sa
 
 from noisewise.serve.log import lifecycle
+from noisewise.serve.log.database import reason_of, without_password
 from noisewise.serve.log.events import ACTIVATION, DECISION, FEEDBACK, SECOND_FEEDBACK
 from noisewise.serve.log.locks import LearnerLock
-from noisewise.serve.log.store import Store, events, metadata, reason_of, snapshots, without_password
+from noisewise.serve.log.store import Store
+from noisewise.serve.log.tables import events, metadata, snapshots
 from noisewise.serve.models.kinds import served_model
 from noisewise.serve.models.model import read_state
 from noisewise.serve.models.offer_spec import stored_spec

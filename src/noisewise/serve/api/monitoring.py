@@ -28,8 +28,8 @@ from starlette.types import Scope
 
 from noisewise.serve.api.models import service_of
 from noisewise.serve.api.problems import Unavailable, problem
+from noisewise.serve.log.database import reason_of
 from noisewise.serve.log.events import new_id
-from noisewise.serve.log.store import reason_of
 from noisewise.serve.models.offer_model import OfferModel
 from noisewise.serve.models.offer_report import change
 from noisewise.serve.models.service import Service

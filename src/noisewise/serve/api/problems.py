@@ -15,8 +15,8 @@ from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
 from noisewise.serve.api.schemas import Problem
+from noisewise.serve.log.database import reason_of
 from noisewise.serve.log.group_commit import Busy, Unwritten
-from noisewise.serve.log.store import reason_of
 from noisewise.serve.models.service import Conflict, Full, NotFound
 from noisewise.serve.models.spec import NAME
 

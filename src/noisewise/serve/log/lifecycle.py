@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from noisewise.serve.log.events import CHANGE, DECISION, FEEDBACK, Event, change_event
-from noisewise.serve.log.store import DELETED, Store, events, models, snapshots, versions
+from noisewise.serve.log.store import Store
+from noisewise.serve.log.tables import DELETED, events, models, snapshots, versions
 
 
 class Version(NamedTuple):

@@ -1,4 +1,4 @@
-"""Tables of the event log, the models and their snapshots, in SQLite or PostgreSQL; log writes are serialised."""
+"""The store of a service: its event log, models and snapshots; log writes are serialised."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from noisewise.serve.log.database import connect, reason_of, without_password
 from noisewise.serve.log.events import DECISION, FEEDBACK, Event
 from noisewise.serve.log.log_connection import WRITER_LOCK, LogConnection
+from noisewise.serve.log.tables import DELETED, events, metadata, models, notes, snapshots, versions
 
 LEARNER_LOCK = 0x77697365  # key of an advisory lock in PostgreSQL
 INSERT_SIZES = (64, 16, 4, 1)  # rows of one insert: few different statements, so that each is prepared once
@@ -23,83 +25,16 @@ PROBE_BYTES = 16_384  # written to see whether a store can be written: a few pag
 
 Execute = Callable[[str, Any], Any]  # a statement and its values, as the database's driver takes them
 
-metadata = sa.MetaData()
-models = sa.Table(
-    "models",
-    metadata,
-    sa.Column("id", sa.Integer, primary_key=True),
-    sa.Column("name", sa.Text, unique=True, nullable=False),
-    sa.Column("spec", sa.Text, nullable=False),
-    sa.Column("time", sa.Double, nullable=False),
-)
-events = sa.Table(
-    "events",
-    metadata,
-    sa.Column("position", sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True, autoincrement=False),
-    sa.Column("model", sa.Integer, nullable=False),
-    sa.Column("kind", sa.SmallInteger, nullable=False),
-    sa.Column("decision_id", sa.Text, nullable=False),
-    sa.Column("time", sa.Double, nullable=False),
-    sa.Column("number", sa.BigInteger),
-    sa.Column("code", sa.Integer),
-    sa.Column("best", sa.Integer),
-    sa.Column("probability", sa.Double),
-    sa.Column("draw", sa.Double),
-    sa.Column("version", sa.BigInteger),
-    sa.Column("features", sa.LargeBinary),
-    sa.Column("scores", sa.LargeBinary),
-    sa.Column("allowed", sa.Text),
-    sa.Column("active", sa.SmallInteger),
-    sa.Column("answer", sa.SmallInteger),
-    sa.Column("person", sa.Text),
-    sa.Column("source", sa.SmallInteger),
-    sa.Index("one_of_each_kind", "decision_id", "model", "kind", unique=True),
-)
-snapshots = sa.Table(
-    "snapshots",
-    metadata,
-    sa.Column("model", sa.Integer, primary_key=True),
-    sa.Column("position", sa.BigInteger, primary_key=True),
-    sa.Column("data", sa.LargeBinary, nullable=False),
-)
-versions = sa.Table(  # states to go back to; the one that is a base replaces the log before it
-    "versions",
-    metadata,
-    sa.Column("model", sa.Integer, primary_key=True),
-    sa.Column("position", sa.BigInteger, primary_key=True),
-    sa.Column("time", sa.Double, nullable=False),
-    sa.Column("note", sa.Text, nullable=False),
-    sa.Column("base", sa.SmallInteger, nullable=False),
-    sa.Column("data", sa.LargeBinary, nullable=False),
-)
-notes = sa.Table("notes", metadata, sa.Column("name", sa.Text, primary_key=True), sa.Column("value", sa.Text))
-DELETED = (
-    "(deleted)"  # begins the name of a deleted model: no name has parentheses, and its number is never given again
-)
-
 
 class Store:
     """The tables of a service, at an address such as sqlite:///noisewise.db or postgresql://host/name."""
 
     def __init__(self, url: str) -> None:
-        try:
-            address = sa.make_url(url.replace("postgresql://", "postgresql+psycopg://", 1))
-        except (sa.exc.ArgumentError, ValueError):
-            raise ValueError(f"the store {UNKNOWN_STORE}") from None  # it may hold a password
-        self.sqlite = address.get_backend_name() == "sqlite"
-        self.path = address.database
-        if not self.sqlite and address.get_backend_name() != "postgresql":
-            raise ValueError(f"the store {without_password(url)!r} {UNKNOWN_STORE}")
-        if self.sqlite and not self.path:
-            raise ValueError("the store needs a file, e.g. sqlite:///noisewise.db: decisions must outlive the process")
-        options: dict[str, Any] = {} if self.sqlite else {"pool_size": 8, "pool_pre_ping": True}
-        self.engine = sa.create_engine(address, hide_parameters=True, **options)  # errors are logged, features are not
+        self.engine = connect(url)
+        self.sqlite, self.path = self.engine.name == "sqlite", self.engine.url.database
         self.lock = threading.Lock()  # of this process's writers: none waits for another within the database
         self.log = LogConnection(self.engine)
         self._mark: int | None = None
-        sa.event.listen(self.engine, "connect", _prepare_sqlite if self.sqlite else _prepare_postgresql)
-        if self.sqlite:
-            sa.event.listen(self.engine, "begin", _begin_sqlite)
         placeholder = "?" if self.sqlite else "%s"
         columns, values = ", ".join(Event._fields), ", ".join([placeholder] * len(Event._fields))
         insert = f"INSERT INTO events ({columns}) VALUES "
@@ -317,45 +252,6 @@ class Store:
         """Raise if the store can't be written: there must be room for a few more rows."""
         self.keep_note("written", "x" * PROBE_BYTES)
         self.keep_note("written", None)
-
-
-def _prepare_sqlite(connection: Any, _record: Any) -> None:
-    connection.isolation_level = None  # transactions begin explicitly, in `_begin_sqlite`
-    for pragma in ("busy_timeout = 20000", "journal_mode = WAL", "synchronous = FULL"):
-        connection.execute(f"PRAGMA {pragma}")
-
-
-def _prepare_postgresql(connection: Any, _record: Any) -> None:
-    connection.execute("SET enable_seqscan = off")  # a plan made while the log was short would go on reading all of it
-    connection.commit()
-
-
-def _begin_sqlite(connection: sa.Connection) -> None:
-    writes = connection.get_execution_options().get("noisewise_writes")
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
-
-
-UNKNOWN_STORE = "is not known; sqlite:///file and postgresql://host/name are"
-
-
-def without_password(url: str) -> str:
-    """The address of a store, fit to be shown.
-
-    >>> without_password("postgresql://ann:secret@db/noisewise")
-    'postgresql://ann:***@db/noisewise'
-    """
-    address = sa.make_url(url)
-    secret = [name for name in address.query if "pass" in name.lower()]
-    return address.update_query_dict(dict.fromkeys(secret, "***")).render_as_string(hide_password=True)
-
-
-def reason_of(error: Exception) -> str:
-    """What the database says of an error, in one line.
-
-    >>> reason_of(sa.exc.OperationalError("INSERT", None, Exception("database or disk is full")))
-    'database or disk is full'
-    """
-    return (str(getattr(error, "orig", None) or error) or type(error).__name__).splitlines()[0]
 
 
 def check_store(url: str) -> None:

@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from noisewise._loops.state import new_rng
+from noisewise.serve.log.database import reason_of
 from noisewise.serve.log.events import ACTIVATION, BY_ANNOTATOR, DECISION, FEEDBACK, REWARD, Event, new_id
 from noisewise.serve.log.group_commit import UNKNOWN, Entry, GroupCommit, LogWriter, Outcome
 from noisewise.serve.log.locks import LearnerLock
-from noisewise.serve.log.store import Store, reason_of
+from noisewise.serve.log.store import Store
 from noisewise.serve.models.kinds import needed_bytes, warm_up_offers
 from noisewise.serve.models.log_applier import LogApplier
 from noisewise.serve.models.model import ServedModel
