@@ -14,7 +14,7 @@ from noisewise._validation import check_number
 from noisewise.online.actions.bandit_state import BLOCK, BanditState, policy_loops
 from noisewise.online.actions.decision import ActionDecision
 from noisewise.online.actions.estimated_noise import NoiseEstimates
-from noisewise.online.actions.features import as_features
+from noisewise.online.actions.feature_rows import as_features
 from noisewise.online.actions.offers import Offer, as_context, as_offer, n_rows
 from noisewise.online.actions.rounds import played_features
 from noisewise.online.learners.record import Lock

@@ -20,7 +20,8 @@ from noisewise._validation import check_number
 from noisewise.online.actions.decision import ActionDecision, new_decision, stored_row
 from noisewise.online.actions.encoder import PairEncoder
 from noisewise.online.actions.estimated_noise import NoiseEstimates
-from noisewise.online.actions.features import FeatureIndex, Rows
+from noisewise.online.actions.feature_rows import Rows
+from noisewise.online.actions.features import FeatureIndex
 from noisewise.online.actions.forgetting import elapsed_since, memory_in_seconds, seconds_of
 from noisewise.online.actions.hashed import HashedModel
 from noisewise.online.actions.joint import JointModel, Row

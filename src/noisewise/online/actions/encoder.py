@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from noisewise.online.actions.features import Checkpoint, FeatureIndex, Rows
+from noisewise.online.actions.feature_rows import Rows
+from noisewise.online.actions.features import Checkpoint, FeatureIndex
 from noisewise.online.actions.offers import Offer, n_rows, with_context
 
 

@@ -1,21 +1,20 @@
-"""Features of contexts and actions, in whatever form they come, as sparse rows of numbers."""
+"""The column of each feature of contexts and actions, new ones as they come."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 from weakref import WeakKeyDictionary
 from zlib import crc32
 
-import narwhals as nw
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from noisewise._typing import Floats
+from noisewise.online.actions.feature_rows import Rows, dense_rows, joined, sparse_rows
 from noisewise.online.learners.decision import BOOLEAN_TYPES, NUMBER_TYPES
-from noisewise.online.learners.rows import check_csr
 
 NUMBER, CATEGORY = "number", "category"
 MOST_COLUMNS = 1 << 17  # of one side; further features share them by their hash, so that memory stays bounded
@@ -25,22 +24,6 @@ KINDS = "numbers, words, True or False, and lists or dicts of these are features
 
 class FixedRecord(dict[str, Any]):
     """Features by name that nobody changes, so that the row they make is known without a look at them."""
-
-
-class Rows(NamedTuple):
-    """Rows of features: where each starts, and its columns and values; the first of each is the constant."""
-
-    starts: NDArray[np.int64]
-    columns: NDArray[np.int64]
-    values: Floats
-
-    def row(self, index: int) -> tuple[NDArray[np.int64], Floats]:
-        """Columns and values of one row."""
-        part = slice(self.starts.item(index), self.starts.item(index + 1))
-        return self.columns[part], self.values[part]
-
-    def __len__(self) -> int:
-        return len(self.starts) - 1
 
 
 @dataclass(eq=False)
@@ -98,7 +81,7 @@ class FeatureIndex:
             rows = self._array_rows(given)
             if categories is None:
                 return rows
-            return _joined(rows, self._named_rows([{}] * len(rows), categories))
+            return joined(rows, self._named_rows([{}] * len(rows), categories))
         if names is not None and isinstance(names[0], str):
             return self._remembered_rows(given, categories, names)
         return self._named_rows(given, categories)
@@ -136,7 +119,7 @@ class FeatureIndex:
             raise ValueError(f"the features of the {self.whose} {why}; an array has no names, a frame or dicts have")
         if self.width not in (None, width):
             raise ValueError(f"the {self.whose} has {width} features; it had {self.width} before")
-        rows = _sparse_rows(array) if sp.issparse(array) else _dense_rows(array)
+        rows = sparse_rows(array) if sp.issparse(array) else dense_rows(array)
         if not np.isfinite(np.vdot(rows.values, rows.values)):
             raise ValueError(f"a feature of the {self.whose} is NaN, infinite or too large; drop it or fill it in")
         if self.width is None:
@@ -266,69 +249,3 @@ class _Gathered:
         known = self.index.kinds.get(name) or self.kinds.setdefault(name, kind)
         if known != kind:
             raise ValueError(f"feature {name!r} of the {self.index.whose} is {value!r:.40}; it was a {known} before")
-
-
-def as_features(given: Any, whose: str) -> Any:
-    """Rows in a form that an index takes: an array or a sparse matrix of two dimensions, or a list of dicts."""
-    if isinstance(given, np.ndarray) or sp.issparse(given):
-        return _checked_array(given, whose)
-    if hasattr(given, "columns"):
-        return _records(nw.from_native(given, eager_only=True))
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        raise ValueError(f"the features of the {whose} are {given!r:.40}; a frame, an array, dicts or lists are needed")
-    listed = list(given)
-    if all(isinstance(one, Mapping) for one in listed):
-        return listed
-    try:
-        made = np.array(listed, dtype=np.float64)
-    except (TypeError, ValueError):
-        odd = next(one for one in listed if not isinstance(one, Mapping))
-        article = "an" if whose == "action" else "a"
-        needed = "a dict of features or a row of numbers is needed"
-        raise ValueError(f"{article} {whose} is given as {odd!r:.40}; {needed}") from None
-    return _checked_array(made, whose)
-
-
-def _records(frame: nw.DataFrame[Any]) -> list[dict[str, Any]]:
-    """Rows of a frame as dicts; what is missing is None, but for NaN among numbers, which may be a mistake."""
-    records = frame.rows(named=True)
-    for column in frame.iter_columns():
-        if not column.dtype.is_float() and column.null_count():
-            for index in np.flatnonzero(column.is_null().to_numpy()):
-                records[index][column.name] = None
-    return records
-
-
-def _checked_array(array: Any, whose: str) -> Any:
-    if array.ndim != 2 or not array.shape[1]:
-        raise ValueError(f"the features of the {whose} have shape {array.shape}; a row for each is needed")
-    if array.dtype.kind not in "fiub":
-        raise ValueError(f"the features of the {whose} are an array of {array.dtype}; numbers are needed, or dicts")
-    return array
-
-
-def _dense_rows(array: NDArray[Any]) -> Rows:
-    n_rows, width = array.shape
-    values = np.empty((n_rows, width + 1))
-    values[:, 0], values[:, 1:] = 1.0, array
-    columns = np.empty((n_rows, width + 1), dtype=np.int64)
-    columns[:] = np.arange(width + 1)
-    return Rows(np.arange(0, values.size + 1, width + 1), columns.ravel(), values.ravel())
-
-
-def _sparse_rows(matrix: Any) -> Rows:
-    rows = check_csr(sp.csr_array(matrix))
-    constant = sp.csr_array(np.ones((rows.shape[0], 1)))
-    joined = sp.csr_array(sp.hstack([constant, rows], format="csr"))
-    joined.sort_indices()
-    return Rows(joined.indptr.astype(np.int64), joined.indices.astype(np.int64), joined.data.astype(np.float64))
-
-
-def _joined(rows: Rows, more: Rows) -> Rows:
-    """Rows with those of another, constant aside, at their ends."""
-    parts = [
-        (np.append(columns, further[1:]), np.append(values, also[1:]))
-        for (columns, values), (further, also) in ((rows.row(n), more.row(n)) for n in range(len(rows)))
-    ]
-    starts = np.cumsum([0, *(len(columns) for columns, _ in parts)])
-    return Rows(starts, np.concatenate([part for part, _ in parts]), np.concatenate([part for _, part in parts]))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from noisewise._typing import Floats
-from noisewise.online.actions.features import Rows
+from noisewise.online.actions.feature_rows import Rows
 from noisewise.online.actions.joint import MOST_GROWTH, JointModel, Row, grown, loops, no_columns
 from noisewise.online.actions.scaling import rescale, widened
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from noisewise._loops.action_state import N_SCALING
 from noisewise._typing import Floats
-from noisewise.online.actions.features import Rows
+from noisewise.online.actions.feature_rows import Rows
 from noisewise.online.actions.scaling import rescale, widened
 
 Row = tuple[NDArray[np.int64], Floats]

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from noisewise.online.actions.features import as_features
+from noisewise.online.actions.feature_rows import as_features
 
 NAME = "id"  # the entry of an action that is its name, and no feature
 MOST_ACTIONS = 100_000  # in one round: more are a mistake, as of a whole catalogue

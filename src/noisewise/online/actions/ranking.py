@@ -17,7 +17,8 @@ from noisewise.online.actions.bandit import ContextualBandit
 from noisewise.online.actions.bandit_state import policy_loops
 from noisewise.online.actions.decision import ActionDecision
 from noisewise.online.actions.encoder import PairEncoder
-from noisewise.online.actions.features import FeatureIndex, Rows
+from noisewise.online.actions.feature_rows import Rows
+from noisewise.online.actions.features import FeatureIndex
 from noisewise.online.actions.hashed import hashed_loops
 from noisewise.online.actions.joint import JointModel, loops
 from noisewise.online.actions.offers import Offer

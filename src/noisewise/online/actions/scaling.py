@@ -6,7 +6,7 @@ import numpy as np
 
 from noisewise._loops.action_state import FACTOR, N_SCALING, NUMERIC, SHIFT
 from noisewise._typing import Floats
-from noisewise.online.actions.features import Rows
+from noisewise.online.actions.feature_rows import Rows
 
 LEAST_STD = 1e-9  # relative to the root mean square: less is rounding
 
