@@ -165,7 +165,7 @@ def _refuse_missing(labels: NDArray[Any]) -> None:
         return
     if missing.any():
         raise ValueError(
-            f"{missing.sum()} of {len(labels)} labels are missing (NaN, None) or infinite, "
+            f"labels are missing (NaN, None) or infinite in {missing.sum()} of {len(labels)} rows, "
             f"the first in row {int(np.argmax(missing))}; drop these rows or fill them in"
         )
 

@@ -127,7 +127,8 @@ def test_argilla_records_come_back_with_the_responses(flowers, tmp_path):
     records[0]["responses"] = {
         "label": [{"value": "virginica", "user_id": "a"}, {"value": "virginica", "user_id": "b"}]
     }
-    records[2]["responses"] = {"label": [{"value": "setosa", "user_id": "a"}]}
+    records[1]["responses"] = {"label": [{"value": "virginica", "user_id": "a", "status": "discarded"}]}
+    records[2]["responses"] = {"label": [{"value": "setosa", "user_id": "a", "status": "submitted"}]}
     assert read_verdicts(records, flowers) == {50: 2, 9: 0}
     records[2]["metadata"]["observed"] = "versicolor"
     records[2]["responses"]["label"][0]["value"] = "virginica"

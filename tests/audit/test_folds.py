@@ -150,9 +150,9 @@ def test_weights_reach_the_fit():
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"groups": [1, 2]}, "there are 2 groups and 150 labels"),
+        ({"groups": [1, 2]}, "groups has length 2, and there are 150 labels"),
         ({"groups": [1] * 150}, "one group only"),
-        ({"groups": ["a"] * 149 + [None]}, "1 rows have no group"),
+        ({"groups": ["a"] * 149 + [None]}, "1 of 150 rows has no group"),
         ({"groups": "city"}, "not the name of a column"),
         ({"sample_weight": [1.0]}, "one finite weight for each of 150 rows"),
         ({"sample_weight": [1.0] * 150}, "give a model= with it"),

@@ -82,7 +82,7 @@ def test_a_small_class_hides_no_noise_in_the_others(n_odd, model):
     np.testing.assert_allclose(bounds, wanted, rtol=0.15)  # standardised with the odd rows, or without
     np.testing.assert_allclose(audit.posterior.sum(axis=1), 1, atol=1e-5)
     np.testing.assert_allclose(1 - audit.probability[odd], float(audit.expected_errors) / len(X), rtol=1e-4)
-    assert f"{n_odd} rows of such classes are assumed to be wrong at the error rate of the others" in audit.notes
+    assert f"rows of such classes ({n_odd}) are assumed to be wrong at the error rate of the others" in audit.notes
     assert np.array_equal(audit.noise.matrix[3], [0, 0, 0, 1])
 
 

@@ -397,7 +397,7 @@ def test_bad_input_gets_one_sentence(probabilities, y, options, sentence):
 
 def test_a_model_that_saw_the_labels_is_warned_of():
     p, _, truth = simulated(margin=30.0)
-    with pytest.warns(UserWarning, match="agree with 100.00% of the labels"):
+    with pytest.warns(UserWarning, match="agree with 100.00 % of the labels"):
         audit_probabilities(p, truth)
 
 

@@ -13,6 +13,7 @@ from sklearn.datasets import load_digits
 
 from noisewise import FlipMatrix, audit_labels, audit_probabilities
 from noisewise.audit.report.charts import class_bars, histogram, matrix_map
+from noisewise.audit.report.pages import worst_rows
 from noisewise.audit.report.thumbnails import thumbnails
 from noisewise.audit.summaries import confusions
 from noisewise.stress import StressResult
@@ -112,7 +113,7 @@ def test_a_thumbnail_is_the_picture():
 def test_drawings_count_every_row():
     titles = re.findall(r": (\d+) rows?", histogram(np.array([0.01, 0.02, 0.7, 1.0])))
     assert sum(map(int, titles)) == 4
-    assert "30.0%" in class_bars(["a", "b"], np.array([0.1, 0.3]))
+    assert "30.0 %" in class_bars(["a", "b"], np.array([0.1, 0.3]))
 
 
 def test_bars_are_as_long_as_the_error_rates():
@@ -123,8 +124,8 @@ def test_bars_are_as_long_as_the_error_rates():
     assert widths(0.0, 0.0002) == [0.4, 0.0]  # of 180; the largest is not the measure
     assert widths(0.4, 0.1) == [180, 45]
     assert widths(0.05, np.nan) == [90]
-    assert ">10%<" in class_bars(["a"], np.array([0.0]))
-    assert ">40%<" in class_bars(["a"], np.array([0.4]))
+    assert ">10 %<" in class_bars(["a"], np.array([0.0]))
+    assert ">40 %<" in class_bars(["a"], np.array([0.4]))
 
 
 @pytest.mark.parametrize("n_class", [4, 30])
@@ -192,4 +193,11 @@ def test_many_classes_are_drawn_with_confused_ones_side_by_side(n_classes):
     drawing = matrix_map(matrix, [f"<{k}>" for k in range(n_classes)])
     [(x, y)] = re.findall(r'class="wrong" x="([\d.]+)" y="([\d.]+)"', drawing)
     assert abs(float(x) - float(y)) == pytest.approx(360 / n_classes, abs=0.02)  # next to the diagonal
-    assert f"true &lt;0&gt;, observed &lt;{far}&gt;: 30.0%" in drawing
+    assert f"true &lt;0&gt;, observed &lt;{far}&gt;: 30.0 %" in drawing
+
+
+def test_rows_that_are_nearly_surely_right_are_shown_only_where_there_are_few_others():
+    order = np.arange(500)
+    for n_doubtful, n_shown in ((0, 20), (30, 30), (400, 200)):
+        probability = np.where(order < n_doubtful, 0.5, 1.0)
+        np.testing.assert_array_equal(worst_rows(order, probability), order[:n_shown])

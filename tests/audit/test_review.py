@@ -213,7 +213,7 @@ def test_progress_says_when_to_stop(case):
     some = audit.update(verdicts_of(audit.next(50), truth))
     n_wrong = np.sum((y != truth)[list(some.verdicts)])
     assert some.progress.startswith(
-        f"50 of 1,500 rows were reviewed, {n_wrong} of them ({n_wrong / 50:.0%}) were wrong"
+        f"50 of 1,500 rows were reviewed, {n_wrong} of them ({100 * n_wrong / 50:.0f} %) were wrong"
     )
     assert some.progress.endswith("go on")
     assert some.notes[-1] == some.progress
@@ -224,7 +224,7 @@ def test_a_review_in_rounds_ends_with_few_wrong_labels_left(case):
     while audit.progress.endswith("go on") or not audit.verdicts:
         audit = audit.update(verdicts_of(audit.next(100), truth))
     left = np.sum((y != truth)[audit.unreviewed])
-    assert "stop: of the next 50 rows fewer than 10% are expected to be wrong" in audit.progress
+    assert "stop: of the next 50 rows fewer than 10 % are expected to be wrong" in audit.progress
     assert len(audit.verdicts) < 1000
     assert left < 0.2 * np.sum(y != truth)
     assert audit.remaining.low - 3 <= left <= audit.remaining.high + 3

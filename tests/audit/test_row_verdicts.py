@@ -38,7 +38,7 @@ def test_reviewed_numbers_are_known_and_not_picked_again(numbers):
     assert not set(later.picked.tolist()) & set(rows.tolist())
     assert later.expected_errors >= 15
     assert later.remaining.low == 0
-    assert "30 of 300 rows were reviewed, 15 of them (50%) were wrong" in later.progress
+    assert "30 of 300 rows were reviewed, 15 of them (50 %) were wrong" in later.progress
     twice = audit.update({int(row): float(truth[row]) for row in rows[:10]}).update(
         {int(row): float(truth[row]) for row in rows[10:]}
     )

@@ -227,6 +227,9 @@ def test_a_target_over_many_powers_of_ten_proves_nothing_until_its_logarithm_is_
     plain = audit_targets(X, np.exp(logs))
     assert plain.expected_errors.low == 0
     assert any("try their logarithm" in note for note in plain.notes)
+    assert not any(" times" in note for note in plain.notes)  # nor is anything said of units
+    assert len(plain.picked) == 30  # one in ten, though most look wrong
+    np.testing.assert_array_equal(plain.picked, plain.order[:30])
     audit = audit_targets(X, logs)
     assert set(range(10)) <= set(audit.order[:12].tolist())
     assert audit.expected_errors.low <= 10 <= audit.expected_errors.high

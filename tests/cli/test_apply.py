@@ -91,7 +91,7 @@ def test_decisions_about_tags_and_numbers_are_not_overwritten(run, tmp_path, opt
     (tmp_path / "patch.csv").write_text("row,observed,decision\n1,x,y\n")
     done = run("audit", "a.csv", *options, cwd=tmp_path)
     assert done.returncode == 2
-    assert "patch.csv holds 1 decisions, which would be lost" in done.stderr
+    assert "patch.csv holds 1 decision, which would be lost" in done.stderr
     assert (tmp_path / "patch.csv").read_text() == "row,observed,decision\n1,x,y\n"
 
 

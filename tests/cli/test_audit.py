@@ -53,7 +53,7 @@ def test_the_demonstration_knows_the_true_labels(run, tmp_path):
         ("a,kind\n1,p\n2,q\n", ["data.csv", "--label", "knd"], "did you mean 'kind'?"),
         ("a,y\n1,p\n2,q\n", ["data.csv"], "which column holds the labels?"),
         ("a,y\n1,p\n2,p\n", ["data.csv", "--label", "y"], "1 class only"),
-        ("a,y\n1,p\n2,\n3,q\n", ["data.csv", "--label", "y"], "1 of 3 rows have no label in column 'y'"),
+        ("a,y\n1,p\n2,\n3,q\n", ["data.csv", "--label", "y"], "1 of 3 rows has no label in column 'y'"),
         ("a,y\n1,p\n2,q\n3,r\n4,s\n", ["data.csv", "--label", "y"], "4 distinct values in 4 rows"),
         ("a,y\n", ["data.csv", "--label", "y"], "no rows"),
         ("", ["data.csv", "--label", "y"], "empty"),
@@ -83,7 +83,7 @@ def test_a_precision_cuts_the_rows_everywhere(run, iris):
     assert patch["row"].to_list() == summary["picked_rows"]
     assert {3, 60, 110} <= set(summary["picked_rows"])
     assert 1 - patch["probability"].mean() >= 0.3
-    assert "at 30% precision" in (iris / "audit.html").read_text()
+    assert "at 30 % precision" in (iris / "audit.html").read_text()
 
 
 def test_annotators_have_error_rates_and_are_no_feature(run, iris):
@@ -225,7 +225,7 @@ def test_a_model_that_saw_the_labels_is_noted(run, scored):
     np.save(scored / "seen.npy", 0.97 * np.eye(3)[np.load(scored / "codes.npy")] + 0.01)
     done = run("audit", "--probabilities", "seen.npy", "--labels", "y.npy", cwd=scored)
     assert done.returncode == 0
-    assert "note: the probabilities agree with 100.00% of the labels" in done.stderr
+    assert "note: the probabilities agree with 100.00 % of the labels" in done.stderr
 
 
 @pytest.mark.parametrize(

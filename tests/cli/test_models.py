@@ -54,7 +54,7 @@ def test_predict_takes_what_is_no_number_as_missing(run, iris):
     odd, gap = run("predict", "iris.nw", "odd.csv", cwd=iris), run("predict", "iris.nw", "gap.csv", cwd=iris)
     assert odd.returncode == 0
     assert odd.stdout == gap.stdout
-    assert odd.stderr == "note: column 'sepal width' holds 1 values that are no numbers ('?'): taken as missing\n"
+    assert odd.stderr == "note: column 'sepal width' holds 1 value other than numbers ('?'): taken as missing\n"
     assert not gap.stderr
 
 

@@ -29,4 +29,4 @@ def test_the_simulated_teacher_prints_a_table(monkeypatch):
     row = {"learner": "ucwl", "teacher errs": 0.1, "first": 0.5, "last": 0.25, "all": 0.375}
     monkeypatch.setattr(noisewise.teach, "simulate_teacher", lambda: [row])
     done = CliRunner().invoke(app, ["teach", "--simulate"])
-    assert done.stdout.splitlines()[-1] == "| ucwl | 10% | 0.500 | 0.250 | 0.375 |"
+    assert done.stdout.splitlines()[-1] == "| ucwl | 10 % | 0.500 | 0.250 | 0.375 |"

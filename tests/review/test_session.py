@@ -78,6 +78,13 @@ def test_what_is_left_is_estimated_again_by_the_decisions(audit, review, monkeyp
     assert review.progress()["left"] == max(0, round(float(audit.update(first).remaining)) - found)
     assert review.updated.verdicts == review.verdicts
     assert "19 of 150 rows were reviewed" in review.updated.progress
+    left = round(float(review.updated.remaining))
+    assert review.progress()["left"] == left  # what was estimated from all decisions is shown
+    later = int(audit.order[19])
+    review.decide(later, truth[later])
+    assert review.progress()["left"] == round(float(review.updated.remaining))  # twenty: estimated again
+    review.undo()
+    assert review.progress()["left"] == max(0, round(float(audit.update(first).remaining)) - found)
 
 
 def test_a_review_goes_on_after_a_restart_and_forgets_nothing(audit, review):

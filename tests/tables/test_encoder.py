@@ -52,7 +52,7 @@ def test_missing_values_in_arrays_are_imputed_and_noted():
     encoder = TableEncoder()
     rows = encoder.fit_transform(np.array([[1.0, np.nan], [3.0, 5.0], [5.0, 7.0]]))
     np.testing.assert_allclose(rows, [[1, 6, 1], [3, 5, 0], [5, 7, 0]])
-    assert "1 missing values in 1 columns" in encoder.notes_[0]
+    assert "1 missing value in 1 column:" in encoder.notes_[0]
     np.testing.assert_allclose(encoder.transform(np.array([[2.0, np.nan]])), [[2, 6, 1]])
 
 

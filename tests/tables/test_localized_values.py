@@ -61,7 +61,7 @@ def test_what_is_no_number_stays_text(tmp_path):
 def test_a_few_words_among_many_prices_are_missing_values(tmp_path):
     prices = [f'"${v:,}"' for v in 900 + 37 * np.arange(300) % 1001] + ["free", "?"]
     notes = TableEncoder().fit(read(tmp_path, "a,y\n" + "".join(f"{v},p\n" for v in prices)).drop("y")).notes_
-    assert notes[0] == "column 'a' holds 2 values that are no numbers ('free', '?'): taken as missing"
+    assert notes[0] == "column 'a' holds 2 values other than numbers ('free', '?'): taken as missing"
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ def test_a_few_values_that_are_no_numbers_are_missing(library):
     encoder, peer = TableEncoder(), TableEncoder()
     rows = encoder.fit_transform(library.DataFrame({"a": values}))
     np.testing.assert_array_equal(rows, peer.fit_transform(pl.DataFrame({"a": numbers}, nan_to_null=True)))
-    assert encoder.notes_[0] == "column 'a' holds 3 values that are no numbers ('?', 'bad'): taken as missing"
+    assert encoder.notes_[0] == "column 'a' holds 3 values other than numbers ('?', 'bad'): taken as missing"
     assert encoder.notes_[1].startswith("column 'a' has 3 missing values")
 
 
@@ -45,13 +45,13 @@ def test_objects_of_pandas_are_numbers_where_nearly_all_are():
     rows = encoder.fit_transform(pd.DataFrame({"a": ["?", pd.NA, *numbers[2:]]}, dtype=object))
     numbers[1] = np.nan
     np.testing.assert_array_equal(rows, TableEncoder().fit_transform(pd.DataFrame({"a": numbers})))
-    assert encoder.notes_[0] == "column 'a' holds 1 values that are no numbers ('?'): taken as missing"
+    assert encoder.notes_[0] == "column 'a' holds 1 value other than numbers ('?'): taken as missing"
 
 
 @pytest.mark.parametrize("mark", ["?", "-", "unknown"])
 def test_likely_words_for_missing_may_be_many(mark):
     encoder = TableEncoder().fit(pl.DataFrame({"a": texts([mark] * 150)[0]}))
-    assert encoder.notes_[0] == f"column 'a' holds 150 values that are no numbers ({mark!r}): taken as missing"
+    assert encoder.notes_[0] == f"column 'a' holds 150 values other than numbers ({mark!r}): taken as missing"
 
 
 def with_some(values, odd):
@@ -149,7 +149,7 @@ def test_times_of_day_as_text_are_times():
 def test_what_is_no_date_is_missing_and_noted():
     values = ["2022-02-30", "soon", *map(str, DAYS)]
     encoder = TableEncoder().fit(pl.DataFrame({"day": values}))
-    assert "column 'day' holds 2 values that are no dates ('2022-02-30', 'soon'): taken as missing" in encoder.notes_
+    assert "column 'day' holds 2 values other than dates ('2022-02-30', 'soon'): taken as missing" in encoder.notes_
 
 
 @pytest.mark.parametrize(
@@ -175,8 +175,8 @@ def test_later_values_that_cannot_be_read_are_missing_with_a_warning():
     with pytest.warns(RuntimeWarning) as caught:
         rows = encoder.transform(pl.LazyFrame({"a": ["x", "?", "2"], "day": [1, 2, 3]}))
     assert [str(one.message) for one in caught] == [
-        "column 'a' holds 2 values that are no numbers ('x', '?'): taken as missing",
-        "column 'day' holds 3 values that are no dates ('1', '2', '3'): taken as missing",
+        "column 'a' holds 2 values other than numbers ('x', '?'): taken as missing",
+        "column 'day' holds 3 values other than dates ('1', '2', '3'): taken as missing",
     ]
     gone = pl.DataFrame({"a": [None, None, 2.0], "day": [None] * 3}, schema_overrides={"day": pl.Date})
     np.testing.assert_array_equal(rows, encoder.transform(gone))

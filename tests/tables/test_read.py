@@ -135,7 +135,7 @@ def test_labels_are_what_they_say_and_features_are_read_alike_in_every_format(tm
     table = read_labelled(str(tmp_path / name), "y")
     assert table.labels == labels
     assert TableEncoder().fit(table.features).notes_ == (
-        "column 'a' holds 1 values that are no numbers ('?'): taken as missing",
+        "column 'a' holds 1 value other than numbers ('?'): taken as missing",
         "column 'a' has 2 missing values: filled with the median and marked",
         "column 'day' holds dates: read as days",
     )

@@ -206,6 +206,17 @@ class AnnotationAudit:
 
         write_whole(annotations_page(self, title), path)
 
+    def show(self, height: int = 700) -> None:
+        """Show the report: in a notebook below the cell, elsewhere in the browser."""
+        from noisewise.audit.report import annotations_page, show_page
+
+        show_page(annotations_page(self, "Audit of annotations"), height)
+
+    def _repr_html_(self) -> str:
+        from noisewise.audit.report import annotations_html
+
+        return annotations_html(self)
+
     def summary(self) -> dict[str, Any]:
         """The headline numbers, as plain values for JSON."""
         counts = {"expected_errors": self.expected_errors, "expected_consensus_errors": self.expected_consensus_errors}

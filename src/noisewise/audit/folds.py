@@ -18,6 +18,7 @@ from noisewise._frames import frame_like
 from noisewise._progress import step
 from noisewise._typing import Codes, Floats
 from noisewise._validation import check_weights, is_missing, one_column
+from noisewise._words import some_of
 
 FOLDS = 5
 
@@ -93,9 +94,9 @@ def _group_codes(groups: Any, n: int) -> NDArray[np.intp]:
         raise ValueError(f"groups is {groups!r}; the group of each row is needed, not the name of a column")
     names = one_column(groups).tolist()
     if len(names) != n:
-        raise ValueError(f"there are {len(names)} groups and {n} labels; one for each label is needed")
+        raise ValueError(f"groups has length {len(names)}, and there are {n} labels; one for each label is needed")
     if unknown := sum(map(is_missing, names)):
-        raise ValueError(f"{unknown} rows have no group; give each of them a group, of its own if need be")
+        raise ValueError(f"{some_of(unknown, n, 'row', 'have')} no group; each row needs one, its own if need be")
     codes: dict[Any, int] = {}
     found = np.array([codes.setdefault(name, len(codes)) for name in names], dtype=np.intp)
     if len(codes) < 2:

@@ -182,7 +182,7 @@ def _with_small(judged: Reading, observed: Codes, large: Codes, n_classes: int) 
     low, high = judged.expected_errors.interval
     scale = n / (n - excluded.sum())
     expected = Estimate(scale * float(judged.expected_errors), scale * low, scale * high)
-    note = f"{excluded.sum()} rows of such classes are assumed to be wrong at the error rate of the others"
+    note = f"rows of such classes ({excluded.sum():,}) are assumed to be wrong at the error rate of the others"
     return Reading(posterior, FlipMatrix(matrix), std, expected, (note, *judged.notes))
 
 

@@ -13,6 +13,7 @@ from scipy.special import softmax
 from noisewise._progress import Report, reporting, step
 from noisewise._typing import Codes
 from noisewise._validation import check_binary_or_more, encode_labels, find_actions, known_classes, one_column
+from noisewise._words import percent
 from noisewise.audit.posterior import LabelsAre, both_readings, chosen_reading
 from noisewise.audit.result import LabelAudit
 from noisewise.audit.summaries import alike_classes, small_classes
@@ -231,11 +232,11 @@ def _warn_if_in_sample(mean: NDArray[Any], codes: Codes) -> None:
     agreement = float(np.mean(mean.argmax(axis=1) == codes))
     cure = "a model fitted to these labels can't find errors in them; out-of-fold probabilities (cross_val_predict) can"
     if agreement > IN_SAMPLE:
-        warnings.warn(f"the probabilities agree with {agreement:.2%} of the labels: {cure}", stacklevel=3)
+        warnings.warn(f"the probabilities agree with {percent(agreement, 2)} of the labels: {cure}", stacklevel=3)
     elif agreement >= NEARLY_ALL and fitted_temperature(mean, codes) > UNSURE:
         warnings.warn(
-            f"the probabilities agree with {agreement:.1%} of the labels and expect to agree with "
-            f"{float(mean.max(axis=1).mean()):.1%}: either the model is far less sure than it is right, or it has seen "
-            f"the labels; {cure}",
+            f"the probabilities agree with {percent(agreement, 1)} of the labels and expect to agree with "
+            f"{percent(float(mean.max(axis=1).mean()), 1)}: either the model is far less sure than it is right, "
+            f"or it has seen the labels; {cure}",
             stacklevel=3,
         )

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from noisewise._typing import Codes, Floats, RandomState
 from noisewise._validation import check_number, generator
+from noisewise._words import percent, some_of
 from noisewise.audit.summaries import count_with_interval
 from noisewise.audit.verdicts import read_verdicts
 from noisewise.noise import Estimate, Recalibration, flips_of, recalibrate
@@ -203,11 +204,13 @@ def progress_sentence(audit: LabelAudit) -> str:
     if not n_reviewed:
         return f"no row was reviewed; about {count_with_interval(audit.expected_errors)} of {n:,} labels are wrong"
     n_wrong = _n_wrong(audit)
-    done = f"{n_reviewed:,} of {n:,} rows were reviewed, {n_wrong:,} of them ({n_wrong / n_reviewed:.0%}) were wrong"
+    done = _found(n, n_reviewed, n_wrong)
     if n_reviewed == n:
         return f"{done}; all is reviewed"
     go_on = (
-        f"stop: of the next {AHEAD} rows fewer than {STOP:.0%} are expected to be wrong" if is_done(audit) else "go on"
+        f"stop: of the next {AHEAD} rows fewer than {percent(STOP)} are expected to be wrong"
+        if is_done(audit)
+        else "go on"
     )
     return f"{done}; about {count_with_interval(audit.remaining)} wrong labels are left among the others; {go_on}"
 
@@ -216,8 +219,14 @@ def review_sentence(n: int, n_reviewed: int, n_wrong: int, left: float) -> str:
     """How many rows were reviewed and wrong, and how many wrong ones are left, for tags and numbers."""
     if not n_reviewed:
         return f"no row was reviewed; about {left:,.0f} of {n:,} are wrong"
-    found = f"{n_reviewed:,} of {n:,} rows were reviewed, {n_wrong:,} of them ({n_wrong / n_reviewed:.0%}) were wrong"
+    found = _found(n, n_reviewed, n_wrong)
     return f"{found}; about {left:,.0f} wrong ones are left among the others"
+
+
+def _found(n: int, n_reviewed: int, n_wrong: int) -> str:
+    verb = "was" if n_wrong == 1 else "were"
+    rate = percent(n_wrong / n_reviewed)
+    return f"{some_of(n_reviewed, n, 'row', 'were')} reviewed, {n_wrong:,} of them ({rate}) {verb} wrong"
 
 
 def review_summary(audit: LabelAudit) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisewise._typing import Codes
-from noisewise._words import counted
+from noisewise._words import counted, some_of
 from noisewise.audit.ordered import steps_of
 from noisewise.noise import Estimate
 
@@ -38,7 +38,7 @@ def headline(audit: LabelAudit) -> str:
     """How many labels look wrong, what is proven, and how many rows are worth a look, in a sentence."""
     wrong, n = audit.expected_errors, len(audit.observed)
     if wrong.low > 0 or audit.labels_are != "outcomes":
-        found = f"about {wrong:,.0f} of {n:,} labels look wrong ({wrong.low:,.0f} to {wrong.high:,.0f})"
+        found = f"about {some_of(wrong, n, 'label', 'look')} wrong ({wrong.low:,.0f} to {wrong.high:,.0f})"
     else:
         found = f"label noise is not proven: between 0 and {wrong.high:,.0f} of {n:,} labels may be wrong"
     return f"{found}; {counted(len(audit.picked), 'row', 'are')} worth a look"

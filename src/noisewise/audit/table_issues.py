@@ -12,7 +12,7 @@ from scipy.stats import rankdata
 from sklearn.neighbors import NearestNeighbors
 
 from noisewise._typing import Codes, Floats
-from noisewise._words import counted
+from noisewise._words import counted, percent
 from noisewise.audit.folds import in_columns
 from noisewise.tables import TableEncoder
 
@@ -136,5 +136,6 @@ def _groups(scaled: Any, chosen: Codes, audit: LabelAudit) -> list[TableIssue]:
     )
     if excess[worst] < STANDARD_ERRORS or usual[worst] < LEAST_RATIO * np.median(usual):
         return []
-    sentence = f"labels of a group of {counts[worst]} rows are doubtful: {mean[worst]:.1%} against {wrong.mean():.1%}"
+    rates = f"{percent(mean[worst], 1)} against {percent(wrong.mean(), 1)}"
+    sentence = f"labels of a group of {counts[worst]} rows are doubtful: {rates}"
     return [TableIssue("underperforming group", sentence, tuple(chosen[group == worst].tolist()))]

@@ -21,6 +21,9 @@ from noisewise.audit.row_verdicts import SAME, number_verdicts
 from noisewise.audit.verdicts import given_decisions, refuse_decided
 from noisewise.noise import Estimate, likely_wrong, recalibrate
 
+MOST_WRONG = 0.3  # fraction of targets; beyond, wrong and right ones can't be told apart
+MOST_UNFIT = 0.1  # fraction worth a look of a table with more: those that the model fits worst
+
 
 @dataclass(frozen=True, eq=False)
 class TargetAudit:
@@ -71,8 +74,13 @@ class TargetAudit:
 
     @cached_property
     def picked(self) -> Codes:
-        """Rows worth a look, worst first: the number of rows with the highest expected F1 score."""
+        """Rows worth a look, worst first: the number of rows with the highest expected F1 score.
+
+        Where so many look wrong that it is the model that does not fit, they are one row in ten.
+        """
         n = len(likely_wrong(1 - self.probability[self.unreviewed])) if len(self.unreviewed) else 0
+        if self.expected_errors > MOST_WRONG * len(self.observed):
+            n = min(n, round(MOST_UNFIT * len(self.observed)))
         return self.order[np.isin(self.order, self.unreviewed)][:n]
 
     @cached_property

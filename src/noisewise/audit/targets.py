@@ -14,9 +14,9 @@ from sklearn.base import clone
 from noisewise._progress import Report, reporting
 from noisewise._typing import Floats, RandomState
 from noisewise._validation import generator, one_column
-from noisewise._words import counted
+from noisewise._words import counted, percent
 from noisewise.audit.folds import Folds, in_columns, in_parallel, rows_of, takes_own_columns
-from noisewise.audit.target_result import TargetAudit
+from noisewise.audit.target_result import MOST_WRONG, TargetAudit
 from noisewise.embeddings import default_text_encoder
 from noisewise.labels import TargetRidge
 from noisewise.noise import Estimate, ResidualReading, read_residuals
@@ -29,7 +29,6 @@ CLIP = 3.0  # interquartile ranges beyond the quartiles, for the first fit
 LEAST_RESIDUAL = 1e-3  # of the median one, in the logarithm whose mean is the local scale
 SHRUNK = 0.5  # the log of the local scale is halved: it is estimated with an error
 LEAST_RIGHT = 0.3  # fraction of targets that a model is fitted to
-MOST_WRONG = 0.3  # fraction of targets; beyond, wrong and right ones can't be told apart
 PROBABLY_RIGHT = 0.5  # a model is fitted to these targets
 REPEATS = 2  # of the folds, in the last fit of a model
 DIGITS = 2  # of a suggestion, finer than the interval of right numbers; more would be noise
@@ -193,7 +192,7 @@ def _audited(table: Any, targets: Floats, judged: JudgedTargets, notes: tuple[st
         right,
         reasons,
         Estimate(*(scale * count for count in (reading.n_wrong, 0.0 if misfit else low_count, high_count))),
-        (*notes, *misfit, *_unit_notes(reading)),
+        (*notes, *(misfit or _unit_notes(reading))),
     )
 
 
@@ -310,7 +309,7 @@ def _misfit_notes(targets: Floats, reading: ResidualReading) -> tuple[str, ...]:
     if reading.n_wrong <= MOST_WRONG * len(reading.right):
         return ()
     remedy = "; try their logarithm, which has one scale for small and large ones" if targets.min() > 0 else ""
-    return (f"more than {MOST_WRONG:.0%} of the numbers look wrong: the model does not fit them{remedy}",)
+    return (f"more than {percent(MOST_WRONG)} of the numbers look wrong: the model does not fit them{remedy}",)
 
 
 def _unit_notes(reading: ResidualReading) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ import narwhals as nw
 
 from noisewise._typing import Codes
 from noisewise._validation import is_missing, listed
+from noisewise._words import counted
 
 if TYPE_CHECKING:
     from noisewise.audit.result import LabelAudit
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 UNDECIDED = ("?", "can't tell", "cannot tell", "unsure", "skip")  # decisions of a reviewer who leaves a row open
 DECISIONS = ("decision", "label")  # the column of the decision: that of patch.csv, or of a flat Label Studio export
 SEPARATORS = ",;\t"  # that spreadsheets write
+SUBMITTED = "submitted"  # state of a response of Argilla that counts
 ENCODINGS = ("utf-8-sig", "latin-1")  # the same
 
 
@@ -100,7 +102,7 @@ def earlier_decisions(path: Path, audit: LabelAudit) -> dict[int, str]:
 def refuse_decided(path: Path) -> None:
     """Refuse to write over a file that holds decisions, where they can't be merged."""
     if path.exists() and (n := sum(not is_blank(given.decision) for given in given_decisions(path))):
-        raise ValueError(f"{path} holds {n} decisions, which would be lost; move it, or name another folder")
+        raise ValueError(f"{path} holds {counted(n, 'decision')}, which would be lost; move it, or name another folder")
 
 
 def new_labels(decisions: Iterable[Given], classes: list[Any]) -> list[str]:
@@ -184,13 +186,14 @@ def _of_task(task: Mapping[str, Any]) -> Iterator[Given]:
 
 
 def _of_record(record: Mapping[str, Any]) -> Iterator[Given]:
-    """Row and decision of each response to a record of Argilla."""
+    """Row and decision of each response to a record of Argilla; drafts and discarded ones are none."""
     metadata = record.get("metadata") or {}
     if "row" not in metadata:
         raise ValueError("an Argilla record has no 'row' in its metadata; records of audit.to_argilla have")
     responses = record["responses"] or {}
     for response in responses.get("label", []):
-        yield Given(metadata["row"], response.get("value"), metadata.get("observed"))
+        if response.get("status", SUBMITTED) == SUBMITTED:
+            yield Given(metadata["row"], response.get("value"), metadata.get("observed"))
 
 
 def _codes_by_text(classes: list[Any]) -> dict[str, int]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from noisewise._words import counted
+from noisewise._words import counted, percent
 from noisewise.cli.talk import SHOWN, say, say_worst
 
 if TYPE_CHECKING:
@@ -84,4 +84,4 @@ def print_worst(result: LabelAudit, picked: Any, truth: Any, in_batches: bool) -
     if truth is not None:
         found = result.found(truth)
         n = found["wrong"]
-        say(f"{found['found']} of the {n} changed labels ({found['found'] / n:.0%}) are among the {n} worst rows")
+        say(f"{found['found']} of the {n} changed labels ({percent(found['found'] / n)}) are among the {n} worst rows")

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from noisewise._words import counted
 from noisewise.cli.talk import say
 
 log = typer.Typer(help="Logs of decisions and their rewards.", no_args_is_help=True)
@@ -45,7 +46,7 @@ def check(
     if as_json:
         typer.echo(json.dumps(found.to_dict()))
     else:
-        typer.echo(f"{found.rounds:,} rounds in {found.format}")
+        typer.echo(f"{counted(found.rounds, 'round')} in {found.format}")
         for name, ends in (("propensities", found.propensities), ("rewards", found.rewards)):
             if ends is not None:
                 typer.echo(f"{name} from {ends[0]:.4g} to {ends[1]:.4g}")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from noisewise._words import counted
 from noisewise.cli.talk import say
 
 if TYPE_CHECKING:
@@ -92,18 +93,18 @@ def _list(as_json: bool) -> None:
         typer.echo(f"{one.name}: {one.title}")
         for part in one.experiments:
             cells, quick = part.size(), part.size(quick=True)
-            typer.echo(f"  {part.name:<16}{part.title} ({cells:,} cells; {quick:,} in a quick run)")
+            typer.echo(f"  {part.name:<16}{part.title} ({counted(cells, 'cell')}; {quick:,} in a quick run)")
 
 
 def _tell(ran: Ran, absent: list[str]) -> None:
-    say(f"{ran.finished:,} cells run, {ran.found:,} found finished, {len(ran.failed):,} failed")
+    say(f"{counted(ran.finished, 'cell')} run, {ran.found:,} found finished, {len(ran.failed):,} failed")
     if absent:
         say(
             f"cells of {', '.join(absent)} were not run: their data are not here; "
             "set NOISEWISE_DATA to a folder with them as .npz files"
         )
     if ran.by_other_code:
-        say(f"{ran.by_other_code:,} rows were made by other code than this; --fresh runs their cells again")
+        say(f"{counted(ran.by_other_code, 'row', 'were')} made by other code than this; --fresh runs the cells again")
     for reason in dict.fromkeys(ran.failed.values()):
         say(f"failed: {reason}")
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from noisewise._words import some_of
 from noisewise.cli import audit_options, completion
 from noisewise.cli.label_options import LabelOptions
 from noisewise.cli.labels import TableOptions, audited_labels
@@ -89,14 +90,17 @@ def review(
     chosen = None if rows is None else (audit.next(rows).rows if hasattr(audit, "next") else audit.order[:rows])
     one = ReviewSession(audit, folder, chosen, reviewer or _user(), None if column is None else (table, column))
 
+    def decided() -> str:
+        return some_of(len(one.decisions), len(one.rows), "row", "are") + " decided"
+
     def ready(url: str) -> None:
         if as_json:
             typer.echo(json.dumps({"url": url, "folder": str(folder), "rows": len(one.rows)}))
-        say(f"{len(one.decisions):,} of {len(one.rows):,} rows are decided; decisions go to {folder}; Ctrl-C stops")
+        say(f"{decided()}; decisions go to {folder}; Ctrl-C stops")
         say(url)
 
     serve_review(one, port, f"Review of {Path(data).name}", not no_browser, ready)
-    say(f"{len(one.decisions):,} of {len(one.rows):,} rows are decided; the same command goes on from there")
+    say(f"{decided()}; the same command goes on from there")
 
 
 def _needed(label: str | None) -> str:

@@ -20,7 +20,7 @@ def backup(address: Address, file: File) -> None:
     """Copy a store, which may be in use, to a new file."""
     from noisewise.serve import maintenance
 
-    say(f"{maintenance.backup(address, file):,} events are in {file}")
+    say(f"{counted(maintenance.backup(address, file), 'event', 'are')} in {file}")
 
 
 @store.command()
@@ -28,7 +28,7 @@ def restore(file: File, address: Address) -> None:
     """Copy a backup into an empty store; also from SQLite to PostgreSQL, or back."""
     from noisewise.serve import maintenance
 
-    say(f"{maintenance.restore(file, address):,} events restored")
+    say(f"{counted(maintenance.restore(file, address), 'event')} restored")
 
 
 @store.command()

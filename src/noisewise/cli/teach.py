@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from noisewise._words import counted, percent
 from noisewise.cli.talk import say
 
 LESSON = Path("lesson.jsonl")
@@ -48,12 +49,12 @@ def teach(
         typer.echo("|---|---|---|---|---|")
         for row in simulate_teacher():
             numbers = " | ".join(f"{row[key]:.3f}" for key in ("first", "last", "all"))
-            typer.echo(f"| {row['learner']} | {row['teacher errs']:.0%} | {numbers} |")
+            typer.echo(f"| {row['learner']} | {percent(row['teacher errs'])} | {numbers} |")
         return
     lesson = Lesson(names or SHAPES, out, learner.value)
 
     def ready(url: str) -> None:
-        say(f"{len(lesson.rights):,} rounds so far; they are kept in {out}; Ctrl-C stops")
+        say(f"{counted(len(lesson.rights), 'round')} so far, kept in {out}; Ctrl-C stops")
         say(url)
 
     serve_lesson(lesson, port, not no_browser, ready)

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from noisewise._numerics.em import responsibilities, symmetric_matrix
 from noisewise._typing import Codes, Floats, RandomState
 from noisewise._validation import find_actions, generator, one_column
+from noisewise._words import percent
 
 GIVEN_LIMIT, ESTIMATED_LIMIT = 1e-3, 0.05  # smallest singular value: the inverse multiplies errors by 1 / limit
 POSTERIOR_TOLERANCE = 1e-3  # posteriors may come in float32, or rounded to three digits
@@ -105,7 +106,7 @@ class FlipMatrix:
                 break
         if kept < 1:
             warnings.warn(
-                f"the estimated flip matrix can't be inverted and was shrunk by {1 - kept:.0%} towards no noise; "
+                f"the estimated flip matrix can't be inverted and was shrunk by {percent(1 - kept)} towards no noise; "
                 "the labels may be too noisy, or too few, to estimate it",
                 RuntimeWarning,
                 stacklevel=2,

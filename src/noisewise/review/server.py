@@ -105,7 +105,8 @@ class ReviewServer(LocalServer):
     def finish(self) -> dict[str, Any]:
         """Write the files of the review."""
         written = [str(path) for path in self.review.finish()]
-        return {"files": written, "progress": self.review.progress(), "estimate": self.review.updated.progress}
+        estimate = self.review.updated.progress  # first, so that the line of progress says the same
+        return {"files": written, "progress": self.review.progress(), "estimate": estimate}
 
     @cached_property
     def _known(self) -> set[int]:

@@ -136,8 +136,7 @@ class ReviewSession:
         """How far the review is: rows, decided ones, those among them that were wrong, and expected wrong ones left."""
         verdicts, n_decided = self.verdicts, len(self.log.decided)
         wrong = self._n_wrong(verdicts)
-        n_known = len(verdicts) // RECALIBRATED * RECALIBRATED
-        known = dict(list(verdicts.items())[:n_known])
+        known = self._estimated_from(verdicts)
         found_since = wrong - self._n_wrong(known)
         return {
             "rows": len(self.rows),
@@ -147,6 +146,13 @@ class ReviewSession:
             "left": max(0, round(float(self._updated(known).remaining)) - found_since),
             "precision": wrong / len(verdicts) if verdicts else None,
         }
+
+    def _estimated_from(self, verdicts: dict[int, Any]) -> dict[int, Any]:
+        """Verdicts that the number of wrong ones left is estimated from: those last taken in, if they still stand."""
+        taken_in, n = self._taken_in[0], len(verdicts) // RECALIBRATED * RECALIBRATED
+        if len(taken_in) >= n and taken_in.items() <= verdicts.items():
+            return taken_in
+        return dict(list(verdicts.items())[:n])
 
     @property
     def updated(self) -> Any:

@@ -11,6 +11,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from noisewise._words import counted
 from noisewise.serve.log import lifecycle
 from noisewise.serve.log.database import reason_of, without_password
 from noisewise.serve.log.events import ACTIVATION, DECISION, FEEDBACK, SECOND_FEEDBACK
@@ -136,7 +137,8 @@ def _log_faults(store: Store) -> Iterator[str]:
             yield f"the database file is damaged: {verdict}"
     lost = store.lost_rows()
     if lost:
-        yield f"the last {lost} acknowledged rows are missing: the file was copied without its -wal, or that was cut"
+        gone = counted(lost, "acknowledged row", "are")
+        yield f"the last {gone} missing: the file was copied without its -wal, or that was cut"
     decisions, about = events.alias(), (FEEDBACK, ACTIVATION, SECOND_FEEDBACK)
     made = sa.exists().where(
         decisions.c.decision_id == events.c.decision_id,

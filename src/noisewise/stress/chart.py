@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from noisewise._typing import Floats
+from noisewise._words import percent
 from noisewise.audit import svg
 
 
@@ -37,7 +38,7 @@ def line_chart(at: Sequence[float], lines: Sequence[Line]) -> str:
         y = _height(tick, bottom, top)
         parts += [
             f'<path class="axis" d="M46 {y:.1f}H486"/>',
-            f'<text x="40" y="{y + 4:.1f}" text-anchor="end">{tick:.0%}</text>',
+            f'<text x="40" y="{y + 4:.1f}" text-anchor="end">{percent(tick)}</text>',
         ]
     parts += [f'<text x="{position:.1f}" y="318" text-anchor="middle">{rate:g}</text>' for position, rate in zip(x, at)]
     label_heights = _apart([_height(line.values[~np.isnan(line.values)][-1:].sum(), bottom, top) for line in lines], 15)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from noisewise._words import percent
 from noisewise.audit import page
 from noisewise.stress.chart import Line, line_chart
 from noisewise.stress.methods import PASSES, PLAIN
@@ -70,7 +71,7 @@ def headline(result: StressResult) -> str:
         return f"No method can be fitted to these rows at a noise of {result.rates[-1]:g}."
     order = np.argsort(-np.nan_to_num(last, nan=-1))
     plain = [m for m in order if result.methods[m] in PLAIN and not np.isnan(last[m])]
-    named = [f"{result.methods[m]} {last[m]:.0%}" for m in dict.fromkeys([order[0], *plain[:1]])]
+    named = [f"{result.methods[m]} {percent(last[m])}" for m in dict.fromkeys([order[0], *plain[:1]])]
     second = f"; best of the standard methods: {named[1]}" if len(named) > 1 else ", the best of all"
     return f"Accuracy at a noise of {result.rates[-1]:g}: {named[0]}{second}."
 

@@ -12,6 +12,7 @@ from sklearn.model_selection import train_test_split
 from noisewise._progress import Report, reporting, step
 from noisewise._typing import Codes, Floats, RandomState
 from noisewise._validation import check_binary_or_more, encode_labels, generator
+from noisewise._words import counted
 from noisewise.noise import FlipMatrix, GaussianNoise
 from noisewise.stress.methods import METHODS, Corrupted, Method
 from noisewise.stress.result import StressResult
@@ -122,7 +123,7 @@ def _table(X: Any, codes: Codes, max_rows: int | None, rng: np.random.Generator)
         rows, codes = rows[drawn], codes[drawn]
     enough = np.bincount(codes)[codes] >= LEAST_ROWS
     if not enough.all():
-        notes.append(f"{(~enough).sum()} rows of classes with fewer than {LEAST_ROWS} rows left out")
+        notes.append(f"{counted((~enough).sum(), 'row')} of classes with fewer than {LEAST_ROWS} rows left out")
         rows, codes = rows[enough], codes[enough]
     if len(np.unique(codes)) < 2:
         raise ValueError(f"two classes with {LEAST_ROWS} rows or more are needed")

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from noisewise._typing import Floats
 from noisewise._validation import is_missing
+from noisewise._words import counted
 from noisewise.embeddings import TEXT_WIDTH, WORDS, embed_texts, hashed_words
 from noisewise.tables.parse_strings import PARSERS, is_gap, reading_of, unread_note
 
@@ -245,4 +246,4 @@ def as_strings(values: nw.Series[Any]) -> NDArray[Any]:
 
 
 def _note_missing(missing: int, done: str) -> list[str]:
-    return [f"has {missing} missing values: {done}"] if missing else []
+    return [f"has {counted(missing, 'missing value')}: {done}"] if missing else []

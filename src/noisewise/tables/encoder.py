@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from noisewise._words import counted
 from noisewise.embeddings import WORDS
 from noisewise.tables.columns import Column, NumberColumn, learn_column
 
@@ -114,7 +115,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if hasattr(rows, "tocsr") or not (gaps := np.isnan(rows).sum(axis=0)).any():
             return
         self.notes_ = (
-            f"{gaps.sum()} missing values in {np.count_nonzero(gaps)} columns: filled with the median and marked",
+            f"{counted(gaps.sum(), 'missing value')} in {counted(np.count_nonzero(gaps), 'column')}: "
+            "filled with the median and marked",
         )
         self.gaps_ = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True).fit(rows)
 
@@ -123,7 +125,8 @@ def _sentences(notes: list[tuple[str, str]]) -> tuple[str, ...]:
     """A sentence for each column, or one for many columns with the same note."""
     alike: dict[str, list[tuple[str, str]]] = {}
     for name, note in notes:
-        alike.setdefault(re.sub(r"^(has|holds) \d+ ", r"\1 ", note), []).append((name, note))
+        without_number = re.sub(r"^(has|holds) [\d,]+ ", r"\1 ", note)
+        alike.setdefault(re.sub(r"\bvalue\b", "values", without_number), []).append((name, note))
     sentences: list[str] = []
     for common, group in alike.items():
         if len(group) <= MOST_ALIKE:

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from noisewise._validation import listed
-from noisewise._words import counted
+from noisewise._words import counted, some_of
 from noisewise.tables.read import is_parquet, read_table, scan_table
 
 
@@ -106,7 +106,8 @@ def _checked(labels: list[Any], name: str, may_miss: bool) -> list[Any]:
     missing = [row for row, value in enumerate(labels) if value is None or value != value]
     if missing and not may_miss:
         raise ValueError(
-            f"{len(missing)} of {len(labels)} rows have no label in column {name!r}, the first is row {missing[0]}; "
+            f"{some_of(len(missing), len(labels), 'row', 'have')} no label in column {name!r}, the first is row "
+            f"{missing[0]}; "
             "fill them in, or --missing skip (or predict) leaves these rows out"
         )
     try:

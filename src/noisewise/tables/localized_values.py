@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Collection
 from typing import Any
 
+from noisewise._words import counted
 from noisewise.tables.parse_strings import GAPS, LEAST_READ, LIKELY_GAPS, MOST_NAMED, NEARLY_ALL
 
 SIGN = "[$€£¥%]"
@@ -91,4 +92,4 @@ def _dates(column: Any) -> tuple[Any, bool] | None:
 
 def _named(names: list[str]) -> str:
     shown = ", ".join(map(repr, names[:MOST_NAMED]))
-    return f"{shown} and {len(names) - MOST_NAMED} more columns" if len(names) > MOST_NAMED else shown
+    return f"{shown} and {counted(len(names) - MOST_NAMED, 'more column')}" if len(names) > MOST_NAMED else shown

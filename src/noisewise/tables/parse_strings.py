@@ -12,6 +12,7 @@ from numbers import Real
 from typing import Any
 
 from noisewise._validation import is_missing
+from noisewise._words import counted
 
 WORDS = ("", "na", "n/a", "#na", "#n/a", "#n/a n/a", "<na>", "null", "none")
 GAPS = frozenset([*WORDS, "nan", "-nan", "1.#ind", "-1.#ind", "1.#qnan", "-1.#qnan"])
@@ -130,11 +131,11 @@ def unread_note(odd: Counter[str], what: str) -> str:
     """A note on values that can't be parsed.
 
     >>> unread_note(Counter({"?": 2, "bad": 1}), "numbers")
-    "holds 3 values that are no numbers ('?', 'bad'): taken as missing"
+    "holds 3 values other than numbers ('?', 'bad'): taken as missing"
     """
     named = ", ".join(repr(text[:20]) for text, _ in odd.most_common(MOST_NAMED))
     more = ", ..." if len(odd) > MOST_NAMED else ""
-    return f"holds {odd.total()} values that are no {what} ({named}{more}): taken as missing"
+    return f"holds {counted(odd.total(), 'value')} other than {what} ({named}{more}): taken as missing"
 
 
 def _likely_gap(value: Any) -> bool:

@@ -8,11 +8,12 @@ import numpy as np
 from scipy import sparse
 
 from noisewise._typing import Codes
+from noisewise._words import percent
 from noisewise.audit.questions import choose_questions
 from noisewise.audit.report.charts import histogram
 from noisewise.audit.report.features import features_of
-from noisewise.audit.report.pages import page
-from noisewise.audit.report.report import MOST_COLUMNS, MOST_ROWS, cell
+from noisewise.audit.report.pages import page, worst_rows
+from noisewise.audit.report.report import MOST_COLUMNS, cell
 from noisewise.audit.report.thumbnails import thumbnails
 from noisewise.audit.summaries import count_with_interval
 
@@ -35,7 +36,7 @@ def annotations_page(audit: AnnotationAudit, title: str) -> str:
         "n_annotators": f"{len(audit.annotators):,}",
         "wrong": count_with_interval(audit.expected_errors),
         "wrong_consensus": count_with_interval(audit.expected_consensus_errors),
-        "agreement": f"{np.nanmean(audit.agreement):.0%}",
+        "agreement": percent(np.nanmean(audit.agreement)),
         "picked": f"{len(audit.picked):,}",
         "weights": ", ".join(f"{weight:.2f}" for weight in audit.model_weights),
         "histogram": Markup(histogram(audit.probability)),
@@ -81,7 +82,7 @@ def _questions(audit: AnnotationAudit) -> list[dict[str, str]]:
 
 def _least_certain(audit: AnnotationAudit) -> tuple[list[str], list[list[dict[str, Any]]]]:
     """Columns and cells of the items whose consensus is least certain, with their labels and features or picture."""
-    worst = audit.order[:MOST_ROWS]
+    worst = worst_rows(audit.order, audit.probability)
     images = None if audit.X is None else thumbnails(audit.X, worst)
     plain = images is None and audit.X is not None and not sparse.issparse(audit.X)
     features = features_of(audit.X, worst, MOST_COLUMNS) if plain else {}

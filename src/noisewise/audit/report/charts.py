@@ -7,7 +7,7 @@ from html import escape
 import numpy as np
 
 from noisewise._typing import Floats
-from noisewise._words import counted
+from noisewise._words import counted, percent
 
 LEAST_WIDEST = 0.1  # smallest fraction that fills the bar, so that a small error rate looks small
 LEAST_SHOWN = 0.005  # flip rate of a cell in the map of many classes
@@ -46,11 +46,12 @@ def class_bars(names: list[str], rates: Floats, most: int = 20) -> str:
         bars += [
             f'<rect class="rail" x="118" y="{y}" width="180" height="16" rx="3"/>',
             f'<rect class="wrong" x="118" y="{y}" width="{180 * rates[k] / widest:.1f}" height="16" rx="3"/>',
-            f'<text x="304" y="{y + 12}">{rates[k]:.1%}</text>',
+            f'<text x="304" y="{y + 12}">{percent(rates[k], 1)}</text>',
         ]
     bottom = 20 + 24 * len(order)
     bars += [
-        f'<text x="{x}" y="{bottom}" text-anchor="middle">{rate:.0%}</text>' for x, rate in ((118, 0), (298, widest))
+        f'<text x="{x}" y="{bottom}" text-anchor="middle">{percent(rate)}</text>'
+        for x, rate in ((118, 0), (298, widest))
     ]
     return svg(360, bottom + 6, "Expected fraction of wrong labels by class", bars)
 
@@ -72,7 +73,7 @@ def matrix_map(matrix: Floats, names: list[str]) -> str:
     cells = [
         f'<rect class="wrong" x="{side * place[k]:.2f}" y="{side * place[j]:.2f}" {size} '
         f'opacity="{min(np.sqrt(flips[j, k]), 1):.2f}"><title>true {escape(names[j])}, observed {escape(names[k])}: '
-        f"{flips[j, k]:.1%}</title></rect>"
+        f"{percent(flips[j, k], 1)}</title></rect>"
         for j, k in np.argwhere(flips >= LEAST_SHOWN)
     ]
     ground = '<rect class="rail" width="360" height="360" opacity=".4"/><path class="axis" d="M0 0L360 360"/>'

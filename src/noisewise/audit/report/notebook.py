@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from noisewise._words import counted, number_text
-from noisewise.audit.summaries import count_with_interval, headline, is_open, probability_text, readings_sentence
+from noisewise._notebook import summary_and_table
+from noisewise._words import counted, number_text, percent, some_of
+from noisewise.audit.summaries import headline, is_open, probability_text, readings_sentence
 
 if TYPE_CHECKING:
+    from noisewise.audit.annotation_result import AnnotationAudit
     from noisewise.audit.result import LabelAudit
     from noisewise.audit.tag_result import TagAudit
     from noisewise.audit.target_result import TargetAudit
 
 MOST_ROWS = 10  # shown below the headline
-CELL = "text-align:left;padding:.2em .8em"  # on the elements: a style sheet would reach the rest of the notebook
 
 
 def summary_html(audit: LabelAudit) -> str:
@@ -31,13 +32,7 @@ def summary_html(audit: LabelAudit) -> str:
         for row in rows
     ]
     lines = [headline(audit), *([readings_sentence(audit)] if is_open(audit) else []), *audit.notes]
-    return _summary(lines, names, cells)
-
-
-def _summary(lines: list[str], names: tuple[str, ...], cells: list[tuple[object, ...]]) -> str:
-    paragraphs = "".join(f"<p>{escape(line)}</p>" for line in lines)
-    body = "".join(map(_line, cells))
-    return f"<div>{paragraphs}<table><thead>{_line(names, 'th')}</thead><tbody>{body}</tbody></table></div>"
+    return summary_and_table(lines, names, cells)
 
 
 def targets_html(audit: TargetAudit) -> str:
@@ -53,8 +48,12 @@ def targets_html(audit: TargetAudit) -> str:
         )
         for row, right in zip(rows, audit.probability[rows], strict=True)
     ]
-    found = f"about {count_with_interval(wrong)} of {len(audit.observed):,} numbers look wrong"
-    return _summary([f"{found}; {counted(len(audit.picked), 'row', 'are')} worth a look", *audit.notes], names, cells)
+    found = (
+        f"about {some_of(wrong, len(audit.observed), 'number', 'look')} wrong ({wrong.low:,.0f} to {wrong.high:,.0f})"
+    )
+    return summary_and_table(
+        [f"{found}; {counted(len(audit.picked), 'row', 'are')} worth a look", *audit.notes], names, cells
+    )
 
 
 def tags_html(audit: TagAudit) -> str:
@@ -62,8 +61,33 @@ def tags_html(audit: TagAudit) -> str:
     names = ("row", "observed", "suggested", "wrong", "P(all are right)")
     columns = audit.columns(audit.order[:MOST_ROWS], ", ")
     cells = [(*values[:-1], probability_text(values[-1])) for values in zip(*columns.values(), strict=True)]
-    found = f"about {np.sum(1 - audit.probability):,.0f} of {len(audit.observed):,} rows have a wrong tag"
-    return _summary([f"{found}; {counted(len(audit.picked), 'row', 'are')} worth a look", *audit.notes], names, cells)
+    found = f"about {some_of(np.sum(1 - audit.probability), len(audit.observed), 'row', 'have')} a wrong tag"
+    return summary_and_table(
+        [f"{found}; {counted(len(audit.picked), 'row', 'are')} worth a look", *audit.notes], names, cells
+    )
+
+
+def annotations_html(audit: AnnotationAudit) -> str:
+    """How many consensus labels look wrong, who errs most, and the items whose consensus is least certain."""
+    wrong, given = audit.expected_consensus_errors, audit.expected_errors
+    found = (
+        f"about {some_of(wrong, len(audit.items), 'consensus label', 'look')} wrong ({wrong.low:,.0f} to "
+        f"{wrong.high:,.0f}), and {given:,.0f} ({given.low:,.0f} to {given.high:,.0f}) of the "
+        f"{len(audit.annotations.label_codes):,} labels given"
+    )
+    rows = audit.order[:MOST_ROWS].tolist()
+    names = ("item", "consensus", "P(consensus is right)", "labels", "agreement")
+    cells = [
+        (
+            audit.items[row],
+            audit.consensus[row],
+            probability_text(audit.probability[row]),
+            audit.n_labels[row],
+            percent(audit.agreement[row]) if audit.n_labels[row] else "",
+        )
+        for row in rows
+    ]
+    return summary_and_table([found, audit.annotators.sentence(), *audit.notes], names, cells)
 
 
 def show_page(text: str, height: int) -> None:
@@ -77,10 +101,6 @@ def show_page(text: str, height: int) -> None:
     with tempfile.NamedTemporaryFile("w", suffix=".html", prefix="noisewise-", delete=False, encoding="utf-8") as file:
         file.write(text)
     webbrowser.open(Path(file.name).as_uri())
-
-
-def _line(values: tuple[object, ...], kind: str = "td") -> str:
-    return "<tr>" + "".join(f'<{kind} style="{CELL}">{escape(str(value))}</{kind}>' for value in values) + "</tr>"
 
 
 def _in_notebook() -> bool:

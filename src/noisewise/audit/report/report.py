@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from noisewise._typing import Codes
-from noisewise._words import counted, number_text
+from noisewise._words import counted, number_text, percent
 from noisewise.audit.ordered import order_sentences
 from noisewise.audit.reliability import held_out_bands, verdict_bands
 from noisewise.audit.report.charts import TOO_SMALL, class_bars, histogram, matrix_map
 from noisewise.audit.report.features import features_of
 from noisewise.audit.report.media import folded, pictures_of, texts_of
-from noisewise.audit.report.pages import page
+from noisewise.audit.report.pages import page, worst_rows
 from noisewise.audit.summaries import (
     READINGS,
     columns_by_annotator,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from noisewise.audit.result import LabelAudit
 
 GONE = "the file is gone"
-MOST_ROWS, MOST_COLUMNS, MOST_CLASSES = 200, 6, 26  # shown: rows, features of a row, classes of the heat map
+MOST_COLUMNS, MOST_CLASSES = 6, 26  # shown: features of a row, classes of the heat map
 MOST_MAPPED = 300  # classes of the map without numbers
 
 
@@ -60,10 +60,10 @@ def report_content(audit: LabelAudit, title: str, truth: Any = None, precision: 
         "count": f"{audit.expected_errors:,.0f}",
         "low": f"{audit.expected_errors.low:,.0f}",
         "high": f"{audit.expected_errors.high:,.0f}",
-        "error_rate": f"{audit.expected_errors / n:.1%}",
+        "error_rate": percent(audit.expected_errors / n, 1),
         "picked": f"{len(chosen):,}",
-        "precision": None if precision is None else f"{precision:.0%}",
-        "promise": f"{1 - audit.probability[chosen].mean():.0%}" if len(chosen) else None,
+        "precision": None if precision is None else percent(precision),
+        "promise": percent(1 - audit.probability[chosen].mean()) if len(chosen) else None,
         "truth": None if truth is None else _against_truth(audit, truth, chosen),
         "bands": _bands(audit),
         "held_out": _reliability(held_out_bands(audit)),
@@ -101,9 +101,9 @@ def _against_truth(audit: LabelAudit, truth: Any, chosen: Codes) -> dict[str, st
         "wrong": f"{counts['wrong']:,}",
         "top": f"{counts['wrong']:,}",
         "found": f"{counts['found']:,}",
-        "recall": f"{counts['found'] / max(1, counts['wrong']):.0%}",
+        "recall": percent(counts["found"] / max(1, counts["wrong"])),
         "found_picked": f"{counts['right']:,}",
-        "precision": f"{counts['right'] / max(1, len(chosen)):.0%}",
+        "precision": percent(counts["right"] / max(1, len(chosen))),
     }
 
 
@@ -113,7 +113,7 @@ def _bands(audit: LabelAudit) -> list[dict[str, str]]:
     edges = [(0.8, 1.0), (0.5, 0.8), (0.2, 0.5), (0.0, 0.2)]
     parts = [(low, high, wrong[(wrong >= low) & ((wrong < high) | (high == 1))]) for low, high in edges]
     return [
-        {"range": f"{low:.0%} to {high:.0%}", "rows": f"{len(part):,}", "wrong": f"{part.sum():,.0f}"}
+        {"range": f"{percent(low)} to {percent(high)}", "rows": f"{len(part):,}", "wrong": f"{part.sum():,.0f}"}
         for low, high, part in parts
     ]
 
@@ -122,7 +122,7 @@ def _reliability(columns: dict[str, NDArray[Any]] | None) -> list[dict[str, str]
     """Bands of predicted probabilities, beside how often it happened."""
     return [
         {
-            "range": f"{low:.0%} to {high:.0%}",
+            "range": f"{percent(low)} to {percent(high)}",
             "cases": f"{cases:,}",
             "predicted": f"{100 * mean:.1f}",
             "happened": f"{100 * rate:.1f} ({100 * least:.1f} to {100 * most:.1f})",
@@ -179,7 +179,7 @@ def _largest_flips(
 
 
 def _worst_rows(audit: LabelAudit) -> tuple[list[str], list[list[dict[str, Any]]]]:
-    worst = audit.order[:MOST_ROWS]
+    worst = worst_rows(audit.order, audit.probability)
     images = pictures_of(audit, worst)
     pixels = images is not None and audit.images is None
     features = {} if pixels or sparse.issparse(audit.X) else features_of(audit.X, worst, MOST_COLUMNS)

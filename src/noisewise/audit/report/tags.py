@@ -9,20 +9,20 @@ from scipy import sparse
 
 from noisewise.audit.report.charts import histogram
 from noisewise.audit.report.features import cell_text, features_of
-from noisewise.audit.report.pages import page
+from noisewise.audit.report.pages import page, worst_rows
 from noisewise.audit.summaries import probability_text
 
 if TYPE_CHECKING:
     from noisewise.audit.tag_result import TagAudit
 
-MOST_ROWS, MOST_COLUMNS = 200, 6  # shown: rows, features of a row
+MOST_COLUMNS = 6  # of the features of a row, shown
 
 
 def tag_page(audit: TagAudit, title: str) -> str:
     """The page as text."""
     from markupsafe import Markup
 
-    worst = audit.order[:MOST_ROWS]
+    worst = worst_rows(audit.order, audit.probability)
     table = audit.columns(worst, ", ")
     table["probability"] = np.array([probability_text(right) for right in table["probability"]], dtype=object)
     features = {} if sparse.issparse(audit.X) else features_of(audit.X, worst, MOST_COLUMNS)

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from noisewise._words import number_text
+from noisewise._words import number_text, percent
 from noisewise.audit.report.charts import histogram, svg
 from noisewise.audit.report.features import cell_text, features_of
-from noisewise.audit.report.pages import page
+from noisewise.audit.report.pages import page, worst_rows
 from noisewise.audit.summaries import probability_text
 
 if TYPE_CHECKING:
     from noisewise.audit.target_result import TargetAudit
 
-MOST_ROWS, MOST_COLUMNS, MOST_POINTS = 200, 6, 1500  # shown: rows, features of a row, points of the chart
+MOST_COLUMNS, MOST_POINTS = 6, 1500  # shown: features of a row, points of the chart
 
 
 def target_page(audit: TargetAudit, title: str, precision: float | None = None) -> str:
@@ -33,7 +33,7 @@ def target_page(audit: TargetAudit, title: str, precision: float | None = None) 
         "high": f"{audit.expected_errors.high:,.0f}",
         "proven": audit.expected_errors.low > 0,
         "picked": f"{len(chosen):,}",
-        "promise": f"{1 - audit.probability[chosen].mean():.0%}" if len(chosen) else None,
+        "promise": percent(1 - audit.probability[chosen].mean()) if len(chosen) else None,
         "reasons": _reasons(audit),
         "histogram": Markup(histogram(audit.probability)),
         "scatter": Markup(_scatter(audit)),
@@ -89,7 +89,7 @@ def _scatter(audit: TargetAudit) -> str:
 
 
 def _worst_rows(audit: TargetAudit) -> tuple[list[str], list[list[str]]]:
-    worst = audit.order[:MOST_ROWS]
+    worst = worst_rows(audit.order, audit.probability)
     features = {} if sparse.issparse(audit.X) else features_of(audit.X, worst, MOST_COLUMNS)
     columns = ["row", "observed", "suggested", "usual range", "P(number is right)", "looks", *features]
     rows = [

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisewise._typing import Codes, Floats
+from noisewise._words import counted
 from noisewise.labels.base import check_iterations
 from noisewise.labels.crowd.annotations import Annotations, indices_of, read_annotations
 from noisewise.labels.crowd.annotators import Annotators
@@ -61,6 +62,9 @@ class CrowdLabelling:
         """A new result with further labels, warm-started; new items, annotators and classes may appear."""
         more = read_annotations(items, annotators, labels, self.missing)
         return replace(self.method(self.annotations.added(more), self), missing=self.missing)
+
+    def _repr_html_(self) -> str:
+        return self.annotators.table_html(f"{counted(len(self.items), 'item')}, {self.annotators.sentence()}")
 
     def __repr__(self) -> str:
         size = f"{len(self.items)} items, {len(self.annotators)} annotators, {len(self.annotations.item_codes)} labels"

@@ -10,12 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv
 
+from noisewise._notebook import summary_and_table
 from noisewise._numerics.em import normalised_rows
 from noisewise._typing import Floats
+from noisewise._words import counted, percent
 from noisewise.labels.crowd.em import PRIOR_ACCURACY, PRIOR_LABELS, confusion_counts, update_prior
 from noisewise.noise import Estimate, FlipMatrix
 
 COVERAGE = 0.9  # of the intervals
+MOST_SHOWN = 10  # annotators in a notebook
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,10 +105,27 @@ class Annotators:
         except ValueError:
             raise KeyError(f"no annotator is called {name!r}") from None
 
+    def sentence(self) -> str:
+        """How many there are, and who is least accurate."""
+        worst = [self[int(index)] for index in np.argsort(self.accuracy)[:3]]
+        shown = ", ".join(f"{one.name} ({percent(one.accuracy)} right)" for one in worst)
+        size = f"{counted(len(self), 'annotator')}, {counted(self.n_answers.sum(), 'label')}"
+        return f"{size}; least accurate: {shown}"
+
+    def table_html(self, sentence: str) -> str:
+        """A sentence, and the least accurate annotators below it, for a notebook."""
+        worst = [self[int(index)] for index in np.argsort(self.accuracy, kind="stable")[:MOST_SHOWN]]
+        rows = [
+            (one.name, f"{one.n_answers:,}", *(percent(rate, 1) for rate in (one.accuracy, *one.accuracy.interval)))
+            for one in worst
+        ]
+        return summary_and_table([sentence], ("annotator", "labels", "right", "from", "to"), rows)
+
+    def _repr_html_(self) -> str:
+        return self.table_html(self.sentence())
+
     def __repr__(self) -> str:
-        worst = np.argsort(self.accuracy)[:3]
-        shown = "; ".join(f"{self.names.tolist()[index]!r} {self[int(index)].accuracy}" for index in worst)
-        return f"<{len(self)} annotators, {self.n_answers.sum()} labels; least accurate: {shown}>"
+        return f"<{self.sentence()}>"
 
 
 def _accuracy(right: Floats, n_labels: Floats, variance_of_right: Floats, pooled: bool) -> tuple[Floats, Floats]:

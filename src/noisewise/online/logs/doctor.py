@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from noisewise._typing import Floats
+from noisewise._words import counted, some_of
 from noisewise.online.logs.dsjson import iter_dsjson
 from noisewise.online.logs.logged_round import LoggedRound
 from noisewise.online.logs.text import numbered_lines
@@ -93,7 +94,7 @@ def check_log(source: str | os.PathLike[str] | Iterable[str], format: str | None
     if errors:
         check.problems.append(f"{len(errors)} of {n_all} rounds can not be read, such as {'; '.join(errors[:SHOWN])}")
     if check.without_reward:
-        missing = f"{check.without_reward} of {n_all} rounds have no reward: none came, or it was not joined with them"
+        missing = f"{some_of(check.without_reward, n_all, 'round', 'have')} no reward: none came, or it was not joined"
         check.problems.append(missing)
     if rounds:
         _check_ids(check, rounds)
@@ -141,7 +142,7 @@ def _check_ids(check: LogCheck, rounds: list[LoggedRound]) -> None:
     check.duplicates = sum(counts.values()) - len(counts)
     if check.duplicates:
         name, times = counts.most_common(1)[0]
-        check.problems.append(f"{check.duplicates} rounds come more than once; {name!r} comes {times} times")
+        check.problems.append(f"{counted(check.duplicates, 'repeated round')}; {name!r} comes {times} times")
 
 
 def _check_propensities(check: LogCheck, rounds: list[LoggedRound]) -> None:
@@ -154,7 +155,7 @@ def _check_propensities(check: LogCheck, rounds: list[LoggedRound]) -> None:
     known = [one for one in known if len(one) and not np.isnan(one).any()]  # rounds with those of all actions
     wrong = sum(abs(one.sum() - 1) > LARGEST_ERROR for one in known)
     if wrong:
-        check.problems.append(f"in {wrong} rounds the probabilities of all actions do not sum to 1")
+        check.problems.append(f"in {counted(wrong, 'round')} the probabilities of all actions do not sum to 1")
     n_offered = np.array([len(one.offered) for one in rounds])
     if not n_offered.all():
         return
@@ -205,7 +206,7 @@ def _check_rewards(check: LogCheck, rounds: list[LoggedRound]) -> None:
     if new and new.most_common(1)[0][1] > len(halves[1]) / 10:
         name, times = new.most_common(1)[0]
         check.notes.append(
-            f"the contexts drift: {name!r} is in {times} rounds of the second half, in none of the first"
+            f"the contexts drift: {name!r} is in {counted(times, 'round')} of the second half, in none of the first"
         )
 
 

@@ -35,6 +35,8 @@ function percent(probability) {
   return `${Math.round(100 * probability)} %`;
 }
 
+function counted(n, noun) { return `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`; }
+
 function view(row) {
   if (!views.has(row)) {
     const wanted = call(`/api/rows/${row}`);
@@ -56,7 +58,7 @@ function nextUndecided(after) {
 function showProgress(progress) {
   find("bar").max = Math.max(1, progress.rows);
   find("bar").value = progress.decided;
-  const parts = [`${progress.decided} of ${progress.rows}`, `about ${progress.left.toLocaleString("en")} wrong ${state.free ? "rows" : "labels"} left`];
+  const parts = [`${progress.decided} of ${progress.rows}`, `about ${counted(progress.left, state.free ? "wrong row" : "wrong label")} left`];
   if (progress.precision !== null) parts.push(`precision so far ${Math.round(100 * progress.precision)} %`);
   if (progress.unsure) parts.push(`${progress.unsure} can’t be told`);
   find("progress").textContent = parts.join("; ");
@@ -118,7 +120,7 @@ function showRow(seen) {
   find("columns").hidden = !seen.columns.length;
   const strongest = Math.max(1, ...seen.columns.map(one => Math.abs(one.score)));
   find("columns").tBodies[0].replaceChildren(...seen.columns.map(one => columnRow(one, seen, strongest)));
-  find("hidden-columns").textContent = seen.hidden ? `${seen.hidden} columns that tell less are not shown.` : "";
+  find("hidden-columns").textContent = seen.hidden ? `Not shown: ${counted(seen.hidden, "column")} less telling.` : "";
   find("unused").replaceChildren(...seen.unused.flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)]));
 }
 
@@ -205,9 +207,10 @@ async function undo() {
 async function finish() {
   const written = await call("/api/finish", {});
   const { decided, rows, wrong, unsure } = written.progress;
-  find("finish-summary").textContent = `${decided} of ${rows} rows decided: ${wrong} changed, ${decided - wrong - unsure} kept, ${unsure} can’t be told.`;
+  find("finish-summary").textContent = `${decided} of ${counted(rows, "row")} decided: ${wrong} changed, ${decided - wrong - unsure} kept, ${unsure} can’t be told.`;
   find("finish-estimate").textContent = `${written.estimate}.`;
   find("finish-files").replaceChildren(...written.files.map(file => element("li", {}, element("code", {}, file))));
+  showProgress(written.progress);
   find("finish").showModal();
 }
 

@@ -15,6 +15,7 @@ import numpy as np
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import StreamingResponse
 
+from noisewise._words import counted
 from noisewise.online import (
     Choice,
     FeedbackLog,
@@ -139,7 +140,7 @@ def off_policy_report(store: Store, model: ServedModel, method: str) -> dict[str
     """
     rounds = deque(logged_rounds(store, model), maxlen=MAX_OFFERS if isinstance(model, OfferModel) else MAX_ROUNDS)
     if len(rounds) < 2:
-        raise ValueError(f"the log has {len(rounds)} decisions with feedback; two or more are needed")
+        raise ValueError(f"the log has {counted(len(rounds), 'decision')} with feedback; two or more are needed")
     made = list(rounds)
     return {
         "rounds": len(rounds),
@@ -185,7 +186,7 @@ def _row_values(model: ServedModel, rounds: Rounds, method: str) -> list[dict[st
 
 def _few_rounds(n: int) -> str | None:
     """A warning of a log that is too short to compare policies by."""
-    return f"{n} rounds are few: differences between policies may be chance" if n < FEW_ROUNDS else None
+    return f"{counted(n, 'round', 'are')} few: differences between policies may be chance" if n < FEW_ROUNDS else None
 
 
 def _value(name: str, estimate: Callable[[], Any]) -> dict[str, Any]:

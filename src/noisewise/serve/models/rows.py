@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from noisewise._typing import Floats
+from noisewise._words import counted
 from noisewise.serve.models.spec import Features
 
 MAX_VALUE = 1e100  # squares and products of two features stay finite
@@ -34,8 +35,8 @@ def row_of(given: list[float] | dict[str, Any], features: Features) -> Floats:
 
 def _vector(given: Any, count: int) -> Floats:
     if not isinstance(given, list) or len(given) != count:
-        kind = f"{len(given)} numbers" if isinstance(given, list) else "an object"
-        raise ValueError(f"features is {kind}; this model needs a list of {count} numbers")
+        kind = counted(len(given), "number") if isinstance(given, list) else "an object"
+        raise ValueError(f"features is {kind}; this model needs a list of {counted(count, 'number')}")
     return np.array(given, dtype=np.float64)
 
 

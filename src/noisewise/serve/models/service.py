@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from noisewise._loops.state import new_rng
+from noisewise._words import percent
 from noisewise.serve.log.database import reason_of
 from noisewise.serve.log.events import ACTIVATION, BY_ANNOTATOR, DECISION, FEEDBACK, REWARD, Event, new_id
 from noisewise.serve.log.group_commit import UNKNOWN, Entry, GroupCommit, LogWriter, Outcome
@@ -107,7 +108,7 @@ class Service:
         if self.refusal is not None:
             return f"it could not start: {self.refusal}"
         if self._phase == "replaying":
-            return f"replaying {self.applier.replayed:.0%}".replace("%", " %")
+            return f"replaying {percent(self.applier.replayed)}"
         return self._phase
 
     @property
@@ -177,7 +178,7 @@ class Service:
         """Refuse a model beyond the limits of their number and of their memory in all."""
         limits, used = self.settings, sum(model.n_bytes for model in self.models.values())
         if len(self.models) >= limits.max_models:
-            raise Full(f"there are {len(self.models)} models, and --max-models is {limits.max_models}; delete one")
+            raise Full(f"--max-models is {limits.max_models}, and as many are there; delete one")
         if used + needed > limits.max_bytes:
             raise Full(
                 f"this model needs {needed / 1e6:,.0f} MB, and {used / 1e6:,.0f} of {limits.max_bytes / 1e6:,.0f} "
@@ -191,7 +192,7 @@ class Service:
             present = {f"{OWNER}{model.id}" for model in self.models.values()}
             owners = [one for name, one in self.store.notes(OWNER).items() if name in present]
             if owners.count(owner) >= most:
-                raise Full(f"the key {owner!r} has {most} models, and --max-models-per-key is {most}; delete one")
+                raise Full(f"--max-models-per-key is {most}, and the key {owner!r} has as many; delete one")
 
     async def decide(self, model: ServedModel, request: Any, active: bool = True) -> Event:
         """Decide, and return when the decision is in the log."""

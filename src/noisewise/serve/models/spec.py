@@ -159,7 +159,9 @@ class ModelSpec(CommonSpec):
         if len(set(self.actions)) != len(self.actions):
             raise ValueError("two actions have the same name")
         if isinstance(self.noise, list) and len(self.noise) != len(self.actions):
-            raise ValueError(f"{len(self.noise)} noises for {len(self.actions)} actions; give one, or one for each")
+            raise ValueError(
+                f"noise has {len(self.noise)} entries, and actions has {len(self.actions)}; give one, or one for each"
+            )
         return self
 
 
