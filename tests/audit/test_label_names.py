@@ -40,6 +40,7 @@ def test_the_audit_notes_odd_labels(rng):
     y = np.where(X[:, 0] > 0, "account", "billing").astype(object)
     y[5] = "acount"
     assert any("merges 'acount' into 'account'" in note for note in audit_labels(X, y).notes)
+    assert label_notes(["account"] * 9 + ["account "]) == ()  # spaces are noted as such, not as a misspelling
     assert "look like amounts" in label_notes([3 * i for i in range(72)] * 4)[0]
 
 

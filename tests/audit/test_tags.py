@@ -33,6 +33,14 @@ def test_rows_with_a_wrong_tag_come_first(audited):
     assert low <= 20 <= high
 
 
+def test_rows_with_nothing_to_change_are_not_picked(audited, rng):
+    X, Y, wrong, _ = audited
+    about_nothing = rng.random(len(Y)) < 0.3  # a tag that the columns do not tell about
+    audit = audit_multilabel(X, np.column_stack([Y, about_nothing]))
+    assert (audit.suggested[audit.picked] != audit.observed[audit.picked]).any(axis=1).all()
+    assert wrong.any(axis=1)[audit.picked].sum() >= 15
+
+
 def test_the_audit_of_a_tag_is_that_of_two_classes(audited):
     X, Y, _, audit = audited
     alone = audit_labels(X, Y[:, 1], labels_are="outcomes")

@@ -26,7 +26,7 @@ def merge_labels(labels: Sequence[Any]) -> tuple[list[Any], dict[Any, Any]]:
     found: dict[Any, Any] = {}
     folded: dict[str, list[str]] = {}
     for name in counts:
-        folded.setdefault(" ".join(name.casefold().split()), []).append(name)
+        folded.setdefault(_folded(name), []).append(name)
     best = {key: max(names, key=lambda name: counts[name]) for key, names in folded.items()}
     total = {key: sum(counts[name] for name in names) for key, names in folded.items()}
     target = {key: _corrected(key, total) for key in folded}
@@ -35,6 +35,11 @@ def merge_labels(labels: Sequence[Any]) -> tuple[list[Any], dict[Any, Any]]:
             if name != best[target[key]]:
                 found[name] = best[target[key]]
     return [found.get(label, label) if isinstance(label, str) else label for label in labels], found
+
+
+def _folded(name: str) -> str:
+    """A name without what case and spaces tell."""
+    return " ".join(name.casefold().split())
 
 
 def merge_sentence(merged: dict[Any, Any]) -> str:
@@ -87,12 +92,12 @@ def one_letter_apart(one: str, other: str) -> bool:
 
 
 def label_notes(labels: Sequence[Any]) -> tuple[str, ...]:
-    """Notes on labels that are misspelt, or numbers that are no classes.
+    """Notes on labels that are misspelt, or numbers that are no classes; `alike_classes` notes case and spaces.
 
     >>> label_notes(["account"] * 9 + ["acount"])
     ("labels look misspelt: merge_labels (--merge-labels) merges 'acount' into 'account'",)
     """
-    merged = {name: into for name, into in merge_labels(labels)[1].items() if name.casefold() != into.casefold()}
+    merged = {name: into for name, into in merge_labels(labels)[1].items() if _folded(name) != _folded(into)}
     notes = [f"labels look misspelt: merge_labels (--merge-labels) merges {merge_sentence(merged)}"] if merged else []
     if looks_continuous(labels):
         distinct = len(set(labels))

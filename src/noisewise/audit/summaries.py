@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 SMALL_CLASS = 5  # rows; the flip rates of fewer can't be estimated
 LEAST_SHOWN = 0.001  # probability that is written with three decimals
+LEAST_TOLD = 1e-6  # probability; what is smaller no table of this world could prove
 LEAST_CONFUSED = 0.5  # expected rows of a pair of classes that is worth a sentence
 NORMAL_95 = 1.645  # quantile of the standard normal distribution, for two-sided 90 % intervals
 PRIOR_WRONG, PRIOR_LABELS = 1, 10  # beta prior of an annotator's error rate: one wrong label of ten
@@ -60,10 +61,12 @@ def readings_sentence(audit: LabelAudit) -> str:
 def probability_text(probability: float) -> str:
     """A probability for a reader; small ones are told apart, too.
 
-    >>> probability_text(0.25), probability_text(0.0002), probability_text(0.0)
-    ('0.250', '1 in 5,000', '0.000')
+    >>> probability_text(0.25), probability_text(0.000213), probability_text(1e-9), probability_text(0.0)
+    ('0.250', '1 in 4,700', 'under 1 in 1,000,000', '0.000')
     """
-    return f"1 in {1 / probability:,.0f}" if 0 < probability < LEAST_SHOWN else f"{probability:.3f}"
+    if 0 < probability < LEAST_TOLD:
+        return f"under 1 in {1 / LEAST_TOLD:,.0f}"
+    return f"1 in {float(f'{1 / probability:.2g}'):,.0f}" if 0 < probability < LEAST_SHOWN else f"{probability:.3f}"
 
 
 def count_with_interval(count: Estimate) -> str:

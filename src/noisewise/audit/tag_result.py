@@ -75,9 +75,14 @@ class TagAudit:
 
     @cached_property
     def picked(self) -> Codes:
-        """Rows worth a look, worst first: the number of rows with the highest expected F1 score."""
+        """Rows worth a look, worst first: the number of rows with the highest expected F1 score.
+
+        Rows whose own tags are the likeliest are left out: where the columns hardly tell about a tag, each of its rows
+        may be wrong.
+        """
         rows = self.unreviewed
-        return rows[likely_wrong(1 - self.probability[rows])] if len(rows) else rows
+        found = rows[likely_wrong(1 - self.probability[rows])] if len(rows) else rows
+        return np.asarray(found[(self.suggested[found] != self.observed[found]).any(axis=1)])
 
     @cached_property
     def unreviewed(self) -> Codes:

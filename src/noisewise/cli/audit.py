@@ -14,7 +14,7 @@ from noisewise.cli.label_options import LabelOptions, with_issues
 from noisewise.cli.labels import Engine, TableOptions, audited_labels
 from noisewise.cli.probabilities import Files, audit_files
 from noisewise.cli.tags import audit_tags
-from noisewise.cli.talk import noting, say, say_next, working
+from noisewise.cli.talk import noting, say_next, say_written, working
 from noisewise.cli.targets import audit_numbers
 
 FILES = "audit.csv, patch.csv and audit.html"
@@ -166,7 +166,7 @@ def audit(
     else:
         label_output.print_worst(result, rows, truth, in_batches=bool(reviewed or ahead))
     table_file, patch_file, report_file = texts
-    say(f"wrote {table_file}, {patch_file} and {report_file} (rows are counted from 0); open the last in a browser")
+    say_written([table_file, patch_file, report_file])
     if named is not None and not probabilities:
         column = "" if label is None else f"--label {shlex.quote(label)}"
         say_next(str(of_labels.labelled or named), column, patch_file, options.to_repeat())

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from noisewise._words import counted
-from noisewise.cli.talk import SHOWN, say, say_next, say_worst, working
+from noisewise.cli.talk import SHOWN, say, say_next, say_worst, say_written, working
 
 if TYPE_CHECKING:
     from noisewise.audit import TagAudit
@@ -52,7 +52,7 @@ def audit_tags(
         worst = (result.picked if len(result.picked) else result.order)[:SHOWN]
         for row, observed, suggested, *_ in zip(*result.columns(worst).values(), strict=True):
             typer.echo(f"{row:>8}  {observed}  ->  {suggested}")
-    say(f"wrote {', '.join(map(str, texts))} (rows are counted from 0); open the last in a browser")
+    say_written(list(texts))
     say_next(data, f"--label {shlex.quote(label)} --separator {shlex.quote(separator)}", out / "patch.csv")
 
 

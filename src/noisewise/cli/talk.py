@@ -6,7 +6,7 @@ import shlex
 import signal
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,6 +15,7 @@ import typer
 from noisewise._words import counted
 
 SHOWN = 10  # rows on the screen
+KEPT_ENDINGS = (".xlsx", ".parquet", ".tsv", ".json", ".jsonl")  # of a table, and of its mended copy
 Progress = Callable[[int, int], None]  # steps done, of so many
 
 
@@ -28,8 +29,16 @@ def say_next(data: str, options: str, patch: Path, audited_by: str = "") -> None
     if data == "-":
         return
     table, rest = shlex.quote(data), f" {options}" if options else ""
+    ending = Path(data).suffix.lower()
+    mended = f"mended{ending if ending in KEPT_ENDINGS else '.csv'}"
     say(f"next: noisewise review {table}{rest}{audited_by}, which shows the rows one by one;")
-    say(f"or decide in {patch}, then noisewise apply {table} {patch}{rest} --out mended.csv")
+    say(f"or decide in {patch}, then noisewise apply {table} {patch}{rest} --out {mended}")
+
+
+def say_written(files: Sequence[Path]) -> None:
+    """Say which files were written; the last is a report."""
+    others = ", ".join(map(str, files[:-1]))
+    say(f"wrote {others} and {files[-1]} (rows are counted from 0); open the last in a browser")
 
 
 def say_worst(n_picked: int, ranked: str = "") -> None:

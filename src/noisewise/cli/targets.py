@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from noisewise._words import counted, number_text
-from noisewise.cli.talk import SHOWN, say, say_next, say_worst, working
+from noisewise.cli.talk import SHOWN, say, say_next, say_worst, say_written, working
 
 if TYPE_CHECKING:
     from noisewise.audit import TargetAudit
@@ -54,7 +54,7 @@ def audit_numbers(
         typer.echo(json.dumps(result.summary() | found))
     else:
         _print_worst(result, picked)
-    say(f"wrote {', '.join(map(str, texts))} (rows are counted from 0); open the last in a browser")
+    say_written(list(texts))
     say_next(data, f"--target {shlex.quote(target)}", out / "patch.csv")
 
 
