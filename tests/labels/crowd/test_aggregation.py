@@ -217,7 +217,7 @@ def test_results_can_be_pickled_and_put_into_frames(rng):
     with pytest.raises(KeyError, match="'nobody'"):
         result.annotators.named("nobody")
     assert "20 annotators" in repr(result)
-    assert "2000 labels" in repr(result.annotators)
+    assert "2,000 labels" in repr(result.annotators)
 
 
 def test_too_few_iterations_warn(rng):

@@ -235,7 +235,7 @@ def test_small_probabilities_have_no_floor_and_are_as_small_as_they_say():
     stated = right[tail].sum()
     assert tail.sum() > 1000
     assert (true == observed)[tail].sum() < stated + 5 * np.sqrt(stated)
-    order = np.argsort(before, kind="stable")
+    order = np.lexsort((right, before))  # equal ones in any order
     assert (np.diff(right[order]) >= 0).all()  # ranked as by the model that was fitted
     np.testing.assert_allclose(found.posterior.sum(axis=1), 1, atol=1e-5)
     assert found.n_wrong == reading.n_wrong
@@ -256,6 +256,23 @@ def test_rows_nearly_certain_keep_posteriors_that_sum_to_one(others):
     found = graded(reading, scores, observed).posterior
     assert found.min() >= 0
     np.testing.assert_allclose(found.sum(axis=1), 1, atol=1e-6)
+
+
+def test_labels_of_many_classes_that_look_wrong_are_told_apart():
+    rng = np.random.default_rng(2)
+    n_classes, rows = 100, np.arange(1000)
+    true = rows % n_classes
+    logits = rng.normal(0, 1.5, (len(rows), n_classes))
+    logits[rows, true] += rng.normal(9, 2, len(rows))
+    scores = softmax(logits, axis=1)  # most are below what the logarithm is cut at
+    observed = np.where(rng.random(len(rows)) < 0.1, rng.integers(n_classes, size=len(rows)), true)
+    reading = read_noise(scores, observed)
+    before, after = (one.posterior[rows, observed] for one in (reading, graded(reading, scores, observed)))
+    wrong = before < 0.1
+    assert wrong.sum() > 60
+    assert np.quantile(before[wrong], 0.8) < 1.05 * np.quantile(before[wrong], 0.1)
+    assert np.quantile(after[wrong], 0.8) > 1.3 * np.quantile(after[wrong], 0.1)
+    assert after[wrong].mean() == pytest.approx(before[wrong].mean(), rel=1e-4)
 
 
 def test_the_order_of_classes_is_that_of_the_softmax():

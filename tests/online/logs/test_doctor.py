@@ -111,7 +111,7 @@ def test_rewards_that_were_not_joined_are_counted(tmp_path):
     del event["_label_cost"]
     check = check_log([json.dumps(event), *lines[1:]])
     assert check.without_reward == 1
-    assert "1 of 20 rounds have no reward" in check.problems[0]
+    assert "1 of 20 rounds has no reward" in check.problems[0]
 
 
 def test_drift_is_noted(tmp_path):
@@ -119,7 +119,7 @@ def test_drift_is_noted(tmp_path):
     check = check_log(written(rounds() + later, tmp_path))
     assert check.problems == []
     assert "the mean reward drifts, from 0.291" in check.notes[0]
-    assert "'new' is in 2000 rounds of the second half" in check.notes[1]
+    assert "'new' is in 2,000 rounds of the second half" in check.notes[1]
 
 
 def test_logs_from_which_nothing_can_be_learnt(tmp_path):

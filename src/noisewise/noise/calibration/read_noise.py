@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 from scipy.optimize import brentq, isotonic_regression
+from scipy.special import expit, logit
 
 from noisewise._numerics.blocks import blocks
 from noisewise._numerics.row_hash import row_bytes
@@ -20,6 +21,7 @@ from noisewise.noise.flip_matrix import FlipMatrix
 FIT_ROWS, FIT_ROWS_PER_CLASS = 6000, 40  # the calibration is fitted to so many rows, drawn at random
 MOST_FIT_SCORES = 4_000_000  # rows times classes of these: the fits hold a dozen such arrays
 TIE = 1e-3  # in log-odds, between the first and the last of rows that would have one probability: order is kept
+TIE_OF_WRONG = 1.0  # the same of labels that look wrong: with many classes hundreds would, and their order tells much
 TINY = float(np.finfo(np.float32).tiny)
 SMALL = 0.1  # probabilities that are graded: larger ones have no floor
 STEEPEST = 4.0  # power of the grades
@@ -161,13 +163,11 @@ def graded(reading: NoiseReading, scores: NDArray[np.floating], codes: Codes) ->
     """
     rows, posterior = np.arange(len(codes)), reading.posterior.copy()
     right = posterior[rows, codes].astype(np.float64)
-    clear = np.empty(len(codes))
-    for part in blocks(len(codes)):
-        block, observed = np.asarray(scores[part], dtype=np.float32), codes[part]
-        clear[part] = reading.calibration.explain(block, observed, graded=True)[np.arange(len(observed)), observed]
+    clear = _right(reading.calibration, scores, codes, np.float32, graded=True)
     found, low, high = right.copy(), right < SMALL, 1 - right < SMALL
-    found[low] = _small(clear[low], right[low])
-    found[high] = 1 - _small(1 - clear[high], 1 - right[high])
+    exact = _right(reading.calibration, scores[low], codes[low], np.float64)  # in single precision many are equal
+    found[low] = _small(clear[low], exact, TIE_OF_WRONG)
+    found[high] = 1 - _small(1 - clear[high], 1 - right[high], TIE)
     for part in blocks(len(codes)):
         block, label = posterior[part], (np.arange(len(codes[part])), codes[part])
         block[label] = 0
@@ -177,11 +177,23 @@ def graded(reading: NoiseReading, scores: NDArray[np.floating], codes: Codes) ->
     return replace(reading, posterior=posterior)
 
 
-def _small(values: Floats, ranks: Floats) -> Floats:
+def _right(
+    calibration: Calibration, scores: NDArray[np.floating], codes: Codes, precision: DTypeLike, graded: bool = False
+) -> Floats:
+    """Probability that each label is right."""
+    found = np.empty(len(codes))
+    for part in blocks(len(codes)):
+        block: NDArray[np.floating] = np.asarray(scores[part], dtype=precision)
+        observed = codes[part]
+        found[part] = calibration.explain(block, observed, graded)[np.arange(len(observed)), observed]
+    return found
+
+
+def _small(values: Floats, ranks: Floats, tie: float) -> Floats:
     """Small probabilities in the order of the ranks, with their mean, as far apart as the values are."""
     if not len(ranks) or ranks.min() == ranks.max() == 0:
         return ranks
-    below = np.log(np.clip(in_order(values, ranks), TINY, SMALL) / SMALL)  # SMALL itself is at 0
+    below = np.log(np.clip(in_order(values, ranks, tie), TINY, SMALL) / SMALL)  # SMALL itself is at 0
 
     def surplus(power: float) -> float:
         return SMALL * float(np.exp(power * below).mean()) - float(ranks.mean())
@@ -190,7 +202,7 @@ def _small(values: Floats, ranks: Floats) -> Floats:
     return np.asarray(SMALL * np.exp(power * below))
 
 
-def in_order(values: Floats, ranks: Floats) -> Floats:
+def in_order(values: Floats, ranks: Floats, tie: float = TIE) -> Floats:
     """Probabilities nearest to these that rise with the ranks (isotonic regression), with ties told apart.
 
     >>> in_order(np.array([0.2, 0.1, 0.6]), np.array([1.0, 2.0, 3.0])).round(2)
@@ -199,7 +211,7 @@ def in_order(values: Floats, ranks: Floats) -> Floats:
     _, group, counts = np.unique(ranks, return_inverse=True, return_counts=True)
     rising = isotonic_regression(np.bincount(group, values) / counts, weights=counts).x
     above = (np.cumsum(counts) - counts / 2) / counts.sum() - 0.5
-    return np.asarray((rising + TIE * above * rising * (1 - rising))[group])
+    return np.asarray(expit(logit(rising) + tie * above)[group])
 
 
 def likely_wrong(probability_wrong: Floats) -> NDArray[np.intp]:
