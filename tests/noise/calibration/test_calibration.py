@@ -235,8 +235,9 @@ def test_small_probabilities_have_no_floor_and_are_as_small_as_they_say():
     stated = right[tail].sum()
     assert tail.sum() > 1000
     assert (true == observed)[tail].sum() < stated + 5 * np.sqrt(stated)
-    order = np.argsort(reading.calibration.explain(scores, observed)[rows, observed])
-    assert (np.diff(right[order]) > -1e-6).all()  # ranked as by the model that was fitted
+    exact = reading.calibration.explain(scores, observed)[rows, observed]
+    for some, rank in ((before < 0.1, exact), (before >= 0.1, before)):  # ranked as by the model that was fitted
+        assert (np.diff(right[some][np.argsort(rank[some], kind="stable")]) >= 0).all()
     np.testing.assert_allclose(found.posterior.sum(axis=1), 1, atol=1e-5)
     assert found.n_wrong == reading.n_wrong
     assert found.interval == reading.interval
