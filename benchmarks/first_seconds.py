@@ -2,7 +2,8 @@
 
 python benchmarks/first_seconds.py            each in a process of its own; cold is without any compiled loop
 python benchmarks/first_seconds.py --busy 4   the same again beside four processes that compute without a pause
-python benchmarks/first_seconds.py --json     the same as one JSON object, to set beside that of another version
+python benchmarks/first_seconds.py --before old/src   beside an earlier version: `git worktree add old COMMIT`
+python benchmarks/first_seconds.py --json     the same as one JSON object
 
 Times begin with the process. CPU seconds count all threads up to the result, so that they hold on a busy machine too.
 """
@@ -53,9 +54,11 @@ COMPILED = ("first decision, linucb", "first decision learnt, linucb")
 TIMES = "\nimport os, time; print(time.time(), sum(os.times()[:2]), flush=True)"
 
 
-def seconds(code, cache, n_threads=None):
+def seconds(code, cache, source, n_threads=None):
     """Wall and CPU seconds from the start of a process to the end of the code; what the process does later is not."""
     environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
+    if source is not None:
+        environment["PYTHONPATH"] = source
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         environment.pop(name, None)
         if n_threads is not None:
@@ -66,19 +69,19 @@ def seconds(code, cache, n_threads=None):
     return clock - start, cpu
 
 
-def measured():
-    """Wall and CPU seconds by step and circumstances."""
+def measured(source=None):
+    """Wall and CPU seconds by step and circumstances, of the version in a folder, or of the installed one."""
     table = {}
     with tempfile.TemporaryDirectory() as warm:
         for name, code in STEPS.items():
             if name in COMPILED:
                 with tempfile.TemporaryDirectory() as cold:
-                    table[f"{name}, cold"] = seconds(code, cold)
-                seconds(code, warm)
-                table[f"{name}, warm"] = seconds(code, warm)
+                    table[f"{name}, cold"] = seconds(code, cold, source)
+                seconds(code, warm, source)
+                table[f"{name}, warm"] = seconds(code, warm, source)
             else:
-                table[f"{name}, one thread"] = seconds(code, warm, 1)
-                table[f"{name}, all threads"] = seconds(code, warm)
+                table[f"{name}, one thread"] = seconds(code, warm, source, 1)
+                table[f"{name}, all threads"] = seconds(code, warm, source)
     return table
 
 
@@ -108,11 +111,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--busy", type=int, default=0, help="processes that compute beside, in a second run")
+    parser.add_argument("--before", help="src folder of an earlier version, measured beside this one")
     arguments = parser.parse_args()
-    table = {f"load {os.getloadavg()[0]:.0f}": measured()}
-    if arguments.busy:
-        with busy(arguments.busy):
-            table[f"beside {arguments.busy}"] = measured()
+    versions = {"before, ": arguments.before, "now, ": None} if arguments.before else {"": None}
+    table = {}
+    for n in (0, arguments.busy) if arguments.busy else (0,):
+        with busy(n):
+            what = f"beside {n}" if n else f"load {os.getloadavg()[0]:.0f}"
+            table |= {f"{version}{what}": measured(source) for version, source in versions.items()}
     print(json.dumps(table, indent=1) if arguments.json else f"{os.cpu_count()} processors\n\n{printed(table)}")
 
 
