@@ -20,6 +20,8 @@ from noisewise.experiments.papers.formulas import tables
 from noisewise.experiments.papers.formulas import tasks as formulas
 from noisewise.experiments.papers.gao import folds, methods
 from noisewise.experiments.papers.gao import tasks as neighbors
+from noisewise.experiments.papers.gao.protocol import CLASSES, by_positive_group
+from noisewise.experiments.papers.gao.second_order import FullCovariance
 from noisewise.experiments.papers.gao.tables import as_printed, table_2
 from noisewise.experiments.papers.ngo import tasks as passes
 from noisewise.kernels import Gaussian
@@ -247,12 +249,57 @@ def test_reasons_are_facts_of_the_cell():
     assert reasons["heart"] == "unexplained"
 
 
-def test_the_optdigits_of_the_neighbours_paper_are_the_two_digits_with_its_number_of_rows():
-    if not is_here("optdigits"):
+@pytest.mark.parametrize(("name", "rows", "pair"), [("optdigits", 1143, {1, 3}), ("vehicle", 435, {0, 2})])
+def test_pairs_of_the_neighbours_paper_are_the_two_classes_with_its_number_of_rows(name, rows, pair):
+    if not is_here(name):
         pytest.skip("needs the data folder")
-    X, labels = folds.rows_of("optdigits")
-    assert len(X) == 1143
-    assert set(labels) == {1, 3}
+    X, labels = folds.rows_of(name)
+    assert len(X) == rows
+    assert set(labels) == pair
+
+
+def test_arow_with_a_full_covariance_is_ridge_regression_while_every_row_is_learnt(rng):
+    X, y = rng.normal(size=(60, 4)), rng.integers(0, 2, 60)
+    r = 1000.0  # so much that no margin reaches 1
+    model = FullCovariance(r).fit(X, y)
+    inverse = np.eye(4) + X.T @ X / r
+    assert np.allclose(model.coef_, np.linalg.solve(inverse, X.T @ (2 * y - 1) / r))
+    assert np.allclose(model.covariance_, np.linalg.inv(inverse))
+
+
+def test_herding_adds_to_the_inverse_covariance_as_published(rng):
+    X, y, C = rng.normal(size=(20, 3)), rng.integers(0, 2, 20), 0.5
+    weights, inverse = np.zeros(3), np.eye(3)
+    for x, sign in zip(X, 2 * y - 1):
+        covariance = np.linalg.inv(inverse)
+        variance, margin = x @ covariance @ x, sign * x @ weights
+        if margin < 1:
+            weights = weights + sign * (1 - margin) / (variance + 1 / C) * covariance @ x
+            inverse = inverse + (2 * C + C**2 * variance) * np.outer(x, x)
+    model = FullCovariance(1 / C, herding=True).fit(X, y)
+    assert np.allclose(model.coef_, weights)
+    assert np.allclose(model.covariance_, np.linalg.inv(inverse))
+
+
+def test_columns_are_scaled_without_constant_ones_and_zeros_and_ones_stay(rng):
+    X = np.column_stack([rng.integers(0, 2, 30), np.ones(30), rng.integers(0, 2, 30)]).astype(float)
+    assert np.array_equal(folds.scaled(X, "heart"), 2 * X[:, [0, 2]] - 1)
+    assert np.array_equal(folds.scaled(X, "w8a"), X[:, [0, 2]])
+
+
+def test_both_sides_of_a_grouping_are_the_positive_one_once():
+    row = {"dataset": "landsat", "group": 0b000101, "knn": 0.9, "llog": 0.8, "arow": [0.7, 0.6], "mirrored": [0.5, 0.4]}
+    assert CLASSES["landsat"] == 6
+    assert by_positive_group(Rows([row])) == {(0, 2): [0.9, 0.8, 0.7, 0.6], (1, 3, 4, 5): [0.9, 0.8, 0.5, 0.4]}
+
+
+def test_the_expected_accuracy_of_arow_is_the_mean_of_many_noisy_fits(rng):
+    y = rng.integers(0, 2, 4000)
+    X = np.column_stack([2 * y - 1 + rng.normal(size=4000), rng.normal(size=4000)])
+    expected = neighbors.expected_arow(X, y)
+    for noise, found in zip(folds.NOISES, expected):
+        observed = folds.noise_of(noise).corrupt(y[:3000], rng)
+        assert FullCovariance(1.0).fit(X[:3000], observed).score(X[3000:], y[3000:]) == pytest.approx(found, abs=0.04)
 
 
 def test_estimators_as_printed_have_the_network_of_their_set():

@@ -165,9 +165,7 @@ PAPER = Paper(
             robust_classifiers,
             ["rgp", "voting"],
         ),
-        _borrowed(
-            CESA_BIANCHI, "p4", "features", "Noisy features: deconvolved Fourier features", deconvolved, tables.P4
-        ),
+        _borrowed(CESA_BIANCHI, "p4", "features", "Noisy features: deconvolved Fourier features", deconvolved),
     ],
     notes="""The learners of this library that are in no paper, on the cells of the papers: rows are shared, so nothing
 is run twice. RCNBF stands beside them for comparison; it is given the true rates. Full-covariance LinUCB is run on the

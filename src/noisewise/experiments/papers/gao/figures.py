@@ -10,8 +10,8 @@ import numpy as np
 from noisewise.experiments.harness import charts
 from noisewise.experiments.harness.blocks import Block, Comparison, Entry, Figure, Printed, Text
 from noisewise.experiments.harness.rows import Rows
-from noisewise.experiments.papers.gao.folds import noise_of
-from noisewise.experiments.papers.gao.tables import NOISES, TITLES, as_printed
+from noisewise.experiments.papers.gao.folds import NOISES, noise_of
+from noisewise.experiments.papers.gao.tables import TITLES, as_printed
 from noisewise.experiments.papers.gao.tasks import CHESSBOARD_VOTERS, FRACTIONS, INFLUENCE
 
 ASYMMETRIC = [(0.2, 0.1), (0.3, 0.1), (0.4, 0.1)]

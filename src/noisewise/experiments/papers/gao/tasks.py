@@ -8,7 +8,7 @@ import numpy as np
 
 from noisewise._typing import Codes, Floats
 from noisewise.experiments.harness.spec import Cell, named
-from noisewise.experiments.papers.gao.folds import Split, noise_of, rows_of, split
+from noisewise.experiments.papers.gao.folds import NOISES, Split, noise_of, rows_of, scaled, split
 from noisewise.experiments.papers.gao.methods import METHODS, VOTERS
 
 
@@ -94,24 +94,36 @@ def influence(cell: Cell) -> dict[str, Any]:
 
 @named("gao.grouping")
 def grouping(cell: Cell) -> dict[str, Any]:
-    """Accuracies at (0.1, 0.2) of 15-NN and of logistic regression with one grouping of the classes, one split.
+    """Accuracies of one grouping of the classes, one split: 15-NN and logistic regression at (0.1, 0.2), and AROW.
 
-    `group` has a bit for each class of the first group; the last class is in the second.
+    `group` has a bit for each class of the first group, the positive one; the last class is in the second. AROW is the
+    ridge regression to which it converges, on the mean of the observed labels, at the first two noises, on all rows;
+    "mirrored" with the second group as the positive one. At (0.4, 0.4) the scatter of the labels would count.
     """
     from sklearn.linear_model import LogisticRegression
     from sklearn.neighbors import KNeighborsClassifier
-    from sklearn.preprocessing import MinMaxScaler
 
     X, labels = rows_of(cell["dataset"])
     codes = np.unique(labels, return_inverse=True)[1]
     rng = np.random.default_rng(cell.seed("dataset"))
-    chosen = rng.permutation(len(codes))[:GROUPED_ROWS]
-    X = MinMaxScaler((-1, 1)).fit_transform(X)[chosen]
-    y = (cell["group"] >> codes[chosen]) & 1
-    observed = noise_of((0.1, 0.2)).corrupt(y, rng)
-    n = 3 * len(y) // 4
+    order = rng.permutation(len(codes))
+    X, y = scaled(X, cell["dataset"])[order], (cell["group"] >> codes[order]) & 1
+    few, n = len(y[:GROUPED_ROWS]), 3 * len(y[:GROUPED_ROWS]) // 4
+    observed = noise_of((0.1, 0.2)).corrupt(y[:n], rng)
     models = {"knn": KNeighborsClassifier(15), "llog": LogisticRegression()}
-    return {name: float(model.fit(X[:n], observed[:n]).score(X[n:], y[n:])) for name, model in models.items()}
+    found: dict[str, Any] = {
+        name: float(model.fit(X[:n], observed).score(X[n:few], y[n:few])) for name, model in models.items()
+    }
+    return found | {"arow": expected_arow(X, y), "mirrored": expected_arow(X, 1 - y)}
+
+
+def expected_arow(X: Floats, y: Codes) -> list[float]:
+    """Test accuracies of ridge regression on the mean of the observed labels, +1 and -1, at the first two noises."""
+    n = 3 * len(y) // 4
+    train, positive = X[:n], y[:n] == 1
+    means = np.stack([np.where(positive, 1 - 2 * plus, 2 * minus - 1) for plus, minus in NOISES[:2]], axis=1)
+    weights = np.linalg.solve(train.T @ train + np.eye(X.shape[1]), train.T @ means)
+    return [float(one) for one in ((X[n:] @ weights >= 0) == (y[n:] == 1)[:, None]).mean(axis=0)]
 
 
 GROUPED_ROWS = 2500  # of a larger set: enough to tell groupings apart by their accuracy
