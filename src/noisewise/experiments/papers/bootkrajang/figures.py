@@ -56,7 +56,7 @@ def figure_6(rows: Rows, printed: Printed) -> list[Block]:
     }
     if not curves:
         return [Text("Not run.")]
-    said = "StPMKL is not run: print quotes its authors' curves, without numbers or formulas, and their program can't be had."
+    said = "StPMKL is not run: print quotes its authors' curves, and neither its formulas nor its program can be had."
     drawing = charts.panels(curves, "symmetric noise", "accuracy, %")
     return [Text(said), Figure("figure-6", "Accuracy against label noise", drawing)]
 
