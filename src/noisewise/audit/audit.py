@@ -14,6 +14,7 @@ from noisewise._validation import check_binary_or_more, encode_labels, is_missin
 from noisewise._words import counted
 from noisewise.audit.cluster import OnCluster
 from noisewise.audit.folds import Folds, in_columns, rows_of, takes_own_columns
+from noisewise.audit.inputs import check_length, check_names, notes_on_probabilities, pairing_notes
 from noisewise.audit.label_names import label_notes, merge_labels, merge_sentence
 from noisewise.audit.missing import predict_labels
 from noisewise.audit.ordered import in_order
@@ -192,7 +193,8 @@ def run_audit(X: Any, y: Any, settings: Settings, run: Runner = map) -> LabelAud
     table = in_columns(X)
     readings, notes = _judged(X, table, observed, len(classes), settings, reading, folds, run)
     notes = (
-        *_pairing(X, y),
+        *pairing_notes(X, y),
+        *notes_on_probabilities(X, observed, len(classes)),
         *notes,
         *alike_classes(classes),
         *label_notes(classes[observed].tolist()),
@@ -233,7 +235,7 @@ def _judged(
     """The readings, from the rows as they were given where the model takes them so, else from the encoded rows."""
     model, noise, failed = settings.model, settings.noise, None
     if model is not None and takes_own_columns(model, X):
-        _check_length(len(X) if isinstance(X, list) else X.shape[0], observed)
+        check_length(len(X) if isinstance(X, list) else X.shape[0], observed)
         try:
             return judge_rows(X, observed, n_classes, model, noise, reading, folds), ()
         except Exception as error:  # whatever a pipeline made for encoded rows raises
@@ -245,7 +247,7 @@ def _judged(
         raise ValueError("sample_weight is passed to model.fit; give a model= with it")
     text_encoder = default_text_encoder() if settings.encoder is None else settings.encoder
     encoder, rows = _encoded(table, robust, run, text_encoder)
-    _check_length(rows.shape[0], observed)
+    check_length(rows.shape[0], observed)
     chosen = RobustRidgeClassifier(noise=noise, random_state=settings.random_state) if model is None else model
     try:
         readings = judge_rows(rows, observed, n_classes, chosen, noise, reading, folds, trees=model is None)
@@ -255,14 +257,9 @@ def _judged(
     return readings, (*note, *encoder.notes_)
 
 
-def _check_length(n_rows: int, observed: Codes) -> None:
-    if n_rows != len(observed):
-        raise ValueError(f"X has {n_rows} rows, y has {len(observed)} labels; they must be as many")
-
-
 def _encoded(X: Any, robust: bool, run: Runner, text_encoder: Any) -> tuple[TableEncoder, Any]:
     """The encoded rows: an array, or `StreamedRows` for a lazy frame."""
-    _check_names(X)
+    check_names(X)
     frame = nw.from_native(X, pass_through=True)
     if not isinstance(frame, nw.LazyFrame):
         if run is not map:
@@ -280,24 +277,3 @@ def _encoded(X: Any, robust: bool, run: Runner, text_encoder: Any) -> tuple[Tabl
         )
     encoder = TableEncoder(text_encoder).fit(X, run=run)
     return encoder, StreamedRows(X, encoder, n_rows_of(X), run)
-
-
-def _pairing(X: Any, y: Any) -> tuple[str, ...]:
-    """A note on a pandas X and y whose indices are the same in another order."""
-    rows: Any = getattr(X, "index", None)
-    labels: Any = getattr(y, "index", None)
-    if not (hasattr(rows, "equals") and hasattr(labels, "equals")):  # a list has an index of another kind
-        return ()
-    if rows.equals(labels) or len(rows.symmetric_difference(labels)):
-        return ()
-    return (
-        "X and y have the same index in another order: they are matched by position; y.loc[X.index] puts them in order",
-    )
-
-
-def _check_names(X: Any) -> None:
-    """Refuse a pandas frame with two columns of one name."""
-    names: Any = None if hasattr(X, "lazy") else getattr(X, "columns", None)  # polars refuses them itself
-    if not getattr(names, "is_unique", True):
-        twice = names[names.duplicated()][0]
-        raise ValueError(f"X has two columns called {twice!r}; every column needs a name of its own")
