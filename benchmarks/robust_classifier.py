@@ -64,16 +64,8 @@ def clean_learning(model):
     return CleanLearning(model, seed=0)
 
 
-def all_learners():
-    """The default members, boosting without a trial, and the Gaussian process."""
-    kinds = labels.RobustRidgeClassifier, labels.RobustTreesClassifier, labels.RobustKernelFisherClassifier
-    members = [kind() for kind in (*kinds, labels.RobustGaussianProcessClassifier)]
-    return labels.RobustClassifier([*members, HistGradientBoostingClassifier(max_iter=50, random_state=0)])
-
-
 METHODS = {
     "robust": ("`RobustClassifier`", labels.RobustClassifier),
-    "robust-all": ("the same of all learners, Gaussian process too", all_learners),
     "trees": ("`RobustTreesClassifier`", labels.RobustTreesClassifier),
     "ridge": ("`RobustRidgeClassifier`", labels.RobustRidgeClassifier),
     "fisher": ("`RobustKernelFisherClassifier`", labels.RobustKernelFisherClassifier),
@@ -86,7 +78,7 @@ METHODS = {
     "svm": ("SVM, width and C by cross-validation", tuned_svm),
 }
 PEERS = ["cl-forest", "cl-boosting"]
-COSTLY = {"large": {"robust-all", "voting", "svm", "reweighted", "fisher"}}  # minutes a fit
+COSTLY = {"large": {"voting", "svm", "reweighted", "fisher"}}  # minutes a fit
 GROUPS = {"two": ("two classes", TWO), "many": ("4 to 10 classes", MANY), "large": ("10,000 rows", LARGE)}
 
 

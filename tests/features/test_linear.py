@@ -146,6 +146,18 @@ def test_without_noise_the_classifier_is_logistic_regression(n_classes):
     )
 
 
+def test_boundaries_of_several_classes_are_taken_back(rng):
+    X = rng.normal(size=(10_000, 3)) @ np.array([[1.0, 0.8, 0.0], [0.0, 0.6, 0.3], [0.0, 0.0, 1.0]])
+    y, noise = (
+        (X @ [[1.0, -1.0, 0.2], [-1.0, 0.4, 0.7], [0.1, 0.8, -1.0]]).argmax(axis=1),
+        GaussianNoise([1.0, 0.0, 0.0]),
+    )
+    copies = noise.copies(X[:6000], 2, rng)
+    model = NoisyFeatureClassifier(noise).fit(copies[:, 0], y[:6000], copies=copies)
+    plain = LogisticRegression().fit(copies.mean(axis=1), y[:6000])
+    assert model.score(X[6000:], y[6000:]) > plain.score(X[6000:], y[6000:]) + 0.02
+
+
 def test_noise_that_turns_the_boundary_is_undone(rng):
     X = rng.normal(size=(4000, 2)) @ np.array([[1.0, 0.8], [0.0, 0.6]])
     y, noise = X[:, 0] - X[:, 1] > 0.3, GaussianNoise([1.0, 0.0])

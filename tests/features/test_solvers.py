@@ -16,7 +16,7 @@ from noisewise.features.solvers.cross_validation import (
     standard_error_rule,
     subtract_noise,
 )
-from noisewise.features.solvers.least_squares import ridge_of_ball, solve, solve_cross_validated
+from noisewise.features.solvers.least_squares import STRENGTHS, ridge_of_ball, solve, solve_cross_validated
 from noisewise.features.solvers.plain_ridge import RIDGES, fit_plain_ridge
 from noisewise.kernels import Gaussian
 
@@ -159,6 +159,22 @@ def test_on_few_rows_the_cross_validated_correction_is_stable_and_the_plain_one_
             worst[name] = max(worst[name], np.mean((fitted - y + y.mean()) ** 2) / y.var())
     assert worst["cross-validated"] < 1.1
     assert worst["plain"] > 100
+
+
+def test_a_choice_that_starts_uncorrected_never_has_a_higher_held_out_loss_than_the_best_uncorrected_one():
+    n_strengths, fractions = len(STRENGTHS["ridge"]), {True: [], False: []}
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(60, 4)) @ rng.normal(size=(4, 4))
+        noise, Y = GaussianNoise(X.var(axis=0) / 2), np.eye(3)[(X @ rng.normal(size=(4, 3))).argmax(axis=1)]
+        sums = fold_products(np.column_stack([np.ones(60), noise.corrupt(X, rng), 2 * Y - 1]), 20)
+        corrections = np.full((20, 1, 1), 3.0) * noise.matrix(4)
+        for uncorrected, found in fractions.items():
+            fitted = solve_cross_validated(sums, corrections, 3, from_uncorrected=uncorrected)
+            found.append(fitted.noise_fraction)
+            if uncorrected:
+                assert fitted.validation[0] <= fitted.choice.means[-n_strengths:].min()
+    assert 0 < np.mean(fractions[True]) < np.mean(fractions[False])
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ from noisewise.features.solvers.least_squares import (
 from noisewise.features.targets import LabelTargets, NumberTargets, Scored
 
 LOGISTIC_STEPS = 1000  # of L-BFGS, on standardised columns
+LEAST_RELIABILITY = 0.1  # of the best column: below, it is hardly known
 
 
 class _NoisyLinear(Scored):
@@ -35,6 +36,7 @@ class _NoisyLinear(Scored):
     intercept_: Floats | float
     attenuated_coef_: Floats
     target_noise: float | None = None
+    _from_uncorrected = False  # whether a correction for several targets has to be clearly better than none
 
     def __init__(
         self,
@@ -101,7 +103,8 @@ class _NoisyLinear(Scored):
         total, noise = sums.sum(axis=0), corrections.sum(axis=0)
         scale = None if target_noise is None else total_least_squares_scale(total, noise, target_noise)
         if self.strength is None:
-            return solve_cross_validated(sums, corrections, q, self.constraint, self.standard_errors, scale)
+            settings = self.constraint, self.standard_errors, scale, self._from_uncorrected and q > 1
+            return solve_cross_validated(sums, corrections, q, *settings)
         strength, fraction = np.array([float(self.strength)]), scale or 1.0
         coefficients = solve(total, fraction * noise, q, strength, self.constraint)[0]
         return Fitted(coefficients, fraction, float(strength[0]), None)
@@ -243,8 +246,9 @@ class NoisyFeatureClassifier(LabelTargets, _NoisyLinear):
 
     Logistic regression on the mean replicate, whose coefficients v become those of clean rows: ``(G - f C)^-1 G v``,
     with the covariance G of the mean replicates and the fraction f of their noise covariance C that corrected least
-    squares of targets -1 and 1 selects as in `NoisyFeatureRegressor`. Where it selects none, it is logistic
-    regression. In pieces (`partial_fit`) it is corrected least squares alone, from moments in one pass.
+    squares of targets -1 and 1 selects as in `NoisyFeatureRegressor`. Of three classes or more, of which least squares
+    says less, that is none unless its loss is lower by two standard errors (`standard_errors`). Where it is none, it is
+    logistic regression. In pieces (`partial_fit`) it is corrected least squares alone, from moments in one pass.
 
     Parameters
     ----------
@@ -276,6 +280,8 @@ class NoisyFeatureClassifier(LabelTargets, _NoisyLinear):
     True
     """
 
+    _from_uncorrected = True  # least squares can miss a class between others, and so what a correction is worth
+
     def fit(self, X: Any, y: Any, copies: ArrayLike | None = None, row_covariances: ArrayLike | None = None) -> Self:
         """Learn from noisy rows; parameters as in `NoisyFeatureRegressor.fit`, with labels for targets."""
         rows, Y = self._check_training(X, y, fresh=True)
@@ -288,7 +294,8 @@ class NoisyFeatureClassifier(LabelTargets, _NoisyLinear):
         q = Y.shape[1]
         gram, _, means, _ = centre(self._sums.sum(axis=0), q)
         scale, mean = column_scales(gram, means), rows.mean(axis=0)
-        signal = np.sqrt(self.reliability_)  # columns of noise alone are not brought to the size of the others
+        # In units of the signal's deviation, and columns of noise alone are not brought to the size of the others.
+        signal = np.sqrt(self.reliability_) / max(float(self.reliability_.max()), LEAST_RELIABILITY)
         codes = Y[:, 0] > 0 if q == 1 else Y.argmax(axis=1)
         logistic = LogisticRegression(max_iter=LOGISTIC_STEPS).fit((rows - mean) / scale * signal, codes)
         weights = logistic.coef_.T * signal[:, None]

@@ -67,6 +67,7 @@ ADDED_FIELDS: dict[str, dict[str, Any]] = {
     "noisewise.labels.RobustLogisticRegression": {"noise_prior": True},
     "noisewise.labels.RobustKernelLogisticRegression": {"noise_prior": True},
     "noisewise.labels.RobustMultiKernelLogisticRegression": {"noise_prior": True},
+    "noisewise.labels.RobustTreesClassifier": {"weighting": "posterior"},
 }
 
 

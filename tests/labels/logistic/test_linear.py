@@ -10,7 +10,8 @@ from sklearn.preprocessing import StandardScaler
 
 from noisewise import FlipMatrix
 from noisewise.labels import RobustLogisticRegression
-from noisewise.labels.logistic.linear import held_out_folds
+from noisewise.labels.logistic import solvers
+from noisewise.labels.logistic.linear import FlipProblem, _HeldOut, held_out_folds
 
 CYCLE = FlipMatrix(0.6 * np.eye(3) + 0.4 * np.roll(np.eye(3), 1, axis=1))
 ONE_SIDED = FlipMatrix.binary(false_positive=0.0, false_negative=0.4)
@@ -188,6 +189,59 @@ def test_observed_labels_are_no_less_likely_than_by_plain_or_constant(n, noise):
     )
     for other in others:
         assert np.mean(ours - other) > -2 * np.std(ours - other) / np.sqrt(4000) - 1e-4
+
+
+def random_table(seed, rows_per_column):
+    """Classes around random centres, observed through random flips; at times nothing but noise."""
+    rng = np.random.default_rng(seed)
+    d, n_classes = int(rng.integers(1, 7)), int(rng.integers(2, 4))
+    y = rng.choice(n_classes, rows_per_column * d, p=rng.dirichlet(np.full(n_classes, 3.0)))
+    y[:n_classes] = np.arange(n_classes)
+    centres = rng.normal(size=(n_classes, d)) * rng.choice([0.0, 0.5, 2.0])
+    kept = rng.uniform(0.6, 1, n_classes)[:, None]
+    flips = kept * np.eye(n_classes) + (1 - kept) * (1 - np.eye(n_classes)) / (n_classes - 1)
+    return centres[y] + rng.normal(size=(len(y), d)), FlipMatrix(flips).corrupt(y, rng)
+
+
+def test_penalised_likelihood_is_never_lower_than_that_of_plain_or_constant_by_more_than_a_nat(monkeypatch):
+    for most in (solvers.MOST_LOST, 0.0):
+        monkeypatch.setattr(solvers, "MOST_LOST", most)
+        lost = []
+        for seed in range(30):
+            X, y = random_table(seed, rows_per_column=40 + seed)
+            codes = np.unique(y, return_inverse=True)[1]
+            model = RobustLogisticRegression(tol=1e-8).fit(X, y)
+            plain = LogisticRegression(tol=1e-10, max_iter=2000).fit(X, y)
+            ours, others = (
+                np.square(one.coef_).sum() / 2 - np.log(p[np.arange(len(y)), codes]).sum()
+                for one, p in ((model, model.predict_proba(X) @ model.noise_.matrix), (plain, plain.predict_proba(X)))
+            )
+            assert others <= -np.log(np.bincount(codes)[codes] / len(codes)).sum() + 1e-4
+            lost.append(ours - others)
+        assert max(lost) < most + 1e-4
+        assert min(lost) < -1
+
+
+@pytest.mark.parametrize(
+    ("losses", "learnt"),
+    [
+        ({"noisy": 0.5, "plain": 0.51, "constant": 0.6}, True),
+        ({"noisy": 0.5, "plain": 0.499, "constant": 0.6}, True),  # within two standard errors
+        ({"noisy": 0.5, "plain": 0.4, "constant": 0.6}, False),
+        ({"noisy": 0.5, "plain": 0.51, "constant": 0.49}, False),
+    ],
+)
+def test_noise_is_learnt_where_held_out_labels_are_about_as_likely_with_it(losses, learnt):
+    class Told(_HeldOut):
+        def losses(self, noise, factor):
+            told = losses["noisy" if noise is None else "constant" if factor > 100 else "plain"]
+            return told + np.linspace(-0.1, 0.1, 100) * (factor + (noise is None))
+
+    problem = FlipProblem(np.ones((100, 1)), np.arange(100) % 2, np.ones(100), np.ones(1), 2, 1)
+    noise, factor = Told(problem, np.zeros(100), np.ones(1), 10).likeliest(None)
+    assert (noise is None) == learnt
+    if learnt:
+        assert factor == 1
 
 
 def test_folds_spread_every_class_and_keep_equal_rows_together():

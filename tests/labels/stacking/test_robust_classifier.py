@@ -3,7 +3,14 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy.sparse import csr_array
-from sklearn.datasets import load_digits, load_iris, make_blobs, make_classification, make_moons
+from sklearn.datasets import (
+    load_digits,
+    load_iris,
+    make_blobs,
+    make_classification,
+    make_gaussian_quantiles,
+    make_moons,
+)
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
@@ -17,8 +24,9 @@ from noisewise.labels import (
     RobustRidgeClassifier,
     RobustTreesClassifier,
 )
-from noisewise.labels.stacking import cost
-from noisewise.labels.stacking.readings import fold_of_rows, read_out_of_fold
+from noisewise.labels.stacking import classifier, cost
+from noisewise.labels.stacking.readings import FOLDS, read_out_of_fold
+from noisewise.labels.stacking.rows import CountedRows
 from noisewise.labels.trees.boosting import BoostedTrees
 from noisewise.persistence import load, save
 
@@ -115,12 +123,29 @@ def kinds(models):
 def test_boosting_is_a_member_where_it_predicts_labels_well():
     X, y, observed = rules()
     model = RobustClassifier().fit(X, observed)
-    assert kinds(model.estimators_)[-1] == "BoostedTrees"
-    assert model.weights_[-1] > 0.15
+    assert model.weights_[kinds(model.estimators_).index("BoostedTrees")] > 0.1
+    assert "RobustGaussianProcessClassifier" not in kinds(model.estimators_)  # which rules are not for
     assert model.score(X, y) > (observed == y).mean() + 0.1
     digits, y = load_digits(return_X_y=True)
     without = RobustClassifier().fit(digits[:400], FlipMatrix.symmetric(0.2, 10).corrupt(y[:400], 0))
     assert "BoostedTrees" not in kinds(without.estimators_)
+
+
+def test_the_gaussian_process_is_a_member_where_it_predicts_labels_well():
+    X, y = make_gaussian_quantiles(n_samples=800, n_features=6, n_classes=2, random_state=0)
+    model = RobustClassifier().fit(X[:300], NOISE.corrupt(y[:300], 0))
+    assert model.weights_[kinds(model.estimators_).index("RobustGaussianProcessClassifier")] > 0.1
+    assert model.score(X[300:], y[300:]) > 0.7
+
+
+def test_an_importance_reweighted_forest_is_a_member_of_few_rows_and_of_the_first_round_only(monkeypatch):
+    X, _, observed = moons(120)
+    model = RobustClassifier().fit(X, observed)
+    assert kinds(model.estimators_).count("Calibrated") == 2
+    assert kinds(model.refits_).count("SoftForest") == 1
+    monkeypatch.setattr(classifier, "FEW_ROWS", 100)
+    large = RobustClassifier().fit(X, observed)
+    assert kinds(large.estimators_).count("Calibrated") == 1
 
 
 def test_boosting_is_for_dense_rows_and_classes_of_more_than_one_row():
@@ -204,12 +229,22 @@ def test_many_classes_and_a_class_of_one_row():
 
 def test_out_of_fold_rows_are_predicted_by_models_that_do_not_know_them():
     X, _, observed = moons(100)
-    folds = fold_of_rows(observed)
-    reading = read_out_of_fold(RobustKernelFisherClassifier(), X, observed, NOISE, None)
-    others = RobustKernelFisherClassifier(noise=NOISE).fit(X[folds != 2], observed[folds != 2])
-    wanted = others.predict_proba(X[folds == 2]) @ NOISE.matrix
-    at_observed = wanted[np.arange(len(wanted)), observed[folds == 2]]
-    np.testing.assert_allclose(reading.likelihood[folds == 2], at_observed, rtol=0.05)
+    rows = CountedRows.of(X, observed, np.ones(100), np.arange(2), NOISE)
+    reading = read_out_of_fold(RobustKernelFisherClassifier(), rows, None)
+    own = rows.folds(FOLDS) == 2
+    others = RobustKernelFisherClassifier(noise=NOISE).fit(rows.X[~own], rows.codes[~own])
+    wanted = others.predict_proba(rows.X[own]) @ NOISE.matrix
+    at_observed = wanted[np.arange(len(wanted)), rows.codes[own]]
+    np.testing.assert_allclose(reading.likelihood[own], at_observed, rtol=0.05)
+
+
+def test_copies_of_a_row_do_not_confirm_one_another():
+    rng = np.random.default_rng(1)
+    y = np.arange(80) % 2
+    X, wrong = rng.normal(size=(80, 4)) + 3 * y[:, None], np.arange(80) % 10 == 3
+    once, often = (RobustClassifier().fit(np.tile(X, (n, 1)), np.tile(y ^ wrong, n)) for n in (1, 4))
+    np.testing.assert_allclose(often.noise_.matrix, once.noise_.matrix, atol=0.05)
+    assert often.label_quality_[np.tile(wrong, 4)].mean() < 0.4
 
 
 def test_callbacks_see_every_learner():

@@ -30,6 +30,26 @@ def test_out_of_bag_predictions_know_nothing_of_the_rows_own_label():
     assert abs((out_of_bag.argmax(axis=1) == codes).mean() - 0.5) < 5 * 0.5 / np.sqrt(600)
 
 
+def test_copies_of_a_row_are_in_a_bag_together():
+    X, _ = soft_labels(n=300)
+    codes = np.random.default_rng(1).integers(2, size=300)
+    X, targets, groups = np.tile(X, (3, 1)), np.eye(2)[np.tile(codes, 3)], np.tile(np.arange(300), 3)
+    apart, together = (
+        fit_soft_forest(X, targets, 60, np.random.default_rng(0), None, of_rows)[1].argmax(axis=1) == np.tile(codes, 3)
+        for of_rows in (None, groups)
+    )
+    assert apart.mean() > 0.95
+    assert abs(together.mean() - 0.5) < 5 * 0.5 / np.sqrt(300)
+
+
+def test_rows_are_drawn_by_weight():
+    X, _ = soft_labels(n=400)
+    codes = np.random.default_rng(1).integers(2, size=400)
+    forest, out_of_bag = fit_soft_forest(X, np.eye(2)[codes], 60, np.random.default_rng(0), weights=codes + 0.01)
+    assert out_of_bag[:, 1].mean() > 0.95
+    assert (forest.predict_proba(X)[:, 1] > 0.5).all()
+
+
 def test_sparse_rows_give_the_trees_of_dense_ones():
     X, targets = soft_labels()
     X[np.abs(X) < 0.8] = 0

@@ -4,7 +4,9 @@ from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifie
 from sklearn.neighbors import KNeighborsClassifier
 
 from noisewise import FlipMatrix
-from noisewise.labels import RobustClassifier, RobustRidgeClassifier, RobustTreesClassifier
+from noisewise.labels import RobustClassifier, RobustRidgeClassifier, RobustTreesClassifier, importance_weights
+from noisewise.labels.stacking.readings import importance_of_rows, read_by_ridge
+from noisewise.labels.stacking.rows import CountedRows
 
 NOISE = FlipMatrix.binary(false_positive=0.05, false_negative=0.4)
 
@@ -16,11 +18,12 @@ def steps(n=400):
     return X, y, NOISE.corrupt(y, 0)
 
 
-def test_fitted_to_true_labels_the_trees_err_less_than_on_observed_ones():
+@pytest.mark.parametrize("weighting", ["posterior", "importance"])
+def test_fitted_to_probable_labels_the_trees_err_less_than_on_observed_ones(weighting):
     X, y, observed = steps(800)
     train, test = slice(500), slice(500, None)
     plain = RandomForestClassifier(200, random_state=0).fit(X[train], observed[train]).score(X[test], y[test])
-    robust = RobustTreesClassifier().fit(X[train], observed[train])
+    robust = RobustTreesClassifier(weighting=weighting).fit(X[train], observed[train])
     assert robust.score(X[test], y[test]) > plain + 0.05
     assert abs(robust.noise_.matrix - NOISE.matrix).max() < 0.15
 
@@ -76,3 +79,29 @@ def test_a_classifier_without_weights_is_refused():
     X, _, observed = steps(60)
     with pytest.raises(ValueError, match="KNeighborsClassifier is no classifier whose fit takes sample_weight"):
         RobustTreesClassifier(KNeighborsClassifier()).fit(X, observed)
+
+
+def test_importance_weights_are_those_of_importance_reweighting():
+    X, _, observed = steps(200)
+    rows = CountedRows.of(X, observed, np.ones(200), np.arange(2), None)
+    by_ridge = read_by_ridge(RobustRidgeClassifier(), rows)
+    noise, ridge = by_ridge.model.noise_, by_ridge.model
+    clean = ridge.calibration_.clean_posterior(ridge.scores_)
+    wanted = importance_weights(noise.push(clean), rows.codes, noise)
+    np.testing.assert_allclose(importance_of_rows(by_ridge, rows), wanted, atol=0.05)  # but for the outliers' part
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"weighting": "none"}, "weighting is 'none'; 'posterior' or 'importance' will do"),
+        (
+            {"weighting": "importance", "estimator": RandomForestClassifier()},
+            "ImportanceReweightedClassifier takes others",
+        ),
+    ],
+)
+def test_impossible_weightings_get_a_sentence(options, sentence):
+    X, _, observed = steps(40)
+    with pytest.raises(ValueError, match=sentence):
+        RobustTreesClassifier(**options).fit(X, observed)

@@ -88,11 +88,12 @@ def solve_cross_validated(
     constraint: str = "ridge",
     standard_errors: float = 2.0,
     noise_scale: float | None = None,
+    from_uncorrected: bool = False,
 ) -> Fitted:
     """The fraction of the noise covariance to subtract and the strength, chosen by the k-standard-error rule.
 
     `noise_scale` multiplies the noise covariance where the target is linear (`total_least_squares_scale`); the whole
-    correction is then the reference candidate.
+    correction is then the reference candidate. With `from_uncorrected` it is the best one that subtracts nothing.
     """
     total, noise = sums.sum(axis=0), corrections.sum(axis=0)
     strengths, counts = STRENGTHS[constraint], sums[:, 0, 0]
@@ -109,6 +110,8 @@ def solve_cross_validated(
             paths[i, :, fold] = solve(rest, fraction * its_noise, n_targets, strengths, constraint, fraction * floor)
             losses[i, :, fold] = squared_loss(paths[i, :, fold], held_out)
     start = None if noise_scale is None else 0
+    if from_uncorrected:  # whose fraction is the last
+        start = losses[:-1].size // len(sums) + int(losses[-1].sum(axis=1).argmin())
     choice = standard_error_rule(losses.reshape(-1, len(sums)), counts, standard_errors, start)
     i, j = divmod(choice.best, len(strengths))
     # By convexity the mean of the folds' fits has at most their mean loss; a new fit to all rows is not covered by it.

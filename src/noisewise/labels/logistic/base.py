@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from noisewise._numerics.threads import threads_for
 from noisewise._typing import Codes, Floats
 from noisewise.labels.base import NoisyLabelClassifier
-from noisewise.labels.logistic.objective import FlipProblem
+from noisewise.labels.logistic.objective import FlipFit, FlipProblem
 from noisewise.labels.logistic.solvers import solve
 from noisewise.labels.progress import CallbackSupport, Progress
 from noisewise.noise import FlipMatrix
@@ -27,6 +28,7 @@ class FlipClassifier(CallbackSupport, NoisyLabelClassifier):
     noise_prior: bool
     n_iter_: int
     objective_history_: list[float]
+    _solve: Callable[..., FlipFit] = staticmethod(solve)
 
     @abstractmethod
     def decision_function(self, X: Any) -> Floats:
@@ -66,7 +68,7 @@ class FlipClassifier(CallbackSupport, NoisyLabelClassifier):
         prior = self.noise_prior and solver != "printed"
         problem = FlipProblem(features, codes, weights, penalties, n_classes, n_scores, flips, prior)
         with threads_for(len(codes)):
-            fit = solve(problem, solver, max_iter, self.tol, preconditioner, callback=progress.step)
+            fit = self._solve(problem, solver, max_iter, self.tol, preconditioner, callback=progress.step)
         progress.end()
         self.noise_ = FlipMatrix.estimated(fit.flips) if noise is None else noise
         self.n_iter_, self.objective_history_ = fit.n_iter, fit.history

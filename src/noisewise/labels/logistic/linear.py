@@ -16,7 +16,7 @@ from noisewise.labels.base import LinearClassifier, check_iterations, check_posi
 from noisewise.labels.flip_likelihood import FlipLikelihood
 from noisewise.labels.logistic.base import FlipClassifier
 from noisewise.labels.logistic.objective import FlipProblem
-from noisewise.labels.logistic.solvers import solve
+from noisewise.labels.logistic.solvers import solve, solve_no_less_likely_than_plain
 from noisewise.labels.noise_argument import NoiseArgument, resolve_noise
 from noisewise.labels.progress import with_callbacks
 from noisewise.noise import FlipMatrix
@@ -24,7 +24,7 @@ from noisewise.noise import FlipMatrix
 N_FOLDS = 3  # that are held out in turn where rows are few
 HELD_OUT_TOL = 1e-4  # of fits to the other folds
 PENALTY_FACTORS = (1.0, 10.0, 100.0, 1e9)  # of wide rows; the last leaves a constant
-CLEARLY = 2.0  # standard errors by which "confident" noise must make held-out labels likelier than a constant does
+CLEARLY = 2.0  # standard errors by which held-out labels must be likelier, to tell two models apart
 ROWS_PER_COLUMN = 8  # with fewer, a linear model that fits all labels, flipped ones too, is likelier than any flips
 GUARDED_ROWS_PER_COLUMN = 40  # with fewer, estimated coefficients cost 1/80 nat a row, and a constant may be likelier
 
@@ -45,9 +45,11 @@ class RobustLogisticRegression(LinearClassifier, FlipClassifier):
     ----------
     noise : None, FlipMatrix, "confident", "fisher", "ridge", function of (X, y), or object with ``estimate(X, y)``
         The noise transition matrix T, or how it is estimated; one meaning for all, see `noisewise.labels`. None, the
-        default, estimates it with the model; with fewer than eight rows for each column, where a linear model could fit
-        any labels, None is "confident". With fewer than 40 that is so while observed labels that were held out are
-        likelier than by a constant, of "confident" clearly. Otherwise there is no noise, and a penalty of 1, 10 or 100
+        default, estimates it with the model, so that the penalised log-likelihood of all observed labels is at most one
+        below that without noise, or of a constant. With fewer than eight rows for each column, where a linear model
+        could fit any labels, None is "confident". With fewer than 40 that is so while observed labels that were held
+        out are likelier than by a constant: "confident" noise must make them clearly likelier (two standard errors),
+        and learned noise not clearly less likely than none. Otherwise there is no noise, and a penalty of 1, 10 or 100
         times the given one, or zero coefficients, whichever makes them likeliest: rare classes behind many flips.
     C : float, default=1.0
         Inverse strength of the penalty ``|coef|^2 / (2 C)`` against the summed loss.
@@ -87,6 +89,8 @@ class RobustLogisticRegression(LinearClassifier, FlipClassifier):
     >>> print(f"{model.score(X, y):.2f}", model.noise_.matrix.round(1).tolist())
     0.94 [[1.0, 0.0], [0.4, 0.6]]
     """
+
+    _solve = staticmethod(solve_no_less_likely_than_plain)
 
     def __init__(
         self,
@@ -144,18 +148,27 @@ class _HeldOut:
     def likeliest(self, noise: FlipMatrix | None) -> tuple[FlipMatrix | None, float]:
         """The noise, None for one that is learnt, or no noise, and the factor of the penalty.
 
-        A constant is the measure: without noise, a linear model can be as likely as with it, as its probabilities may
-        be those of observed labels, and yet be wrong about true ones.
+        Of "confident" noise a constant is the measure: without noise, a linear model of many columns can be likelier,
+        as its probabilities may be those of observed labels, and yet be wrong about true ones.
         """
         none = FlipMatrix.none(self.problem.n_classes)
-        constant = self.losses(none, PENALTY_FACTORS[-1])
-        gain, weights = constant - self.losses(noise, 1.0), self.problem.weights
+        noisy, plain, constant = self.losses(noise, 1.0), self.losses(none, 1.0), self.losses(none, PENALTY_FACTORS[-1])
+        if noise is None:
+            likely = self._gain(constant, noisy) > 0 and self._gain(plain, noisy) > -CLEARLY
+        else:
+            likely = self._gain(constant, noisy) > CLEARLY
+        if likely:
+            return noise, 1.0
+        between = [self.losses(none, factor) for factor in PENALTY_FACTORS[1:-1]]
+        sums = [self.problem.weights @ losses for losses in (plain, *between, constant)]
+        return none, PENALTY_FACTORS[int(np.argmin(sums))]
+
+    def _gain(self, before: Floats, after: Floats) -> float:
+        """Mean reduction of the losses, in standard errors."""
+        gain, weights = before - after, self.problem.weights
         mean = np.average(gain, weights=weights)
         error = np.sqrt(np.average((gain - mean) ** 2, weights=weights) / weights.sum())
-        if mean > (0 if noise is None else CLEARLY * error):
-            return noise, 1.0
-        sums = [weights @ losses for losses in (*(self.losses(none, f) for f in PENALTY_FACTORS[:-1]), constant)]
-        return none, PENALTY_FACTORS[int(np.argmin(sums))]
+        return float(mean / error) if error > 0 else 0.0
 
     def losses(self, noise: FlipMatrix | None, factor: float) -> Floats:
         """Minus the log-likelihood of each row's label, with the penalty multiplied by a factor."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -80,6 +80,10 @@ class FlipProblem:
         by_parameters = -unconstrained_gradient(parameters, counts + prior)
         log_prior = float(np.sum(prior * np.log(flips))) if self.prior else 0.0
         return loss - log_prior, gradient, by_parameters
+
+    def loss_without_prior(self, fit: FlipFit) -> float:
+        """Penalised negative log-likelihood of the observed labels alone, by which fits of any noise compare."""
+        return replace(self, flips=fit.flips).loss(fit.coefficients, np.zeros(0))[0]
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ On a well-posed problem they reach the same optimum.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from scipy.optimize import OptimizeResult, minimize
@@ -21,6 +22,7 @@ from noisewise.labels.logistic.objective import FlipFit, FlipProblem
 
 MOST_NOISE = 0.95  # after an EM step: the sum of both rates of two classes, else a flip relative to the diagonal
 LEAST_COUNT = 1e-100  # expected labels of a class that flip to another
+MOST_LOST = 1.0  # nats of all labels together: the prior takes up to half of one, and is worth it for true labels
 SOLVERS = ("lbfgs", "em", "printed")
 Step = Callable[[FlipProblem, Floats, Floats], Floats]
 Callback = Callable[[], bool] | None
@@ -72,6 +74,21 @@ def solve(
     if solver == "printed":
         return _alternately(problem, parameters, max_iter, tol, ConjugateGradients(problem, parameters), callback)
     raise ValueError(f"solver is {solver!r}; it must be one of {', '.join(SOLVERS)}")
+
+
+def solve_no_less_likely_than_plain(
+    problem: FlipProblem, solver: str, max_iter: int, tol: float, preconditioner: Floats, callback: Callback
+) -> FlipFit:
+    """The same, but without noise where learned noise makes the observed labels less likely, penalties included.
+
+    No noise is a limit of learned noise, so that this happens by the prior of the flip matrix, which may cost
+    `MOST_LOST`, or in another local minimum.
+    """
+    fit = solve(problem, solver, max_iter, tol, preconditioner, callback=callback)
+    if problem.flips is not None or not fit.converged:
+        return fit
+    plain = solve(replace(problem, flips=np.eye(problem.n_classes)), solver, max_iter, tol, preconditioner)
+    return plain if problem.loss_without_prior(fit) > problem.loss_without_prior(plain) + MOST_LOST else fit
 
 
 def _jointly(

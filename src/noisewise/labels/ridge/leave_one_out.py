@@ -65,11 +65,27 @@ class DuplicateRows:
         in_fit = self.hashes[group] == hashes
         weights = np.where(in_fit, self.weights[group], 0)
         by_label = self.label_weights[group].toarray() * in_fit[:, None]
-        coarse = len(self.hashes) <= MOST_CELLS and self.copies.sum() >= LEAST_CELL * len(self.hashes)
-        alone = np.flatnonzero(in_fit & (coarse | (self.copies[group] > MOST_COPIES)))
+        alone = np.flatnonzero(in_fit & are_cells(self.copies)[group])
         weights[alone] /= self.copies[group[alone]]
         by_label[alone] = np.eye(by_label.shape[1])[codes[alone]] * weights[alone, None]
         return weights, by_label
+
+
+def are_cells(copies: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Whether equal rows, given how many there are of each, are cells of a coarse table instead of copies."""
+    coarse = len(copies) <= MOST_CELLS and copies.sum() >= LEAST_CELL * len(copies)
+    return np.asarray(coarse | (copies > MOST_COPIES))
+
+
+def copy_groups(hashes: NDArray[np.uint64]) -> Codes:
+    """Group of each row: copies have the same one, numbered as they come; rows of a coarse table have their own.
+
+    >>> copy_groups(np.array([7, 3, 7, 5], dtype=np.uint64))
+    array([0, 1, 0, 2])
+    """
+    _, first, group, copies = np.unique(hashes, return_index=True, return_inverse=True, return_counts=True)
+    representative = np.where(are_cells(copies)[group], np.arange(len(hashes)), first[group])
+    return np.asarray(np.unique(representative, return_inverse=True)[1])
 
 
 class Duplicates(Protocol):

@@ -16,21 +16,23 @@ from noisewise._typing import Floats, RandomState
 from noisewise._validation import check_binary_or_more, check_weights, encode_labels
 from noisewise.labels.base import NoisyLabelClassifier
 from noisewise.labels.fisher.classifier import RobustKernelFisherClassifier
+from noisewise.labels.gaussian_process.classifier import RobustGaussianProcessClassifier
 from noisewise.labels.noise_argument import NoiseArgument, resolve_noise
 from noisewise.labels.progress import CallbackSupport, Progress, shown, with_callbacks
 from noisewise.labels.ridge.classifier import RobustRidgeClassifier
 from noisewise.labels.stacking.cost import announce
 from noisewise.labels.stacking.pool import Pool, Reading
-from noisewise.labels.stacking.readings import read_by_ridge, read_out_of_fold, trial_weight
+from noisewise.labels.stacking.readings import FOLDS, read_by_ridge, read_out_of_fold, trial_weight
 from noisewise.labels.stacking.refits import fit_to_posterior, takes_soft_labels
 from noisewise.labels.stacking.rows import CountedRows
 from noisewise.labels.trees.boosting import BoostedTrees
-from noisewise.labels.trees.classifier import RobustTreesClassifier, read_by_trees, refit_trees
+from noisewise.labels.trees.classifier import RobustTreesClassifier, read_by_trees, refit_trees, takes_posterior
 from noisewise.tables import TableEncoder
 
-FISHER_ROWS, FISHER_LABELS = 1_500, 15_000  # rows, and rows times classes, up to which Fisher's six fits take seconds
+FEW_ROWS, FEW_LABELS = 1_500, 15_000  # rows, and rows times classes, up to which kernel methods take seconds
 BOOSTED_CLASSES, BOOSTED_COLUMNS = 30, 5_000  # classes, and classes times columns, up to which boosting takes seconds
-LEAST_WEIGHT = 0.1  # of boosting fitted to halves of the rows, beside the others; with less it is not worth its time
+# Stacking weight beside the others of learners fitted to halves of the rows; with less they are not worth their time.
+LEAST_WEIGHTS = {BoostedTrees: 0.1, RobustGaussianProcessClassifier: 0.2}
 SECOND_ROUND = 0.75  # of the prediction; the rest is the stack of the first
 FOREST_GAIN = 3  # times its stacking weight in the second round: forests suffer from wrong labels most, and gain most
 ROW_TYPES = [np.float64, np.float32]
@@ -49,8 +51,9 @@ class RobustClassifier(CallbackSupport, NoisyLabelClassifier):
     ----------
     estimators : sequence of classifiers, optional
         Classifiers of `noisewise.labels`, or any others with scikit-learn's interface and `predict_proba`. By default
-        RobustRidgeClassifier, RobustTreesClassifier, for up to 1,500 rows RobustKernelFisherClassifier, and gradient
-        boosting where, fitted to halves of the rows, it has a part in predicting the labels of the other halves.
+        RobustRidgeClassifier and RobustTreesClassifier; for up to 1,500 rows RobustKernelFisherClassifier and the
+        importance-reweighted forest; and where, fitted to halves of the rows, they have a part in predicting the labels
+        of the other halves, gradient boosting and, for up to 1,500 rows, RobustGaussianProcessClassifier.
     noise : None, FlipMatrix, "confident", "fisher", "ridge", function of (X, y), or object with ``estimate(X, y)``
         The noise transition matrix T, or how it is estimated; one meaning for all, see `noisewise.labels`. None, the
         default, estimates it with the model.
@@ -135,7 +138,7 @@ class RobustClassifier(CallbackSupport, NoisyLabelClassifier):
         for member in members:
             if self.estimators is not None or _is_promising(member, rows, readings):
                 kept.append(member)
-                readings.append(_read(member, rows, self.n_jobs))
+                readings.append(_read(member, rows, readings, self.n_jobs))
             progress.step()
         pool = Pool.of(readings, rows.codes, rows.noise)
         self.estimators_, self.weights_ = [reading.model for reading in readings], pool.weights
@@ -170,12 +173,16 @@ class RobustClassifier(CallbackSupport, NoisyLabelClassifier):
         ridge = RobustRidgeClassifier(random_state=self.random_state)
         trees = RobustTreesClassifier(n_jobs=self.n_jobs, random_state=self.random_state)
         members = [ridge, trees]
-        if np.bincount(rows.codes).min() > 1:  # so that no fold is without a class
-            if n <= FISHER_ROWS and n * n_classes <= FISHER_LABELS:
+        few = n <= FEW_ROWS and n * n_classes <= FEW_LABELS
+        if all(map(rows.has_all_classes_without, (FOLDS, 2))):
+            if few:
                 members.append(RobustKernelFisherClassifier())
-            few = n_classes <= BOOSTED_CLASSES and n_classes * n_columns <= BOOSTED_COLUMNS
-            if few and not issparse(rows.X):
+            if n_classes <= min(BOOSTED_CLASSES, BOOSTED_COLUMNS / n_columns) and not issparse(rows.X):
                 members.append(BoostedTrees())
+            if few:
+                members.append(RobustGaussianProcessClassifier(random_state=self.random_state))
+        if few:
+            members.append(clone(trees).set_params(weighting="importance"))
         announce(n, n_columns, n_classes, trees.n_estimators, self.n_jobs)
         return members
 
@@ -229,25 +236,30 @@ def _weighted(weights: Floats, models: Sequence[Any], X: Any) -> Floats:
 
 
 def _is_promising(member: Any, rows: CountedRows, readings: Sequence[Reading]) -> bool:
-    """Whether a default learner is worth its time: boosting, with seven fits, has to show it on halves of the rows."""
-    if not isinstance(member, BoostedTrees):
+    """Whether a default learner is worth its time: those of six fits or more have to show it on halves of the rows."""
+    if type(member) not in LEAST_WEIGHTS:
         return True
-    return trial_weight(member, rows.X, rows.codes, rows.noise, readings) >= LEAST_WEIGHT
+    if isinstance(member, RobustGaussianProcessClassifier) and len(rows.present) > 2:
+        member.set_params(noise=Pool.of(readings, rows.codes, rows.noise).noise)  # or each fit has Fisher's estimate it
+    return trial_weight(member, rows, readings) >= LEAST_WEIGHTS[type(member)]
 
 
-def _read(member: Any, rows: CountedRows, n_jobs: int | None) -> Reading:
-    """A learner's reading of the rows, in the cheapest way that leaves each row out."""
+def _read(member: Any, rows: CountedRows, readings: Sequence[Reading], n_jobs: int | None) -> Reading:
+    """A learner's reading of the rows, in the cheapest way that leaves each row out; what is read already may help."""
     if isinstance(member, RobustRidgeClassifier):
-        return read_by_ridge(member, rows.X, rows.codes, rows.noise)
+        return read_by_ridge(member, rows)
     if isinstance(member, RobustTreesClassifier):
-        return read_by_trees(member, rows)
-    return read_out_of_fold(member, rows.X, rows.codes, rows.noise, n_jobs)
+        by_ridge = next((one for one in readings if isinstance(one.model, RobustRidgeClassifier)), None)
+        return read_by_trees(member, rows, by_ridge)
+    return read_out_of_fold(member, rows, n_jobs)
 
 
 def _takes_posterior(member: Any) -> bool:
     """Whether a learner is fitted again: those that model noise by other means than weights are not."""
-    own = RobustRidgeClassifier | RobustTreesClassifier
-    return isinstance(member, own) or (not isinstance(member, NoisyLabelClassifier) and takes_soft_labels(member))
+    if isinstance(member, RobustTreesClassifier):
+        return takes_posterior(member)
+    noisy = isinstance(member, NoisyLabelClassifier) and not isinstance(member, RobustRidgeClassifier)
+    return not noisy and takes_soft_labels(member)
 
 
 def _refit(member: Any, rows: CountedRows, posterior: Floats) -> Any:

@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisewise._numerics.em import normalised_rows
+from noisewise._numerics.row_hash import row_hashes
 from noisewise._typing import Codes, Floats
 from noisewise._validation import check_binary_or_more
 from noisewise.labels.noise_argument import replicate_rows
+from noisewise.labels.ridge.leave_one_out import copy_groups
 from noisewise.noise import FlipMatrix
 
 
@@ -31,6 +33,8 @@ class CountedRows:
         The classes that have rows, among all.
     indices : array of int of shape (n_counted,)
         The user's row behind each.
+    groups : array of int of shape (n_counted,)
+        Copies of a row are of one group, and left out together: each would tell the label of the others.
     """
 
     X: Any
@@ -39,6 +43,7 @@ class CountedRows:
     present: Codes
     indices: Codes
     n_classes: int
+    groups: Codes
 
     @classmethod
     def of(cls, X: Any, codes: Codes, weights: Floats, classes: NDArray[Any], noise: FlipMatrix | None) -> CountedRows:
@@ -48,7 +53,21 @@ class CountedRows:
         check_binary_or_more(classes[present])
         if noise is not None and len(present) < len(classes):
             noise = FlipMatrix(normalised_rows(noise.matrix[np.ix_(present, present)]))
-        return cls(X[indices], counted, noise, present, indices, len(classes))
+        groups = copy_groups(row_hashes(X, exact=True)[indices])
+        return cls(X[indices], counted, noise, present, indices, len(classes), groups)
+
+    def folds(self, n_folds: int) -> Codes:
+        """The fold of each row: groups by turns, class by class, so that folds are stratified."""
+        labels = self.codes[np.unique(self.groups, return_index=True)[1]]
+        order = np.argsort(labels, kind="stable")
+        folds = np.empty(len(labels), dtype=np.intp)
+        folds[order] = (np.arange(len(labels)) - np.searchsorted(labels[order], labels[order])) % n_folds
+        return np.asarray(folds[self.groups])
+
+    def has_all_classes_without(self, n_folds: int) -> bool:
+        """Whether every class has rows in two folds or more, so that a fit without one fold knows all of them."""
+        counts = np.bincount(n_folds * self.codes + self.folds(n_folds), minlength=n_folds * len(self.present))
+        return bool(np.count_nonzero(counts.reshape(-1, n_folds), axis=1).min() > 1)
 
     def noise_among_all(self, noise: FlipMatrix) -> FlipMatrix:
         """The flip matrix of all classes; those without rows keep their labels."""

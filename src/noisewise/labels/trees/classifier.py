@@ -14,7 +14,13 @@ from noisewise.labels.base import NoisyLabelClassifier
 from noisewise.labels.noise_argument import NoiseArgument, resolve_noise
 from noisewise.labels.ridge.classifier import RobustRidgeClassifier
 from noisewise.labels.stacking.pool import Pool, Reading
-from noisewise.labels.stacking.readings import read_by_forest, read_by_ridge, read_out_of_bag, read_out_of_fold
+from noisewise.labels.stacking.readings import (
+    importance_of_rows,
+    read_by_forest,
+    read_by_ridge,
+    read_out_of_bag,
+    read_out_of_fold,
+)
 from noisewise.labels.stacking.refits import fit_to_posterior, takes_soft_labels
 from noisewise.labels.stacking.rows import CountedRows
 from noisewise.labels.trees.soft_forest import fit_soft_forest
@@ -46,6 +52,10 @@ class RobustTreesClassifier(NoisyLabelClassifier):
         Trees, or folds, fitted at a time.
     random_state : int, RandomState, Generator or None
         Draws the trees of the default forest. None gives the same draw every time.
+    weighting : {"posterior", "importance"}, default="posterior"
+        "importance" fits the default forest once, to observed labels, and its trees draw rows by importance weights
+        P(true = k | x) / P(observed = k | x) at the observed class k, as the ridge estimates them
+        (`ImportanceReweightedClassifier` does so for any other classifier).
 
     Attributes
     ----------
@@ -77,6 +87,8 @@ class RobustTreesClassifier(NoisyLabelClassifier):
     .. [3] Bootkrajang, J., Kaban, A. (2012). Label-noise robust logistic regression and its applications. ECML PKDD.
     .. [4] Yao, Y., Vehtari, A., Simpson, D., Gelman, A. (2018). Using stacking to average Bayesian predictive
        distributions. Bayesian Analysis 13.
+    .. [5] Liu, T., Tao, D. (2016). Classification with noisy labels by importance reweighting. IEEE Transactions on
+       Pattern Analysis and Machine Intelligence 38.
     """
 
     def __init__(
@@ -86,12 +98,14 @@ class RobustTreesClassifier(NoisyLabelClassifier):
         n_estimators: int = 200,
         n_jobs: int | None = None,
         random_state: RandomState = None,
+        weighting: str = "posterior",
     ) -> None:
         self.estimator = estimator
         self.noise = noise
         self.n_estimators = n_estimators
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.weighting = weighting
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Estimate noise and true labels, and fit the trees to these. A row of weight 2 counts as two rows."""
@@ -99,9 +113,11 @@ class RobustTreesClassifier(NoisyLabelClassifier):
         weights = check_weights(sample_weight, X)
         noise = resolve_noise(self.noise, X, codes, len(self.classes_), weights)
         rows = CountedRows.of(X, codes, weights, self.classes_, noise)
-        by_ridge = read_by_ridge(RobustRidgeClassifier(), rows.X, rows.codes, rows.noise)
-        pool = Pool.of([by_ridge, read_by_trees(self, rows)], rows.codes, rows.noise)
-        self.trees_, self.present_ = refit_trees(self, rows, pool.posterior), rows.present
+        by_ridge = read_by_ridge(RobustRidgeClassifier(), rows)
+        by_trees = read_by_trees(self, rows, by_ridge)
+        pool = Pool.of([by_ridge, by_trees], rows.codes, rows.noise)
+        again = takes_posterior(self)
+        self.trees_, self.present_ = refit_trees(self, rows, pool.posterior) if again else by_trees.model, rows.present
         self.noise_ = noise or rows.noise_among_all(pool.noise)
         self.true_label_posterior_ = rows.posterior_of_rows(pool.posterior, X, codes, self.noise_, self._posterior)
         self.label_quality_ = self.true_label_posterior_[np.arange(len(codes)), codes]
@@ -118,16 +134,31 @@ class RobustTreesClassifier(NoisyLabelClassifier):
         return found
 
 
-def read_by_trees(model: RobustTreesClassifier, rows: CountedRows) -> Reading:
+def takes_posterior(model: RobustTreesClassifier) -> bool:
+    """Whether the trees are fitted again, to the posterior of the true label."""
+    if model.weighting not in ("posterior", "importance"):
+        raise ValueError(f"weighting is {model.weighting!r}; 'posterior' or 'importance' will do")
+    return model.weighting == "posterior"
+
+
+def read_by_trees(model: RobustTreesClassifier, rows: CountedRows, by_ridge: Reading | None = None) -> Reading:
     """The trees on observed labels: what they say of rows that they were not grown on."""
+    if not takes_posterior(model):
+        if model.estimator is not None:
+            raise ValueError(
+                "weighting 'importance' is for the default forest; ImportanceReweightedClassifier takes others"
+            )
+        by_ridge = by_ridge or read_by_ridge(RobustRidgeClassifier(), rows)
+        weights = importance_of_rows(by_ridge, rows)
+        return read_by_forest(rows, model.n_estimators, _stream(model, 2), model.n_jobs, weights)
     if model.estimator is None:
-        return read_by_forest(rows.X, rows.codes, rows.noise, model.n_estimators, _stream(model, 0), model.n_jobs)
+        return read_by_forest(rows, model.n_estimators, _stream(model, 0), model.n_jobs)
     if not is_classifier(model.estimator) or not takes_soft_labels(model.estimator):
         name = type(model.estimator).__name__
         raise ValueError(f"{name} is no classifier whose fit takes sample_weight; one is needed")
     parameters = model.estimator.get_params(deep=False)
     read = read_out_of_bag if parameters.get("bootstrap") and "oob_score" in parameters else read_out_of_fold
-    return read(model.estimator, rows.X, rows.codes, rows.noise, model.n_jobs)
+    return read(model.estimator, rows, model.n_jobs)
 
 
 def refit_trees(model: RobustTreesClassifier, rows: CountedRows, posterior: Floats) -> Any:
@@ -138,4 +169,4 @@ def refit_trees(model: RobustTreesClassifier, rows: CountedRows, posterior: Floa
 
 
 def _stream(model: RobustTreesClassifier, index: int) -> np.random.Generator:
-    return generator(0 if model.random_state is None else model.random_state).spawn(2)[index]
+    return generator(0 if model.random_state is None else model.random_state).spawn(3)[index]

@@ -109,12 +109,20 @@ class SoftForest:
 
 
 def fit_soft_forest(
-    X: Any, targets: Floats, n_trees: int, rng: np.random.Generator, n_jobs: int | None = None
+    X: Any,
+    targets: Floats,
+    n_trees: int,
+    rng: np.random.Generator,
+    n_jobs: int | None = None,
+    groups: Codes | None = None,
+    weights: Floats | None = None,
 ) -> tuple[SoftForest, Floats]:
     """A forest fitted to class probabilities, and its out-of-bag predictions.
 
     Trees grow on bootstrap samples, by the squared error of the class probabilities: for one-hot targets that is the
     Gini impurity, so a forest on hard labels is a random forest. A row that is in every bag is predicted by the mean.
+    Rows of a group (0, 1, ...) are drawn together; without groups each is one of its own. Rows with weights (above 0)
+    are drawn in proportion to these: a tree ends in single rows, where the weight of a row changes nothing.
 
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(200, 2))
@@ -123,10 +131,11 @@ def fit_soft_forest(
     True
     """
     n, n_classes = targets.shape
+    groups = np.arange(n) if groups is None else groups
     size = rows_of_tree(n, X.shape[1], n_classes, n_trees)
     seeds = rng.integers(2**31, size=n_trees)
     grown = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(
-        delayed(_grow)(X, targets, size, seed, SPLITTERS[i % 2]) for i, seed in enumerate(seeds)
+        delayed(_grow)(X, targets, groups, weights, size, seed, SPLITTERS[i % 2]) for i, seed in enumerate(seeds)
     )
     sums, counts = np.zeros((n, n_classes)), np.zeros((n, 1))
     trees = []
@@ -149,11 +158,20 @@ def rows_of_tree(n_rows: int, n_columns: int, n_classes: int, n_trees: int) -> i
     return min(n_rows, max(LEAST_TREE_ROWS, min(by_memory, int(by_time))))
 
 
-def _grow(X: Any, targets: Floats, size: int, seed: int, splitter: str) -> tuple[SoftForest, Codes]:
-    """A tree on a bootstrap sample, and the rows that are in it."""
-    drawn = np.random.default_rng(seed).integers(X.shape[0], size=size)
-    bag, counts = np.unique(drawn, return_counts=True)
+def _grow(
+    X: Any, targets: Floats, groups: Codes, weights: Floats | None, size: int, seed: int, splitter: str
+) -> tuple[SoftForest, Codes]:
+    """A tree on a bootstrap sample of groups, for `size` rows on average, and the rows that are in it."""
+    n_groups = int(groups.max()) + 1
+    rng, n_drawn = np.random.default_rng(seed), size * n_groups // len(groups)
+    if weights is None:
+        counts = np.bincount(rng.integers(n_groups, size=n_drawn), minlength=n_groups)[groups].astype(np.float64)
+    else:
+        of_groups = np.bincount(groups, weights)
+        drawn = rng.choice(n_groups, n_drawn, p=of_groups / of_groups.sum())
+        counts = (np.bincount(drawn, minlength=n_groups) / of_groups)[groups] * weights
+    bag = np.flatnonzero(counts)
     outputs = targets[bag, 1:] if targets.shape[1] == 2 else targets[bag]  # of two classes one says all
     leaf = LEAF_ROWS if X.shape[0] >= MANY_ROWS else 1
     tree = DecisionTreeRegressor(splitter=splitter, max_features="sqrt", min_samples_leaf=leaf, random_state=int(seed))
-    return SoftForest.of(tree.fit(X[bag], outputs, sample_weight=counts.astype(np.float64)).tree_), bag
+    return SoftForest.of(tree.fit(X[bag], outputs, sample_weight=counts[bag]).tree_), bag
