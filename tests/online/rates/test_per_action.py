@@ -10,11 +10,13 @@ from linucb_rounds import Learner, digits, two_sides
 from noisewise.noise import FlipMatrix
 from noisewise.online import BanditClassifier, LeastSquares, MissingTracker, PeopleTracker, UpperConfidence
 from noisewise.online.rates.per_action import (
+    LEAST_EARLY_GAP,
     ActionRates,
     ActionRateTracker,
     action_rates,
     corrected_scores,
     keep_signal,
+    misleads,
 )
 from noisewise.online.rates.refit import RoundLog
 from noisewise.online.recipes import linucb
@@ -170,6 +172,15 @@ def test_estimating_equal_rates_costs_little_while_it_learns_where_a_label_is_ra
         ]
         excess.append(played[1] - played[0])
     assert np.mean(excess) < 0.05
+
+
+def test_only_rates_that_exchange_the_order_of_two_actions_mislead():
+    swapped = np.array([[0.5, 0.05], [0.1, 0.6]])  # wrong, the first has more positive feedback than the second, right
+    close = np.array([[0.35, 0.05], [0.1, 0.6]])
+    assert misleads(swapped)
+    assert not misleads(close)
+    assert not misleads(np.array([[0.42, 0.05], [0.1, 0.6]]), LEAST_EARLY_GAP)  # by a little only, which may be chance
+    assert misleads(np.array([[0.7, 0.05], [0.1, 0.75]]), LEAST_EARLY_GAP)
 
 
 def test_an_action_never_played_gets_the_pooled_rates():

@@ -33,7 +33,8 @@ LEAST_ACTION_SIGNAL = 0.1  # of one action; below LEAST_CORRECTED_SIGNAL, so tha
 COUNTING_FROM = 3000  # rounds; before, quantiles of the scores are more accurate than counts
 LEAST_RIGHT = 0.2  # an action is assumed right in at least this fraction of 1 / n_actions of the rounds
 QUANTILE_ITERATIONS = 3  # of the best action in each round and the quantiles that follow
-LEAST_GAP = 0.35  # from wrong to right feedback of two actions, of the median signal: above it, ranks stay as they are
+LEAST_GAP = 0.0  # from wrong to right feedback of two actions, of the median signal: above it, ranks stay as they are
+LEAST_EARLY_GAP = -0.5  # the same where rates are quantiles, which scatter
 LEAST_PER_ACTION = 150  # rounds, on average, before rates may be used
 LARGEST_GATE_EXCESS = 0.25  # of negative feedback in less confident rounds, of the median signal: classes overlap
 GATE_OVERLAP = 1.0  # part of the excess that may be overlap in the test of equal rates
@@ -235,15 +236,15 @@ def action_rates(
     enough = len(X) >= LEAST_PER_ACTION * n_actions and right.sure_excess.min() <= LARGEST_GATE_EXCESS * usual_signal(
         rates
     )
-    on = bool(enough and p_value < GATE_LEVEL and misleads(rates))
+    on = bool(enough and p_value < GATE_LEVEL and misleads(rates, LEAST_GAP if counting else LEAST_EARLY_GAP))
     return ActionRates(rates[0], rates[1], wrong.rounds, right.rounds, p_value, on, limits)
 
 
-def misleads(rates: Floats) -> bool:
+def misleads(rates: Floats, least_gap: float = LEAST_GAP) -> bool:
     """Whether rates (rho0, rho1) of each action would mislead a learner that takes the feedback as it is.
 
-    They would if a wrong action may have nearly as much positive feedback as another that is right. An action of little
-    signal between both is left out: it is played where no other is likely right.
+    They would if a wrong action has more positive feedback than another that is right. An action of little signal
+    between both is left out: it is played where no other is likely right.
 
     >>> misleads(np.array([[0.1, 0.2, 0.5], [0.1, 0.1, 0.45]])), misleads(np.array([[0.5, 0.05], [0.1, 0.6]]))
     (False, True)
@@ -253,7 +254,7 @@ def misleads(rates: Floats) -> bool:
         return False
     gaps = (1 - counted[1])[:, None] - counted[0][None, :]
     np.fill_diagonal(gaps, np.inf)
-    return bool(gaps.min() < LEAST_GAP * usual_signal(rates))
+    return bool(gaps.min() < least_gap * usual_signal(rates))
 
 
 def harmless(rates: Floats) -> NDArray[np.bool_]:
