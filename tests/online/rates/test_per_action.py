@@ -20,6 +20,7 @@ from noisewise.online.rates.per_action import (
 )
 from noisewise.online.rates.refit import RoundLog
 from noisewise.online.recipes import linucb
+from noisewise.online.recipes.confident import RATES_EXPLORATION
 
 KINDS = {"strong": ((0.5, 0.1), (0.05, 0.6)), "mild": ((0.3, 0.1), (0.1, 0.3)), "equal": ((0.2, 0.2), (0.2, 0.2))}
 
@@ -181,6 +182,16 @@ def test_only_rates_that_exchange_the_order_of_two_actions_mislead():
     assert not misleads(close)
     assert not misleads(np.array([[0.42, 0.05], [0.1, 0.6]]), LEAST_EARLY_GAP)  # by a little only, which may be chance
     assert misleads(np.array([[0.7, 0.05], [0.1, 0.75]]), LEAST_EARLY_GAP)
+
+
+def test_while_rates_are_not_used_it_plays_as_a_learner_that_explores_as_much():
+    X, y = digits()
+    noise = FlipMatrix.binary(0.2, 0.2)
+    tracked = linucb(10, rates="action", random_state=0)
+    plain = linucb(10, exploration=RATES_EXPLORATION, random_state=0)
+    played = [learner.play(X, y, noise=noise, rng=0).actions for learner in (tracked, plain)]
+    assert not tracked.tracker_.report.on
+    assert np.array_equal(*played)
 
 
 def test_an_action_never_played_gets_the_pooled_rates():
