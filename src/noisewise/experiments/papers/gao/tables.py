@@ -110,6 +110,7 @@ def table_2_weak_ridge(rows: Rows, printed: Printed) -> list[Block]:
 
 def _column(rows: Rows, printed: Printed, method: str) -> list[Entry]:
     """A column of Table 2 beside rows of another form of its method."""
+    instances = {line["dataset"]: line["instances"] for line in printed["table-1"]["rows"]}
     return [
         Entry.of(
             (name, str(tuple(line["noise"]))),
@@ -117,7 +118,7 @@ def _column(rows: Rows, printed: Printed, method: str) -> list[Entry]:
             "accuracy",
             printed=line["mean"],
             std=line["std"],
-            reason=FACTS.get(name) or _unexplained(name),
+            reason="; ".join(_facts(name, chosen, instances[name])) or _unexplained(name),
         )
         for line in printed["table-2"]["rows"]
         if line["method"] == TITLES[method]
@@ -131,9 +132,7 @@ def _reason(rows: Rows, line: dict[str, Any], method: str, instances: int) -> st
     name = line["dataset"]
     if not len(rows.where(method=method)):
         return FACTS[name] if name == "acoustic" else "not in this run"
-    facts = [FACTS[name]] if name in FACTS else []
-    if rows.where(method=method).unique("rows") == [MOST_ROWS] and 3 * instances / 4 > MOST_ROWS:
-        facts.append(f"{MOST_ROWS:,} of {3 * instances // 4:,} training rows")
+    facts = _facts(name, rows.where(method=method), instances)
     if method == "ue-llog" and (rows.where(method=method).mean("accuracy") or 0.0) > line["mean"]:
         facts.append("a stronger ridge, by held-out labels, than print seems to have (the part on UE-LLog)")
     constant = rows.where(method=f"{method}-intercept").mean("accuracy")
@@ -145,6 +144,14 @@ def _reason(rows: Rows, line: dict[str, Any], method: str, instances: int) -> st
     if method == "rnn" and oracle is not None and abs(oracle - line["mean"]) <= line["std"]:
         facts.append(f"held-out selection; selected on the test labels {oracle:.3f}, which agrees with print")
     return "; ".join(facts) or _unexplained(name)
+
+
+def _facts(name: str, rows: Rows, instances: int) -> list[str]:
+    """What is known of the set, and that fewer rows than the paper's were learnt from, if so."""
+    facts = [FACTS[name]] if name in FACTS else []
+    if rows.unique("rows") == [MOST_ROWS] and 3 * instances / 4 > MOST_ROWS:
+        facts.append(f"{MOST_ROWS:,} of {3 * instances // 4:,} training rows")
+    return facts
 
 
 def _unexplained(name: str) -> str:
