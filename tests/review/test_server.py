@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
-from noisewise import audit_labels
+from noisewise import audit_labels, audit_targets
 from noisewise.review import ReviewSession
+from noisewise.review.row_view import RowViews
 from noisewise.review.server import ReviewServer
 
 
@@ -45,10 +46,24 @@ def test_a_row_is_shown_with_all_that_helps_to_judge_it(server):
     status, row = ask(server, "GET", "/api/rows/0")
     assert status == 200
     assert (row["observed"]["name"], row["suggested"]["name"]) == ("virginica", "setosa")
-    assert (row["row"], row["spreadsheet_row"], row["version"], row["decision"]) == (0, 2, 0, None)
+    assert (row["row"], row["spreadsheet_row"], row["version"], row["decision"]) == (0, None, 0, None)
     assert [one["name"] for one in row["candidates"]] == ["versicolor"]
     assert row["columns"][0]["name"].startswith("petal")
     assert len(row["nearest"]["suggested"]) == len(row["nearest"]["observed"]) == 3
+
+
+def test_a_row_of_a_file_says_where_a_spreadsheet_has_it(audit, tmp_path):
+    review = ReviewSession(audit, tmp_path, rows=[70], table=("iris.csv", "species"))
+    assert RowViews(review).view(70)["spreadsheet_row"] == 72
+
+
+def test_large_numbers_are_written_in_full(tmp_path, rng):
+    X = rng.normal(size=(200, 2))
+    prices = np.round(400_000 + 90_000 * X[:, 0] + 5_000 * rng.normal(size=200))
+    review = ReviewSession(audit_targets(X, prices), tmp_path, rows=[0], table=("homes.csv", "price"))
+    seen = RowViews(review).view(0)
+    assert "e+" not in json.dumps(seen)
+    assert all(value[0][0] == "price" for one in seen["nearest"].values() for value in [near["values"] for near in one])
 
 
 def test_a_decision_is_on_the_disk_when_it_is_acknowledged(server):

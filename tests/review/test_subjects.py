@@ -107,7 +107,7 @@ def test_the_page_takes_numbers_and_tags_as_texts(numbers, tags, tmp_path, servi
             assert asked(server, "/api/review")[1]["free"] is True
             _, seen = asked(server, f"/api/rows/{row}")
             assert seen["observed"]["name"] != seen["suggested"]["name"]
-            assert seen["nearest"]["suggested"][0]["values"][0][0] == "here"
+            assert seen["nearest"]["suggested"][0]["values"][0][0] == "value"
             assert seen["observed"]["kin"]
             status, refused = asked(server, "/api/decide", {"row": row, "code": wrong, "version": 0})
             assert status == 400

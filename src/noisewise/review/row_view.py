@@ -58,8 +58,9 @@ class RowViews:
             "sampled": self._compared.sampled,
         }
 
-    def _identity(self, row: int) -> dict[str, int]:
-        return {"row": row, "spreadsheet_row": row + FIRST_SPREADSHEET_ROW}
+    def _identity(self, row: int) -> dict[str, int | None]:
+        """The row, and where a spreadsheet has it, if there is a table to open in one."""
+        return {"row": row, "spreadsheet_row": None if self._review.table is None else row + FIRST_SPREADSHEET_ROW}
 
     def _candidate(self, row: int, text: str) -> dict[str, Any]:
         """A value that may be chosen: labels by their code, tags and numbers by their text."""
@@ -69,7 +70,8 @@ class RowViews:
 
     def _value(self, row: int) -> list[list[str]]:
         """The tags or the number of another row; its label is that of its class."""
-        return [] if self._review.names else [["here", self._subject.observed(row)]]
+        column = "value" if self._review.table is None else self._review.table[1]
+        return [] if self._review.names else [[column, self._subject.observed(row)]]
 
     def _brief(self, rows: list[int], telling: list[str]) -> list[dict[str, Any]]:
         """Rows beside another: picture, the beginning of texts, and the columns that tell most there."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from noisewise._typing import Codes
 from noisewise._validation import find_labels, listed
+from noisewise._words import number_text
 from noisewise.audit import NO_TAGS, LabelAudit, TagAudit, TargetAudit, as_number, as_tags, label_names, patch_text
 from noisewise.noise import Estimate, FlipMatrix
 
@@ -268,7 +269,7 @@ class NumberSubject(_Subject):
     def _range(self, index: int) -> str:
         """A range of numbers, for a reader."""
         if index == 0:
-            return f"below {self._edges[0]:.4g}"
+            return f"below {number_text(self._edges[0], 4)}"
         if index == len(self._edges):
-            return f"{self._edges[-1]:.4g} and more"
-        return f"{self._edges[index - 1]:.4g} to {self._edges[index]:.4g}"
+            return f"{number_text(self._edges[-1], 4)} and more"
+        return f"{number_text(self._edges[index - 1], 4)} to {number_text(self._edges[index], 4)}"

@@ -79,11 +79,11 @@ async function show(at) {
   state.shown = seen;
   find("review").hidden = false;
   find("heading").textContent = `Row ${seen.row}`;
-  find("where").textContent = `row ${seen.spreadsheet_row} in a spreadsheet`;
+  find("where").textContent = seen.spreadsheet_row === null ? "" : `row ${seen.spreadsheet_row} in a spreadsheet`;
   for (const side of ["observed", "suggested"]) {
     find(side).textContent = seen[side].name;
     find(`${side}-odds`).textContent = percent(seen[side].probability);
-    find(`usual-${side}`).textContent = `usual for ${seen[side].kin}`;
+    find(`usual-${side}`).textContent = seen.columns.some(one => one[side]) ? `usual for ${seen[side].kin}` : "";
     find(`nearest-${side}-name`).textContent = seen[side].kin;
     find(`nearest-${side}`).replaceChildren(...seen.nearest[side].map(nearRow));
     find(`nearest-${side}`).parentElement.hidden = !seen.nearest[side].length;
@@ -93,7 +93,8 @@ async function show(at) {
   showDecision(seen.decision);
   showRow(seen);
   find("candidates").replaceChildren(...seen.candidates.map((one, i) => element("button", {
-    type: "button", onclick: () => decide(one.code), title: `probability ${percent(one.probability)}`,
+    type: "button", className: one.name.length > 9 ? "long" : "",
+    onclick: () => decide(one.code), title: `probability ${percent(one.probability)}`,
   }, element("kbd", {}, String(i + 1)), " ", element("span", {}, one.name))));
   find("other-button").hidden = !hasOthers();
   const next = nextUndecided(at);
