@@ -69,11 +69,11 @@ def seconds(code, cache, source, n_threads=None):
     return clock - start, cpu
 
 
-def measured(source=None):
+def measured(steps, source=None):
     """Wall and CPU seconds by step and circumstances, of the version in a folder, or of the installed one."""
     table = {}
     with tempfile.TemporaryDirectory() as warm:
-        for name, code in STEPS.items():
+        for name, code in ((name, STEPS[name]) for name in steps):
             if name in COMPILED:
                 with tempfile.TemporaryDirectory() as cold:
                     table[f"{name}, cold"] = seconds(code, cold, source)
@@ -111,6 +111,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--busy", type=int, default=0, help="processes that compute beside, in a second run")
+    parser.add_argument("--only", nargs="+", choices=list(STEPS), default=list(STEPS))
     parser.add_argument("--before", help="src folder of an earlier version, measured beside this one")
     arguments = parser.parse_args()
     versions = {"before, ": arguments.before, "now, ": None} if arguments.before else {"": None}
@@ -118,7 +119,7 @@ def main():
     for n in (0, arguments.busy) if arguments.busy else (0,):
         with busy(n):
             what = f"beside {n}" if n else f"load {os.getloadavg()[0]:.0f}"
-            table |= {f"{version}{what}": measured(source) for version, source in versions.items()}
+            table |= {f"{version}{what}": measured(arguments.only, source) for version, source in versions.items()}
     print(json.dumps(table, indent=1) if arguments.json else f"{os.cpu_count()} processors\n\n{printed(table)}")
 
 
