@@ -121,6 +121,8 @@ def test_tags_are_put_in_whatever_their_order(run, tmp_path, rng):
     x = rng.normal(size=(120, 2))
     cells = [";".join(name for name, value in zip(("idea", "bug"), row, strict=True) if value > 0) for row in x]
     cells[int(x[:, 0].argmax())] = "bug"  # it is an idea
+    cells[int(x[:, 1].argmin())] = "bug"  # it is none, and the next is no idea
+    cells[int(x[:, 0].argmin())] = "idea"
     pl.DataFrame({"a": x[:, 0], "b": x[:, 1], "tags": cells}).write_csv(tmp_path / "t.csv")
     options = ("--label", "tags", "--separator", ";")
     done = run("audit", "t.csv", *options, cwd=tmp_path)
