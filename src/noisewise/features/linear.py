@@ -36,7 +36,6 @@ class _NoisyLinear(Scored):
     intercept_: Floats | float
     attenuated_coef_: Floats
     target_noise: float | None = None
-    _from_uncorrected = False  # whether a correction for several targets has to be clearly better than none
 
     def __init__(
         self,
@@ -99,11 +98,18 @@ class _NoisyLinear(Scored):
         self.noise_ = noise_or_estimate(self.noise, self._noise_sum, self.n_samples_seen_)
         self._keep_attenuation(weights, q)
 
-    def _fitted(self, sums: Floats, corrections: Floats, q: int, target_noise: float | None = None) -> Fitted:
+    def _fitted(
+        self,
+        sums: Floats,
+        corrections: Floats,
+        q: int,
+        target_noise: float | None = None,
+        from_uncorrected: bool = False,
+    ) -> Fitted:
         total, noise = sums.sum(axis=0), corrections.sum(axis=0)
         scale = None if target_noise is None else total_least_squares_scale(total, noise, target_noise)
         if self.strength is None:
-            settings = self.constraint, self.standard_errors, scale, self._from_uncorrected and q > 1
+            settings = self.constraint, self.standard_errors, scale, from_uncorrected
             return solve_cross_validated(sums, corrections, q, *settings)
         strength, fraction = np.array([float(self.strength)]), scale or 1.0
         coefficients = solve(total, fraction * noise, q, strength, self.constraint)[0]
@@ -280,12 +286,14 @@ class NoisyFeatureClassifier(LabelTargets, _NoisyLinear):
     True
     """
 
-    _from_uncorrected = True  # least squares can miss a class between others, and so what a correction is worth
-
     def fit(self, X: Any, y: Any, copies: ArrayLike | None = None, row_covariances: ArrayLike | None = None) -> Self:
         """Learn from noisy rows; parameters as in `NoisyFeatureRegressor.fit`, with labels for targets."""
         rows, Y = self._check_training(X, y, fresh=True)
         self._take(rows, Y, copies, row_covariances, fresh=True)
+        if Y.shape[1] > 1:  # least squares can miss a class between others, and so what a correction is worth
+            fitted = self._fitted(self._sums, self._corrections, Y.shape[1], from_uncorrected=True)
+            self.correction_, self.strength_ = fitted.noise_fraction, fitted.strength
+            self.validation_loss_, self.validation_error_ = fitted.validation
         self._fit_logistic(gather_copies(rows, copies).mean(axis=1), Y)
         return self
 
