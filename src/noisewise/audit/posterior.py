@@ -32,6 +32,11 @@ from noisewise.noise import (
 LabelsAre = Literal["judgements", "outcomes"]
 
 WITH_TREES = "trees predict these labels better than a smooth model alone: both judge the rows together"
+UNEXPLAINED = (
+    "the rows predict these labels no better than the frequencies of the classes do: "
+    "single labels can't be judged by them"
+)
+LEAST_GAIN, GAIN_ROWS = 2.0, 8000  # in log-likelihood over the frequencies, in standard errors, of so many rows
 MOST_EXCLUDED = 0.05  # of the rows; a table with more rows in small classes is about small classes
 
 
@@ -122,13 +127,23 @@ def _judge_included(
         if labels_are != "outcomes":
             judged = read_judgements([array[known] for array in arrays], observed, outcome)
     readings = both_readings(outcome, judged, observed, noise)
-    if pooled is not None:
-        readings = {name: replace(reading, notes=(WITH_TREES, *reading.notes)) for name, reading in readings.items()}
+    note = () if pooled is None else (WITH_TREES,)
+    note = note if _explained(outcome.calibration, scores[known], observed) else (UNEXPLAINED,)
+    readings = {name: replace(reading, notes=(*note, *reading.notes)) for name, reading in readings.items()}
     if len(observed) < len(codes):
         clean = outcome.calibration.clean_posterior(scores[~known])
         readings = {name: _with_excluded(reading, known, clean) for name, reading in readings.items()}
         readings = {name: _with_unjudged(reading, codes, included & ~known) for name, reading in readings.items()}
     return readings
+
+
+def _explained(calibration: Calibration, scores: NDArray[np.floating], observed: Codes) -> bool:
+    """Whether observed labels are likelier by their rows than by the frequencies of the classes."""
+    some = np.random.default_rng(0).permutation(len(observed))[:GAIN_ROWS]
+    likelihood = calibration.clean_posterior(scores[some]) @ calibration.noise.matrix
+    frequency = np.bincount(observed) / len(observed)
+    gain = np.log(likelihood[np.arange(len(some)), observed[some]] / frequency[observed[some]])
+    return bool(gain.mean() > LEAST_GAIN * gain.std() / np.sqrt(len(some)))
 
 
 def both_readings(

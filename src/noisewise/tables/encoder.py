@@ -40,7 +40,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     >>> import polars as pl
     >>> encoder = TableEncoder().fit(pl.DataFrame({"size": [1.0, None, 3.0], "kind": ["a", "b", "a"]}))
     >>> encoder.notes_
-    ("column 'size' has 1 missing values: filled with the median and marked",)
+    ("column 'size' has 1 missing value: filled with the median and marked",)
     >>> encoder.transform(pl.DataFrame({"size": [2.0], "kind": ["c"]}))
     array([[ 0.        , -0.70710678,  0.        ,  0.        ]])
     """
