@@ -136,6 +136,8 @@ class RobustClassifier(CallbackSupport, NoisyLabelClassifier):
         readings: list[Reading] = []
         kept = []
         for member in members:
+            if self.estimators is None:
+                _tell_noise(member, rows, readings)
             if self.estimators is not None or _is_promising(member, rows, readings):
                 kept.append(member)
                 readings.append(_read(member, rows, readings, self.n_jobs))
@@ -235,12 +237,16 @@ def _weighted(weights: Floats, models: Sequence[Any], X: Any) -> Floats:
     return np.asarray(sum(weight * model.predict_proba(X) for weight, model in zip(weights, models)))
 
 
+def _tell_noise(member: Any, rows: CountedRows, readings: Sequence[Reading]) -> None:
+    """Give the Gaussian process of several classes the noise read so far, or each fit has Fisher's estimate it."""
+    if isinstance(member, RobustGaussianProcessClassifier) and len(rows.present) > 2:
+        member.set_params(noise=Pool.of(readings, rows.codes, rows.noise).noise)
+
+
 def _is_promising(member: Any, rows: CountedRows, readings: Sequence[Reading]) -> bool:
     """Whether a default learner is worth its time: those of six fits or more have to show it on halves of the rows."""
     if type(member) not in LEAST_WEIGHTS:
         return True
-    if isinstance(member, RobustGaussianProcessClassifier) and len(rows.present) > 2:
-        member.set_params(noise=Pool.of(readings, rows.codes, rows.noise).noise)  # or each fit has Fisher's estimate it
     return trial_weight(member, rows, readings) >= LEAST_WEIGHTS[type(member)]
 
 
