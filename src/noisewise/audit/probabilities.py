@@ -17,7 +17,15 @@ from noisewise._words import percent
 from noisewise.audit.posterior import LabelsAre, both_readings, chosen_reading
 from noisewise.audit.result import LabelAudit
 from noisewise.audit.summaries import alike_classes, small_classes
-from noisewise.noise import FlipMatrix, fitted_temperature, graded, read_judgements, read_noise
+from noisewise.noise import (
+    FlipMatrix,
+    consecutive_folds,
+    fitted_temperature,
+    graded,
+    read_judgements,
+    read_noise,
+    without_fold_offsets,
+)
 
 SUM_TOLERANCE = 0.02  # half precision adds up to one no better than this
 IN_SAMPLE = 0.998  # agreement with the labels from which a model has probably seen them
@@ -36,6 +44,7 @@ def audit_probabilities(
     X: Any = None,
     noise: FlipMatrix | None = None,
     annotators: Any = None,
+    folds: Any = None,
     progress: bool | Report | None = None,
 ) -> LabelAudit:
     """Find the rows whose labels are probably wrong, from the probabilities of any model.
@@ -64,6 +73,9 @@ def audit_probabilities(
         The flip matrix of the outcome reading, if known.
     annotators : array of shape (n,), optional
         Who gave each label.
+    folds : array of shape (n,), optional
+        The fold of each row: the fit that predicted it. Fits differ, and what they differ by in the mean probability of
+        a class is removed. By default folds of consecutive rows are found where they differ visibly.
     progress : bool or callable, optional
         Whether to show progress on the screen; by default where a person looks on (a terminal, a notebook) and it takes
         more than two seconds. A function is called with the steps done, and of how many.
@@ -102,6 +114,8 @@ def audit_probabilities(
         raise ValueError(f"there are {len(who)} annotators and {len(codes)} labels; one for each label is needed")
     if noise is not None and noise.n_classes != len(names):
         raise ValueError(f"noise has {noise.n_classes} classes, probabilities have {len(names)}")
+    arrays, fold_notes = _without_fold_offsets(arrays, codes, folds)
+    notes += fold_notes
     mean = arrays[0] if len(arrays) == 1 else np.mean(arrays, axis=0, dtype=arrays[0].dtype)
     _warn_if_in_sample(mean, codes)
     with reporting(progress, f"auditing {len(codes):,} rows"):
@@ -223,6 +237,27 @@ def _rows(X: Any, n: int) -> Any:
     if hasattr(rows, "shape") and rows.shape[0] != n:
         raise ValueError(f"X has {rows.shape[0]} rows, y has {n} labels; they must be as many")
     return rows
+
+
+def _without_fold_offsets(
+    arrays: list[NDArray[Any]], codes: Codes, folds: Any
+) -> tuple[list[NDArray[Any]], tuple[str, ...]]:
+    """The arrays without what the fits of different folds differ by; a note where consecutive folds were found."""
+    if folds is not None:
+        given = np.unique(one_column(folds), return_inverse=True)[1]
+        if len(given) != len(codes):
+            raise ValueError(f"folds has length {len(given)}, y has {len(codes)} labels; one for each label is needed")
+        return [without_fold_offsets(one, codes, given) for one in arrays], ()
+    found = [consecutive_folds(one, codes) for one in arrays]
+    notes = dict.fromkeys(
+        f"the probabilities are those of {n} fits to consecutive rows, which differ in the mean of a class: made equal"
+        for n in (int(one.max()) + 1 for one in found if one is not None)
+    )
+    equal = [
+        one if of_fits is None else without_fold_offsets(one, codes, of_fits)
+        for one, of_fits in zip(arrays, found, strict=True)
+    ]
+    return equal, tuple(notes)
 
 
 def _warn_if_in_sample(mean: NDArray[Any], codes: Codes) -> None:

@@ -4,6 +4,8 @@ from noisewise.noise import unbiased
 from noisewise.noise.anchors import anchor_matrix as anchor_matrix
 from noisewise.noise.anchors import anchor_scores, flip_from_anchors, rates_from_anchors
 from noisewise.noise.anchors import labels_at_anchors as labels_at_anchors
+from noisewise.noise.calibration.fold_offsets import consecutive_folds as consecutive_folds
+from noisewise.noise.calibration.fold_offsets import without_fold_offsets as without_fold_offsets
 from noisewise.noise.calibration.judgement import Judgements as Judgements
 from noisewise.noise.calibration.judgement import ModelError as ModelError
 from noisewise.noise.calibration.judgement import fitted_temperature as fitted_temperature
@@ -93,6 +95,7 @@ __shared__ = [
     "check_n_classes",
     "clipped_estimate",
     "combine_moments",
+    "consecutive_folds",
     "consistent_head",
     "exploration_sums",
     "exploration_terms",
@@ -115,6 +118,7 @@ __shared__ = [
     "sharper_scores",
     "two_best",
     "with_interval",
+    "without_fold_offsets",
     "wrong_in_hindsight",
 ]
 __model_parts__ = [part.__name__ for part in (Calibration, CalibrationMap, NoiseModel)]

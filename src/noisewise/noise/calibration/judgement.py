@@ -2,8 +2,11 @@
 
 With c(x) the distribution of the judged label (class-conditional flips T removed), an annotator's label z is a draw
 from c(x) and the truth t is its mode. A model knows the mode only up to its own error, so t has the distribution
-q(x) proportional to c(x)^sharpness. Given z, t follows the maximal coupling of c and q (t = z with probability
-min(1, q_z / c_z), else one of the classes with q > c), but for a fraction in which t is drawn from q whatever z is.
+q(x) proportional to c(x)^sharpness. From the scores of a ridge, whose c(x) is already fitted with the flips, t given z
+follows the maximal coupling of c and q (t = z with probability min(1, q_z / c_z), else one of the classes with q > c),
+but for a fraction in which t is drawn from q whatever z is. From the probabilities of any other model, flips by class
+and hardness of the row are fitted with q, and t follows by Bayes' rule (`hardness_flips`). The interval is that of
+couplings in both cases.
 
 From (x, y) alone this reading cannot be told from the outcome reading, in which classes overlap and only flips beyond
 that are errors. Where class-conditional flips explain most of the disagreement between model and labels, the noise
@@ -29,6 +32,7 @@ from noisewise._numerics.blocks import blocks
 from noisewise._numerics.em import joint_counts, normalised_rows, responsibilities
 from noisewise._typing import Codes, Floats
 from noisewise.noise.calibration.error_count import MODEL_ERROR, ROUNDING_STD
+from noisewise.noise.calibration.hardness_flips import fit_hardness_flips
 from noisewise.noise.calibration.read_noise import NoiseReading
 from noisewise.noise.flip_matrix import FlipMatrix
 
@@ -40,6 +44,7 @@ MOST_SHARPNESS = 20.0  # the mode itself, nearly
 LEAST_INDEPENDENCE = 0.02  # so that rows whose label is the mode are still ranked
 INDEPENDENCE = 0.45  # fraction drawn whatever z is: LEAST_INDEPENDENCE + INDEPENDENCE * (1 - 1 / sharpness)
 INDEPENDENCE_RANGE = (0.0, 0.5)  # that the interval allows for
+SHARPER = 1.5  # factor on the sharpness above 1, of the mode that flips by hardness are fitted with
 STEEPNESS = 4  # of the weight of the outcome reading in the fraction of disagreement that it explains
 MODEL_DISAGREEMENT = 0.5  # error of a model as a fraction of the disagreement of two, if they err independently
 ERROR_RANGE = (1.5, 0.25)  # factors on that error that the interval allows for
@@ -144,7 +149,7 @@ def read_judgements(
     def label(part: slice) -> NDArray[np.float32]:
         return responsibilities(judged[part], flips[codes[part]], float(np.finfo(np.float32).tiny))[0]
 
-    return _combine(judged, label, codes, outcome, error, coverage)
+    return _combine(judged, label, codes, outcome, error, coverage, by_hardness=True)
 
 
 def read_row_judgements(
@@ -257,10 +262,12 @@ def _combine(
     outcome: NoiseReading,
     error: ModelError | None,
     coverage: float,
+    by_hardness: bool = False,
 ) -> Judgements:
     """Posterior, written over `judged`, and counts of the judgement reading, block by block.
 
-    `label` gives the distribution of the judged label of the rows of a block, given the observed one.
+    `label` gives the distribution of the judged label of the rows of a block, given the observed one. The truth follows
+    by flips that depend on the hardness of a row, or else by a coupling with the judged label.
     """
     n = len(codes)
 
@@ -278,12 +285,20 @@ def _combine(
         sharpness = sharpness_for(judged, error.likely)
         extremes = sharpness_for(judged, error.most), sharpness_for(judged, error.least)
     independence = LEAST_INDEPENDENCE + INDEPENDENCE * (1 - 1 / sharpness)
+    flips = None
+    if by_hardness:
+        flips = fit_hardness_flips(judged, codes, 1 + SHARPER * (sharpness - 1), outcome.calibration.noise.matrix)
     count = variance = least = most = 0.0
     for part in blocks(n):
         z = label(part)
         least += float(wrong(couple(judged[part], z, extremes[0], INDEPENDENCE_RANGE[0]), part).sum())
         most += float(wrong(couple(judged[part], z, extremes[1], INDEPENDENCE_RANGE[1]), part).sum())
-        judged[part] = weight * z + (1 - weight) * couple(judged[part], z, sharpness, independence)
+        truth = (
+            couple(judged[part], z, sharpness, independence)
+            if flips is None
+            else flips.posterior(judged[part], codes[part])
+        )
+        judged[part] = weight * z + (1 - weight) * truth
         p = wrong(judged[part], part)
         count, variance = count + float(p.sum()), variance + float((p * (1 - p)).sum())
     half_width = ndtri((1 + coverage) / 2) * np.sqrt(variance + (MODEL_ERROR * n) ** 2 + ROUNDING_STD**2)
