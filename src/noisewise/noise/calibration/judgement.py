@@ -20,6 +20,7 @@ References
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -318,4 +319,7 @@ def flips_of(posterior: NDArray[np.floating], codes: Codes) -> tuple[FlipMatrix,
     matrix = normalised_rows(counts)
     absent = np.bincount(codes, minlength=len(matrix)) == 0
     matrix[absent] = np.eye(len(matrix))[absent]  # no row carries these classes: nothing is known of them
-    return FlipMatrix.estimated(matrix), np.sqrt(matrix * (1 - matrix) / (counts.sum(axis=1, keepdims=True) + 1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # of a matrix that is too noisy: it is shown, and not inverted
+        noise = FlipMatrix.estimated(matrix)
+    return noise, np.sqrt(matrix * (1 - matrix) / (counts.sum(axis=1, keepdims=True) + 1))
