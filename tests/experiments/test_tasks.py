@@ -138,6 +138,50 @@ def test_curves_end_at_the_mean_and_start_at_a_hundred():
     assert found["gamma_used"] == 0.005
 
 
+def test_long_streams_of_synsep_draw_from_as_many_rows_as_the_paper_has(monkeypatch):
+    monkeypatch.setattr(feedback, "SYNTHETIC_ROWS", 50)
+    rows = {
+        rounds: [row.tobytes() for row in _dense(feedback.stream("make_synsep", rounds, 3, 20))] for rounds in (50, 400)
+    }
+    assert [len(found) for found in rows.values()] == [50, 400]
+    assert set(rows[400]) == set(rows[50])
+    assert rows[400][:50] != rows[50]
+
+
+def _dense(parts):
+    return np.vstack([X.toarray() for X, _ in parts])
+
+
+def test_parts_of_a_stream_are_those_of_the_whole():
+    whole = next(feedback.stream("digits", 1000, 3, 1000))
+    parts = list(feedback.stream("digits", 1000, 3, 300))
+    assert [len(y) for _, y in parts] == [300, 300, 300, 100]
+    for index, every in enumerate(whole):
+        np.testing.assert_array_equal(np.concatenate([part[index] for part in parts]), every)
+
+
+def test_rates_are_estimated_in_ten_blocks_and_then_as_the_rounds_grow_by_half():
+    class Counting:
+        n_rounds = 0
+        asked = ()
+
+        def observe(self, X, actions, probabilities, feedback):
+            self.n_rounds += len(X)
+
+        def estimate(self):
+            self.asked = (*self.asked, self.n_rounds // 50_000)
+            return self.n_rounds
+
+    tracker, block = Counting(), np.zeros(50_000)
+    rare = feedback.RareEstimates(tracker)
+    found = []
+    for _ in range(40):
+        rare.observe(block, block, block, block)
+        found.append(rare.estimate() // 50_000)
+    assert tracker.asked == (*range(1, 11), 15, 23, 35)
+    assert found[13:16] == [10, 15, 15]
+
+
 def test_rates_by_halves_of_the_actions():
     noises = feedback.feedback_noise([[0.5, 0.1], [0.05, 0.6]], 4)
     assert [round(float(noise.matrix[0, 1]), 2) for noise in noises] == [0.5, 0.5, 0.05, 0.05]
@@ -303,7 +347,7 @@ def test_the_expected_accuracy_of_arow_is_the_mean_of_many_noisy_fits(rng):
 
 
 def test_estimators_as_printed_have_the_network_of_their_set():
-    known = {"usps": ((32, 256, 32), 0.2, None), "mnist": ((128, 128), 0.2, None), "make_synsep": ((48, 48), 0.3, 1.0)}
+    known = {"usps": ((32, 256, 32), 0.2, None), "mnist": ((128, 128), 0.2, None), "make_synsep": ((48, 48), 0.3, 0.94)}
     for name, (hidden, dropout, quantile) in known.items():
         found = feedback.printed_estimator(name, 10)
         assert (found.classifier.hidden, found.classifier.dropout, found.quantile) == (hidden, dropout, quantile)

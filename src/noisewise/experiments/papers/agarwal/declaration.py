@@ -14,6 +14,7 @@ from noisewise.experiments.papers.formulas.tasks import feedback_lemmas
 SEEDS = list(range(10))
 TUNED: dict[str, list[Any]] = {"noise": NOISES, "method": METHODS, "gamma": ["tuned"]}
 IMAGES = ["optdigits", "mnist", "usps", "fashion_mnist"]
+OTHERS = ["iris", "make_synsep"]
 
 
 PAPER = Paper(
@@ -39,7 +40,7 @@ PAPER = Paper(
             "horizon",
             "Figures 2 and 6 at the paper's own horizon of 10,000,000 rounds",
             curve,
-            {**TUNED, "dataset": ["digits", *IMAGES], "rounds": [10_000_000], "repeat": SEEDS},
+            {**TUNED, "dataset": ["digits", *IMAGES, *OTHERS], "rounds": [10_000_000], "repeat": SEEDS},
             tables.horizon,
             quick={"dataset": ["digits"], "noise": NOISES[1:2], "method": ["bpa", "rcnbf"], "repeat": [0]},
         ),
@@ -79,7 +80,7 @@ PAPER = Paper(
             "Tables 1 and 2: flip rates found",
             rates,
             {
-                "dataset": [*IMAGES, "iris", "make_synsep"],
+                "dataset": [*IMAGES, *OTHERS],
                 "noise": NOISES,
                 "estimator": ["moments", PRINTED, "printed network, all actions"],
                 "rounds": [50_000],
@@ -107,7 +108,7 @@ PAPER = Paper(
             "figure-4",
             "Figures 4 and 5: Iris and SynSep",
             curve,
-            {**TUNED, "dataset": ["iris", "make_synsep"], "rounds": [100_000], "repeat": SEEDS},
+            {**TUNED, "dataset": OTHERS, "rounds": [100_000], "repeat": SEEDS},
             tables.figures_4_and_5,
             quick={"repeat": [0], "method": METHODS[:-1]},  # RCINE takes as long as all the others
         ),
