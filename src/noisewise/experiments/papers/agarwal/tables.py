@@ -255,7 +255,7 @@ def nrest(rows: Rows, printed: Printed) -> list[Block]:
 def figures_4_and_5(rows: Rows, printed: Printed) -> list[Block]:
     """Iris and SynSep."""
     drawn = [curves(rows, "figure-4", name) for name in rows.unique("dataset")]
-    errors = [checked(rows, printed, ["make_synsep"], 100_000), error_table(rows)]
+    errors: list[Block] = [checked(rows, printed, ["make_synsep"], 100_000), error_table(rows)]
     return [*errors, *drawn, claims(rows), against_print(rows)]
 
 
