@@ -6,15 +6,13 @@ from typing import Any
 
 from noisewise.experiments.harness.spec import Experiment, Paper
 from noisewise.experiments.papers.agarwal import tables
-from noisewise.experiments.papers.agarwal.tables import METHODS, NOISES
+from noisewise.experiments.papers.agarwal.tables import IMAGES, METHODS, NOISES, OTHERS
 from noisewise.experiments.papers.agarwal.tasks import GAMMAS, PRINTED, curve, rates
 from noisewise.experiments.papers.formulas.tables import lemmas
 from noisewise.experiments.papers.formulas.tasks import feedback_lemmas
 
 SEEDS = list(range(10))
 TUNED: dict[str, list[Any]] = {"noise": NOISES, "method": METHODS, "gamma": ["tuned"]}
-IMAGES = ["optdigits", "mnist", "usps", "fashion_mnist"]
-OTHERS = ["iris", "make_synsep"]
 
 
 PAPER = Paper(

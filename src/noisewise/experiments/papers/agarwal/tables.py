@@ -15,6 +15,8 @@ NOISES = [(0.0, 0.0), (0.15, 0.15), (0.25, 0.25), (0.4, 0.4), (0.2, 0.4), (0.4, 
 METHODS = ["banditron", "soba-published", "soba-recursive", "bpa", "bpa-capped", "rcnbf", "rcine"]
 NAMES = {"MNIST": ["optdigits", "mnist"], "USPS": ["usps"], "Fashion-MNIST": ["fashion_mnist"]}
 NAMES |= {"IRIS": ["iris"], "SynSep": ["make_synsep"]}
+IMAGES = ["optdigits", "mnist", "usps", "fashion_mnist"]
+OTHERS = ["iris", "make_synsep"]
 
 
 def error_table(rows: Rows, measure: str = "error") -> Table:
@@ -23,9 +25,27 @@ def error_table(rows: Rows, measure: str = "error") -> Table:
     for name in rows.unique("dataset"):
         for method in rows.unique("method"):
             means = [rows.where(dataset=name, method=method, noise=noise).mean(measure) for noise in NOISES]
-            lines.append([name, method, *("" if mean is None else f"{mean:.3f}" for mean in means)])
-    named = {"error": "error", "last": "error in the last tenth of the rounds"}[measure]
-    return Table(f"{named} of the played label at (rho0, rho1)", ["set", "method", *map(str, NOISES)], sorted(lines))
+            if any(mean is not None for mean in means):
+                lines.append([name, method, *("" if mean is None else f"{mean:.3f}" for mean in means)])
+    when = {"error": "", "last": " in the last tenth of the rounds"}[measure]
+    return Table(
+        f"error of the played label{when} at (rho0, rho1)", ["set", "method", *map(str, NOISES)], sorted(lines)
+    )
+
+
+def not_run(rows: Rows, datasets: list[str]) -> list[Block]:
+    """Sets, and methods on sets, that have no cell."""
+    absent = [name for name in datasets if not len(rows.where(dataset=name))]
+    absent += [
+        f"{method} on {name}"
+        for name in datasets
+        for method in METHODS
+        if name not in absent and not len(rows.where(dataset=name, method=method))
+    ]
+    if not absent:
+        return []
+    longest = max(rows.values("seconds_processor"), default=0.0)
+    return [Text(f"Not in this run: {', '.join(absent)}. A cell takes up to {longest:.0f} s, more with more features.")]
 
 
 def checked(rows: Rows, printed: Printed, datasets: list[str], rounds: int) -> Comparison:
@@ -79,7 +99,7 @@ def figure_2(rows: Rows, printed: Printed) -> list[Block]:
 def horizon(rows: Rows, printed: Printed) -> list[Block]:
     """As many rounds as in print; RCNBF on the digits was checked there."""
     drawn = [curves(rows, "horizon", name) for name in rows.unique("dataset")]
-    errors = [error_table(rows), error_table(rows, "last")]
+    errors = [error_table(rows), error_table(rows, "last"), *not_run(rows, ["digits", *IMAGES, *OTHERS])]
     return [checked(rows, printed, ["digits"], 10_000_000), *errors, *drawn, claims(rows), against_print(rows)]
 
 
@@ -88,7 +108,7 @@ def figure_2_images(rows: Rows, printed: Printed) -> list[Block]:
     if not len(rows):
         return [Text("Not run.")]
     drawn = [curves(rows, "figure-2", name) for name in rows.unique("dataset")]
-    return [error_table(rows), *drawn, claims(rows), against_print(rows)]
+    return [error_table(rows), *not_run(rows, IMAGES), *drawn, claims(rows), against_print(rows)]
 
 
 def fashion_network(rows: Rows, printed: Printed) -> list[Block]:
