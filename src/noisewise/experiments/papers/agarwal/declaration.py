@@ -129,8 +129,11 @@ PAPER = Paper(
     notes="""The paper draws 10,000,000 rounds with replacement and shows the mean mistake rate of the *played* label,
 ten runs; the rounds and runs of this page are stated at each part. Its "MNIST" has 64 features: most likely the 5,620
 optdigits (8x8), which stand here beside the 70,000 images of MNIST itself, and the 1,797 digits of scikit-learn, for
-which numbers were checked. The exploration rate is tuned for every method but BPA (0.005) on a stream of its
-own. Fashion-MNIST is brought to 100 principal components, and in a part of its own to the paper's 100 outputs
+which numbers were checked. SynSep has 100,000 rows, as in the paper: one pass, or in longer streams with replacement.
+The exploration rate is tuned for every method but BPA (0.005) on a stream of its own, of 500,000 rounds at most. RCINE
+estimates its rates by moments, unless the paper's network is named: after each of its first ten blocks, which have a
+tenth of the rounds and 50,000 at most, and from then on whenever the rounds have grown by half; the paper estimates in
+every block. Fashion-MNIST is brought to 100 principal components, and in a part of its own to the paper's 100 outputs
 of a convolutional network: its layers, 35,000 images, Adam, 5 epochs (the paper says neither); the learners get the
 other 35,000. soba-published is SOBA as its authors published it, with the diagonal of its matrix (theta / A
 in each coordinate), checked by a plain version of its pseudo-code; soba-recursive (the step of the full matrix, along a

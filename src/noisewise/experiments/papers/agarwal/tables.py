@@ -76,10 +76,13 @@ def _streams(rows: Rows) -> str:
 def curves(rows: Rows, name: str, dataset: str) -> Figure:
     """Running mean of the mistakes, both axes in powers of ten."""
     chosen = rows.where(dataset=dataset)
+    methods = sorted(
+        chosen.unique("method"), key=lambda method: [*METHODS, method].index(method)
+    )  # colours of a method
     lines = {
         f"(rho0, rho1) = {noise}": {
-            method: charts.Curve(checkpoints(one.records[0]["rounds"]), list(one.mean_curve("running")))
-            for method in chosen.unique("method")
+            method: charts.Curve(checkpoints(one.records[0]["rounds"]), list(one.mean_curve("running")), _style(method))
+            for method in methods
             for one in [chosen.where(noise=noise, method=method)]
             if len(one)
         }
@@ -88,6 +91,11 @@ def curves(rows: Rows, name: str, dataset: str) -> Figure:
     }
     drawing = charts.panels(lines, "rounds", "mean mistake rate", scale="log")
     return Figure(f"{name}-{dataset}", f"Mean mistake rate of the played label on {dataset}", drawing)
+
+
+def _style(method: str) -> str:
+    """RCINE dashed: without noise it plays as RCNBF and Banditron do."""
+    return "--" if method.startswith("rcine") else "-"
 
 
 def figure_2(rows: Rows, printed: Printed) -> list[Block]:
