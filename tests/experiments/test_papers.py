@@ -17,6 +17,7 @@ from noisewise.experiments import (
     run,
     to_markdown,
 )
+from noisewise.experiments.papers.agarwal import tables as feedback
 from noisewise.experiments.papers.bootkrajang import tables as kernels
 
 PAPERS = paper_names()
@@ -146,3 +147,21 @@ def test_papers_orders_are_run_where_they_can_be():
     runs = {(cell["dataset"], cell["method"]): cell["runs"] for cell in figure.plan()}
     assert (runs["usps", "ucwl"], runs["digits", "marow"], runs["mnist", "ucwl"]) == (20, 20, 5)
     assert ("mnist", "ucwl, full") not in runs
+
+
+def test_learners_of_the_feedback_paper_are_compared_over_the_repeats_they_share():
+    def row(method, repeat, error, noise=(0.15, 0.15)):
+        return {"dataset": "digits", "method": method, "noise": list(noise), "repeat": repeat, "error": error}
+
+    rows = Rows([row("rcnbf", 0, 0.3), row("rcnbf", 1, 0.1), row("bpa", 0, 0.2), row("rcine", 1, 0.2)])
+    said = feedback.against_print(rows).text
+    assert said.endswith("Not so here: RCNBF makes no fewer mistakes than BPA on digits at (0.15, 0.15).")
+    better = Rows([*rows, row("bpa", 1, 0.4)])
+    assert feedback.against_print(better).text.endswith("So it is in all that was run.")
+
+
+def test_sets_and_methods_without_a_cell_are_named():
+    rows = Rows([{"dataset": "usps", "method": method, "seconds_processor": 3.0} for method in feedback.METHODS[1:]])
+    (said,) = feedback.not_run(rows, ["usps", "mnist"])
+    assert said.text.startswith("Not in this run: mnist, banditron on usps. A cell takes up to 3 s")
+    assert feedback.not_run(Rows([*rows, {"dataset": "usps", "method": "banditron"}]), ["usps"]) == []

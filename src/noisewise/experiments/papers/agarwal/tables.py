@@ -166,7 +166,8 @@ def against_print(rows: Rows) -> Text:
         if worse
     ]
     claim = "The paper has RCNBF and RCINE far better than Banditron, SOBA and BPA in every noisy setting."
-    return Text(" ".join([claim, "Not so here:", *said] if said else [claim, "So it is in all that was run."]))
+    otherwise = "So it is in all that was run." if len(rows) else "Nothing was run."
+    return Text(" ".join([claim, "Not so here:", *said] if said else [claim, otherwise]))
 
 
 def _where_worse(rows: Rows, first: str, second: str) -> list[str]:
