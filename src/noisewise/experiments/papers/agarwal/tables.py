@@ -21,17 +21,18 @@ OTHERS = ["iris", "make_synsep"]
 
 
 def error_table(rows: Rows, measure: str = "error") -> Table:
-    """Mean error of every method at every noise, for each set."""
+    """Mean error of every method at every noise, for each set, and of how many runs."""
     lines = []
-    for name in rows.unique("dataset"):
-        for method in rows.unique("method"):
-            means = [rows.where(dataset=name, method=method, noise=noise).mean(measure) for noise in NOISES]
-            if any(mean is not None for mean in means):
-                lines.append([name, method, *("" if mean is None else f"{mean:.3f}" for mean in means)])
+    for name, method in itertools.product(rows.unique("dataset"), rows.unique("method")):
+        chosen = [rows.where(dataset=name, method=method, noise=noise) for noise in NOISES]
+        counts = sorted({len(one) for one in chosen if len(one)})
+        if counts:
+            means = (one.mean(measure) for one in chosen)
+            runs = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+            lines.append([name, method, runs, *("" if mean is None else f"{mean:.3f}" for mean in means)])
     when = {"error": "", "last": " in the last tenth of the rounds"}[measure]
-    return Table(
-        f"error of the played label{when} at (rho0, rho1)", ["set", "method", *map(str, NOISES)], sorted(lines)
-    )
+    header = ["set", "method", "runs", *map(str, NOISES)]
+    return Table(f"error of the played label{when} at (rho0, rho1)", header, sorted(lines))
 
 
 def not_run(rows: Rows, datasets: list[str]) -> list[Block]:
