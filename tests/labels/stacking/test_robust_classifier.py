@@ -3,6 +3,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy.sparse import csr_array
+from scipy.stats import entropy
 from sklearn.datasets import (
     load_digits,
     load_iris,
@@ -167,9 +168,39 @@ def test_both_rounds_are_means_by_the_stacking_weights_and_forests_count_thrice_
     np.testing.assert_allclose(model.predict_proba(X), 0.25 * first + 0.75 * second)
 
 
+def test_fishers_discriminant_counts_in_the_second_round_as_far_as_true_labels_are_uncertain():
+    X, y = make_blobs(200, centers=[[0, 0], [9, 0]], random_state=0)
+    members = [RobustRidgeClassifier(), RobustKernelFisherClassifier()]
+    certain = RobustClassifier(members).fit(X, y)
+    assert certain.refit_weights_[1] < 0.05
+    X, y = make_blobs(200, centers=[[0, 0], [1, 0]], random_state=0)
+    model = RobustClassifier(members).fit(X, NOISE.corrupt(y, 0))
+    assert model.refits_[1] is model.estimators_[1]
+    uncertainty = entropy(model.true_label_posterior_, base=2, axis=1).mean()
+    ridge, fisher = model.weights_ * [1, 6 * uncertainty]
+    np.testing.assert_allclose(model.refit_weights_, np.array([ridge, fisher]) / (ridge + fisher))
+
+
+def test_fishers_discriminant_helps_where_some_hundred_labels_do_not_tell_the_flip_rates(monkeypatch):
+    """Two classes that overlap, in 150 rows: without it the second round repeats the flip rates of the first."""
+
+    def errors():
+        for seed in range(2):
+            rng = np.random.default_rng(seed)
+            y = rng.integers(2, size=2150)
+            X = rng.normal(size=(2150, 8)) + 0.45 * (2 * y[:, None] - 1)
+            observed = FlipMatrix.binary(false_positive=0.4, false_negative=0.1).corrupt(y[:150], rng)
+            members = [RobustRidgeClassifier(), RobustTreesClassifier(n_estimators=50), RobustKernelFisherClassifier()]
+            yield 1 - RobustClassifier(members).fit(X[:150], observed).score(X[150:], y[150:])
+
+    with_fisher = np.mean(list(errors()))
+    monkeypatch.setattr(classifier, "FISHER_GAIN", 0.0)
+    assert with_fisher < np.mean(list(errors())) - 0.015
+
+
 def test_learners_that_take_no_weights_are_stacked_alone():
     X, y, observed = moons()
-    model = RobustClassifier([KNeighborsClassifier(15), KNeighborsClassifier(31)]).fit(X, observed)
+    model = RobustClassifier([KNeighborsClassifier(15), RobustKernelFisherClassifier()]).fit(X, observed)
     assert not model.refits_
     assert model.score(X, y) > 0.85
 
@@ -208,8 +239,8 @@ def test_any_classifiers_may_be_the_members():
     ]
     model = RobustClassifier(members).fit(X, observed)
     assert len(model.weights_) == 5
-    assert len(model.refits_) == 3
-    assert model.score(X, y) > 0.9
+    assert len(model.refits_) == 4  # ridge, boosting and regression fitted again, Fisher's discriminant as it is
+    assert model.score(X, y) > (observed == y).mean() + 0.1
 
 
 @pytest.mark.parametrize("estimators", [[], [LinearSVC()], [StandardScaler()]])
@@ -268,7 +299,8 @@ def test_callbacks_see_every_learner():
     X, _, observed = moons(60)
     watcher = Watcher()
     model = RobustClassifier().set_callbacks(watcher).fit(X, observed)
-    assert watcher.seen == len(model.estimators_) + len(model.refits_)
+    fitted = {id(one) for one in (*model.estimators_, *model.refits_)}  # Fisher's discriminant once
+    assert watcher.seen == len(fitted)
 
 
 def test_a_long_fit_is_announced_and_a_short_one_is_not(monkeypatch, caplog):

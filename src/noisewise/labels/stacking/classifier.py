@@ -34,7 +34,9 @@ BOOSTED_CLASSES, BOOSTED_COLUMNS = 30, 5_000  # classes, and classes times colum
 # Stacking weight beside the others of learners fitted to halves of the rows; with less they are not worth their time.
 LEAST_WEIGHTS = {BoostedTrees: 0.1, RobustGaussianProcessClassifier: 0.2}
 SECOND_ROUND = 0.75  # of the prediction; the rest is the stack of the first
-FOREST_GAIN = 3  # times its stacking weight in the second round: forests suffer from wrong labels most, and gain most
+# Times the stacking weight in the second round. Forests suffer from wrong labels most, and gain most. Fisher's
+# discriminant is not fitted again, and its flip rates are its own: it counts as far as the others leave labels open.
+FOREST_GAIN, FISHER_GAIN = 3.0, 6.0
 ROW_TYPES = [np.float64, np.float32]
 
 
@@ -44,8 +46,9 @@ class RobustClassifier(CallbackSupport, NoisyLabelClassifier):
     In a first round every learner reads each row from a fit without it (ridge leave-one-out, trees out-of-bag, others
     out of fold): how probable its observed label is, and what the true one may be. The learners are stacked by the
     likelihood of the observed labels through their flip matrices, the one criterion that noisy labels allow. In a
-    second round those that take weights are fitted again, to the pooled posterior of the true label. The prediction
-    is a mean of both rounds, in each by the stacking weights. Nothing needs tuning.
+    second round those that take weights are fitted again, to the pooled posterior of the true label; where that is
+    uncertain, Fisher's discriminant, which has flip rates of its own, has a part in it too. The prediction is a mean of
+    both rounds, in each by the stacking weights. Nothing needs tuning.
 
     Parameters
     ----------
@@ -72,9 +75,10 @@ class RobustClassifier(CallbackSupport, NoisyLabelClassifier):
     weights_ : array
         Their stacking weights.
     refits_ : list of classifiers
-        Those of the second round.
+        Those of the second round: fitted again, and Fisher's discriminant as it is.
     refit_weights_ : array
-        Their stacking weights, that of a forest three times, of which the sum is one again.
+        Their stacking weights, that of a forest three times and of Fisher's discriminant up to six times, by the
+        entropy of `true_label_posterior_`; the sum is one again.
     true_label_posterior_ : array of shape (n_rows, n_classes)
         Posterior of the true class for the rows of `fit`, given the row and its observed label, out of sample.
     label_quality_ : array of shape (n_rows,)
@@ -144,17 +148,22 @@ class RobustClassifier(CallbackSupport, NoisyLabelClassifier):
             progress.step()
         pool = Pool.of(readings, rows.codes, rows.noise)
         self.estimators_, self.weights_ = [reading.model for reading in readings], pool.weights
-        again = [i for i, member in enumerate(kept) if _takes_posterior(member)]
-        self.refits_ = []
-        for i in again:
-            self.refits_.append(_refit(kept[i], rows, pool.posterior))
-            progress.step()
-        weights = pool.weights[again] * [
-            FOREST_GAIN if isinstance(kept[i], RobustTreesClassifier) else 1 for i in again
-        ]
-        self.refit_weights_ = weights / weights.sum()
+        self._fit_again(kept, rows, pool, progress)
         progress.end()
         return pool
+
+    def _fit_again(self, members: Sequence[Any], rows: CountedRows, pool: Pool, progress: Progress) -> None:
+        """The second round: fits to the posterior of the true label, and Fisher's discriminant as it is."""
+        again = [i for i, member in enumerate(members) if _takes_posterior(member)]
+        self.refits_ = []
+        for i in again:
+            self.refits_.append(_refit(members[i], rows, pool.posterior))
+            progress.step()
+        as_it_is = [i for i, member in enumerate(members) if again and isinstance(member, RobustKernelFisherClassifier)]
+        self.refits_ += [self.estimators_[i] for i in as_it_is]
+        second = again + as_it_is
+        weights = pool.weights[second] * [_gain(members[i], pool) for i in second]
+        self.refit_weights_ = weights / weights.sum()
 
     def _members(self, rows: CountedRows) -> list[Any]:
         """The learners: those given, or the default ones of this many rows."""
@@ -266,6 +275,13 @@ def _takes_posterior(member: Any) -> bool:
         return takes_posterior(member)
     noisy = isinstance(member, NoisyLabelClassifier) and not isinstance(member, RobustRidgeClassifier)
     return not noisy and takes_soft_labels(member)
+
+
+def _gain(member: Any, pool: Pool) -> float:
+    """Factor of a learner's stacking weight in the second round."""
+    if isinstance(member, RobustKernelFisherClassifier):
+        return FISHER_GAIN * pool.uncertainty
+    return FOREST_GAIN if isinstance(member, RobustTreesClassifier) else 1.0
 
 
 def _refit(member: Any, rows: CountedRows, posterior: Floats) -> Any:

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import entr
 
 from noisewise._numerics.em import joint_counts, normalised_rows, responsibilities
 from noisewise._typing import Codes, Floats
@@ -75,6 +76,11 @@ class Pool:
         posterior = sum(part[:, None] * reading.posterior for part, reading in zip(of_learners.T, readings))
         found = noise or FlipMatrix.estimated(normalised_rows(joint_counts(posterior, codes)))
         return cls(weights, np.asarray(posterior), found)
+
+    @property
+    def uncertainty(self) -> float:
+        """Mean entropy of the true label's posterior, as a fraction of the largest one: 0 where all are certain."""
+        return float(entr(self.posterior).sum(axis=1).mean() / np.log(self.posterior.shape[1]))
 
 
 def likelihood_weights(likelihoods: Floats) -> Floats:
