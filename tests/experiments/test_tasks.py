@@ -2,6 +2,9 @@
 
 import numpy as np
 import pytest
+from sklearn.linear_model import RidgeClassifier
+from sklearn.model_selection import cross_val_score
+from sklearn.neighbors import KNeighborsClassifier
 
 from noisewise.experiments import Cell, Rows, printed_numbers
 from noisewise.experiments.harness.data import is_here
@@ -20,7 +23,7 @@ from noisewise.experiments.papers.formulas import tables
 from noisewise.experiments.papers.formulas import tasks as formulas
 from noisewise.experiments.papers.gao import folds, methods
 from noisewise.experiments.papers.gao import tasks as neighbors
-from noisewise.experiments.papers.gao.protocol import CLASSES, by_positive_group
+from noisewise.experiments.papers.gao.protocol import CLASSES, taken_group
 from noisewise.experiments.papers.gao.second_order import FullCovariance
 from noisewise.experiments.papers.gao.tables import as_printed, table_2
 from noisewise.experiments.papers.ngo import tasks as passes
@@ -288,7 +291,7 @@ def test_reasons_are_facts_of_the_cell():
     reasons = {entry.labels[0]: entry.reason for entry in compared.entries if entry.ours is not None}
     assert set(reasons) == set(names)
     assert "training rows" not in reasons["segment"]  # it has 2,310
-    assert reasons["segment"] == "unexplained: no grouping of its classes is near print"
+    assert reasons["segment"] == "unexplained"
     assert "3,000 of 37,311 training rows" in reasons["w8a"]
     assert reasons["heart"] == "unexplained"
 
@@ -331,19 +334,36 @@ def test_columns_are_scaled_without_constant_ones_and_zeros_and_ones_stay(rng):
     assert np.array_equal(folds.scaled(X, "w8a"), X[:, [0, 2]])
 
 
-def test_both_sides_of_a_grouping_are_the_positive_one_once():
-    row = {"dataset": "landsat", "group": 0b000101, "knn": 0.9, "llog": 0.8, "arow": [0.7, 0.6], "mirrored": [0.5, 0.4]}
-    assert CLASSES["landsat"] == 6
-    assert by_positive_group(Rows([row])) == {(0, 2): [0.9, 0.8, 0.7, 0.6], (1, 3, 4, 5): [0.9, 0.8, 0.5, 0.4]}
+def test_standardised_columns_have_mean_zero_and_components_are_uncorrelated(rng):
+    X = rng.normal(size=(200, 3)) @ rng.normal(size=(3, 3)) + 5
+    standardised, components = folds.scaled(X, "pendigits"), folds.scaled(X, "vehicle")
+    assert np.allclose([standardised.mean(axis=0), standardised.std(axis=0)], [[0] * 3, [1] * 3])
+    assert np.allclose(np.corrcoef(components.T), np.eye(3))
+    assert np.allclose([components.min(axis=0), components.max(axis=0)], [[-1] * 3, [1] * 3])
 
 
-def test_the_expected_accuracy_of_arow_is_the_mean_of_many_noisy_fits(rng):
-    y = rng.integers(0, 2, 4000)
-    X = np.column_stack([2 * y - 1 + rng.normal(size=4000), rng.normal(size=4000)])
-    expected = neighbors.expected_arow(X, y)
-    for noise, found in zip(folds.NOISES, expected):
-        observed = folds.noise_of(noise).corrupt(y[:3000], rng)
-        assert FullCovariance(1.0).fit(X[:3000], observed).score(X[3000:], y[3000:]) == pytest.approx(found, abs=0.04)
+def test_half_of_a_class_is_positive_where_the_number_of_classes_is_odd(rng):
+    labels = np.repeat(np.arange(3), 4)
+    assert list(folds.in_two(labels, rng, (2,), halved=1)) == [0] * 4 + [1, 1, 0, 0] + [1] * 4
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_the_groups_taken_are_among_those_compared_and_halve_the_classes(name):
+    groups = neighbors.groupings_of(CLASSES[name])
+    assert (groups == taken_group(name)).all(axis=1).any()
+    classes = groups.sum(axis=1) * CLASSES[name] / groups.shape[1]
+    assert (np.abs(classes - CLASSES[name] / 2) <= 0.5).all()
+
+
+def test_accuracies_of_all_groupings_are_those_of_each_one(monkeypatch, rng):
+    labels = rng.permutation(np.repeat(np.arange(4), 100))
+    X = np.column_stack([labels % 2, labels // 2]) + 0.4 * rng.normal(size=(400, 2))
+    monkeypatch.setattr(neighbors, "rows_of", lambda name: (X, labels))
+    found = neighbors.grouping(Cell("gao.grouping", {"dataset": "four corners"}))["accuracies"]
+    for group, (votes, linear, *_) in zip(neighbors.groupings_of(4), found):
+        y = group[labels]
+        assert votes == pytest.approx(cross_val_score(KNeighborsClassifier(15), X, y).mean(), abs=0.04)
+        assert linear == pytest.approx(cross_val_score(RidgeClassifier(), X, y).mean(), abs=0.08)
 
 
 def test_estimators_as_printed_have_the_network_of_their_set():

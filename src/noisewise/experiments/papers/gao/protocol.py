@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from noisewise.experiments.harness.blocks import UNEXPLAINED, Block, Printed, Table, Text
+from noisewise._typing import Codes
+from noisewise.experiments.harness.blocks import Block, Printed, Table, Text
 from noisewise.experiments.harness.rows import Rows
-from noisewise.experiments.papers.gao.folds import FOLDS, NOISES
+from noisewise.experiments.papers.gao.folds import FOLDS, GROUPS, HALVED, NOISES
 from noisewise.experiments.papers.gao.tables import OURS, PLAIN, SMALL, TITLES, as_printed
+from noisewise.experiments.papers.gao.tasks import groupings_of
 
 CLASSES = {"segment": 7, "landsat": 6, "shuttle": 7, "pendigits": 10, "usps": 10, "letter": 26}  # put into two groups
 TRIALS = 10  # runs on one quarter each, by the printed means; print says 40
@@ -87,42 +89,48 @@ def _forms_of(title: str) -> list[str]:
 
 
 def groupings(rows: Rows, printed: Printed) -> list[Block]:
-    """Whether any grouping of the classes gives the printed accuracies of RNN, of a linear method and of AROW."""
-    lines = [_nearest(name, rows.where(dataset=name), printed) for name in rows.unique("dataset")]
-    header = ["set", "nearest positive group", "15-NN (RNN)", "logistic regression (IR-LLog)"]
-    header += [*(f"AROW at {noise}" for noise in MILD), "groupings"]
-    said = f"The nearest grouping of the classes, accuracy (print); near: the paper's std, or {GROUPING_TOLERANCE}"
-    return [Table(said, header, lines)] if lines else [Text("Not run.")]
+    """The groups of classes taken here and those nearest to print, by accuracies of RNN, a linear method and AROW."""
+    lines = [line for row in rows for line in _groups(row["dataset"], np.array(row["accuracies"]), printed)]
+    header = ["set", "positive group", "15-NN (RNN)", "linear (UE-LLog)", *(f"AROW at {noise}" for noise in MILD)]
+    said = f"Groups of classes, accuracy (print); near: the paper's std, or {GROUPING_TOLERANCE}"
+    return [Table(said, [*header, "near print"], sorted(lines))] if lines else [Text("Not run.")]
 
 
-def _nearest(name: str, rows: Rows, printed: Printed) -> list[str]:
-    """A line of the table: by the mean square of the distances from print, in units of what is near."""
+def _groups(name: str, found: Any, printed: Printed) -> list[list[str]]:
+    """Two lines of the table: the group taken here, and the nearest by the mean square distance in units of near."""
     aims = [
         (line["mean"], max(line["std"], GROUPING_TOLERANCE))
-        for method, noises in (("RNN", MILD[:1]), ("IR-LLog", MILD[:1]), ("AROW", MILD))
+        for method, noises in (("RNN", MILD[:1]), ("UE-LLog", MILD[:1]), ("AROW", MILD))
         for noise in noises
         for line in printed["table-2"]["rows"]
         if line["dataset"] == name and tuple(line["noise"]) == noise and line["method"] == method
     ]
-    found = by_positive_group(rows)
-    off = {
-        group: np.array([abs(one - mean) / near for one, (mean, near) in zip(values, aims, strict=True)])
-        for group, values in found.items()
-    }
-    fits = sum(bool((distances <= 1).all()) for distances in off.values())
-    nearest = min(off, key=lambda group: float(np.mean(off[group] ** 2)))
-    words = [f"{one:.3f} ({mean:.3f} ± {near:.3f})" for one, (mean, near) in zip(found[nearest], aims, strict=True)]
-    verdict = f"{fits} of {len(found)} near print" if fits else f"{UNEXPLAINED}: none of {len(found)} is near print"
-    return [name, " ".join(map(str, nearest)), *words, verdict]
+    groups = groupings_of(CLASSES[name])
+    off = np.abs(found - [mean for mean, _ in aims]) / [near for _, near in aims]
+    nearest = int(np.argmin((off**2).mean(axis=1)))
+    taken = int(np.flatnonzero((groups == taken_group(name)).all(axis=1))[0])
+    lines = []
+    for said, index in (("here", taken), ("nearest", nearest)):
+        words = [f"{one:.3f} ({mean:.3f})" for one, (mean, _) in zip(found[index], aims, strict=True)]
+        count = f"{(off <= 1).all(axis=1).sum():,} of {len(groups):,} groupings" if index == taken else ""
+        lines.append([name, f"{said}: {_in_words(groups[index], CLASSES[name])}", *words, count])
+    return lines[: 1 if nearest == taken else 2]
 
 
-def by_positive_group(rows: Rows) -> dict[tuple[int, ...], list[float]]:
-    """What was found with each group of classes as the positive ones: 15-NN, logistic regression, AROW."""
-    found = {}
-    for row in rows:
-        classes = range(CLASSES[row["dataset"]])
-        inside = tuple(k for k in classes if row["group"] >> k & 1)
-        outside = tuple(k for k in classes if k not in inside)
-        found[inside] = [row["knn"], row["llog"], *row["arow"]]
-        found[outside] = [row["knn"], row["llog"], *row["mirrored"]]
-    return found
+def taken_group(name: str) -> Codes:
+    """The positive group of a set here, as a line of `groupings_of`."""
+    n_classes = CLASSES[name]
+    group = np.isin(np.arange(n_classes), GROUPS[name]).astype(np.intp)
+    if n_classes % 2 == 0:
+        return group
+    group = np.repeat(group, 2)
+    if name in HALVED:
+        group[2 * HALVED[name]] = 1
+    return group
+
+
+def _in_words(group: Codes, n_classes: int) -> str:
+    """Its classes by number; a half is marked."""
+    halves = group.reshape(n_classes, -1)
+    words = [f"{k}" if half.all() else f"half of {k}" for k, half in enumerate(halves) if half.any()]
+    return " ".join(words)

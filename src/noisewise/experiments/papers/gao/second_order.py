@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numba import njit
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from noisewise._typing import Codes, Floats
@@ -39,18 +40,26 @@ class FullCovariance(ClassifierMixin, BaseEstimator):
     def fit(self, X: Floats, y: Codes) -> FullCovariance:
         """One pass in the order of the rows."""
         self.classes_ = np.array([0, 1])
-        r = self.regularisation
         self.coef_, self.covariance_ = np.zeros(X.shape[1]), np.eye(X.shape[1])
-        for x, sign in zip(X, 2 * y - 1, strict=True):
-            margin = sign * (x @ self.coef_)
-            if margin < 1:
-                moved = self.covariance_ @ x
-                variance = x @ moved
-                self.coef_ += sign * (1 - margin) / (variance + r) * moved
-                shrinkage = (variance + 2 * r) / (variance + r) ** 2 if self.herding else 1 / (variance + r)
-                self.covariance_ -= np.outer(shrinkage * moved, moved)
+        rows, signs = np.ascontiguousarray(X, dtype=np.float64), np.where(y == 1, 1.0, -1.0)
+        _pass(rows, signs, self.coef_, self.covariance_, self.regularisation, self.herding)
         return self
 
     def predict(self, X: Floats) -> Codes:
         """The side of the hyperplane; class 1 on it."""
         return np.asarray(X @ self.coef_ >= 0).astype(np.intp)
+
+
+@njit(cache=True)
+def _pass(X: Floats, signs: Floats, coef: Floats, covariance: Floats, r: float, herding: bool) -> None:
+    """One pass over the rows; weights and covariance are changed in place."""
+    for i in range(len(X)):
+        x, sign = X[i], signs[i]
+        margin = sign * (x @ coef)
+        if margin < 1:
+            moved = covariance @ x
+            variance = x @ moved
+            coef += sign * (1 - margin) / (variance + r) * moved
+            shrinkage = (variance + 2 * r) / (variance + r) ** 2 if herding else 1 / (variance + r)
+            for j in range(len(x)):
+                covariance[j] -= shrinkage * moved[j] * moved

@@ -18,11 +18,7 @@ SMALL += ["vehicle", "fourclass", "german_numeric", "splice_libsvm", "optdigits"
 BIG = ["segment", "landsat", "mushroom", "usps", "pendigits", "letter", "magic04", "w8a", "shuttle", "acoustic"]
 TITLES = {"rnn": "RNN", "ir-ksvm": "IR-KSVM", "ir-llog": "IR-LLog", "ld-ksvm": "LD-KSVM", "ue-llog": "UE-LLog"}
 TITLES |= {"arow": "AROW", "nherd": "NHERD"}
-GROUPED = {"segment": "no grouping of its classes is near print"}
-GROUPED |= dict.fromkeys(
-    ["landsat", "usps", "pendigits", "shuttle", "letter"],
-    "its classes in the groups that are nearest to print by 15-NN, logistic regression and AROW",
-)
+GROUPED = dict.fromkeys(["landsat", "usps", "letter"], "the groups of its classes are those nearest to print")
 MOST_ROWS = 3000  # training and test rows where a search or a kernel machine would take hours with all of them
 ALL_ROWS = 100_000
 NEIGHBORS = ("rnn", "rnn-ours", "rnn-oracle", "knn")
@@ -247,18 +243,6 @@ def _wins(rows: Rows, printed: Printed) -> Table:
         lines.append([TITLES[method], printed["table-2"]["win/tie/loss of RNN"][TITLES[method]], *said])
     header = ["against", "printed (60 cells, 40 runs each)", "RNN, held-out", "RNN, oracle"]
     return Table("Win/tie/loss of RNN (paired t-tests at 0.05 over the repeats, where there are two)", header, lines)
-
-
-def bundled(rows: Rows, printed: Printed) -> list[Block]:
-    """Nothing printed to compare with."""
-    entries = [
-        Entry.of((name, str(noise), method), chosen, "accuracy")
-        for name in rows.unique("dataset")
-        for noise in NOISES
-        for method in [*TITLES, *OURS, "knn", "rnn-ours", "rnn-oracle"]
-        for chosen in [rows.where(dataset=name, noise=noise, method=method)]
-    ]
-    return [Comparison("Accuracy on clean test labels; not in the paper", ["set", "noise", "method"], entries)]
 
 
 SHOWN_VOTERS = [10, 20, 30, 50, 100]

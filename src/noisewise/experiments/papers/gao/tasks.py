@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from noisewise._typing import Codes, Floats
 from noisewise.experiments.harness.spec import Cell, named
-from noisewise.experiments.papers.gao.folds import NOISES, Split, noise_of, rows_of, scaled, split
+from noisewise.experiments.papers.gao.folds import FOLDS, NOISES, Split, noise_of, rows_of, scaled, split
 from noisewise.experiments.papers.gao.methods import METHODS, VOTERS
 
 
@@ -94,39 +95,85 @@ def influence(cell: Cell) -> dict[str, Any]:
 
 @named("gao.grouping")
 def grouping(cell: Cell) -> dict[str, Any]:
-    """Accuracies of one grouping of the classes, one split: 15-NN and logistic regression at (0.1, 0.2), and AROW.
+    """Accuracies of every grouping of the classes, four folds: 15-NN, a linear method, and AROW at two noises.
 
-    `group` has a bit for each class of the first group, the positive one; the last class is in the second. AROW is the
-    ridge regression to which it converges, on the mean of the observed labels, at the first two noises, on all rows;
-    "mirrored" with the second group as the positive one. At (0.4, 0.4) the scatter of the labels would count.
+    Votes and scores of a group are the sums of those of its classes, so that one search and one least squares serve all
+    groupings. 15-NN and the linear method have clean labels. AROW is the ridge regression without an intercept to which
+    it converges, on the mean of the observed labels; at (0.4, 0.4) the scatter of the labels would count.
     """
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.neighbors import KNeighborsClassifier
+    from sklearn.neighbors import NearestNeighbors
 
-    X, labels = rows_of(cell["dataset"])
+    name = cell["dataset"]
+    X, labels = rows_of(name)
+    order = np.random.default_rng(cell.seed()).permutation(len(labels))[:GROUPED_ROWS]
+    X, parts = scaled(X, name)[order], parts_of(labels)[order]
+    groups = groupings_of(int(labels.max()) + 1)
+    ones = np.eye(groups.shape[1])[parts]
+    fold = np.arange(len(order)) % FOLDS
+    right = np.zeros((4, len(groups)))
+    for test in (fold == k for k in range(FOLDS)):
+        train = ~test
+        near = NearestNeighbors(n_neighbors=15).fit(X[train]).kneighbors(X[test], return_distance=False)
+        votes = ones[train][near].sum(axis=1)
+        means = [np.where(groups == 1, 1 - 2 * plus, 2 * minus - 1) for plus, minus in NOISES[:2]]
+        scores = [votes @ (2 * groups - 1).T, least_squares(X, ones, train, intercept=True)[test] @ (2 * groups - 1).T]
+        scores += [least_squares(X, ones, train)[test] @ mean.T for mean in means]
+        true = groups.T[parts[test]] == 1
+        right += [((score > 0) == true).sum(axis=0) for score in scores]
+    return {"accuracies": [[round(float(one), 4) for one in group] for group in right.T / len(order)]}
+
+
+def parts_of(labels: Codes) -> Codes:
+    """Codes of the classes; of an odd number of classes, codes of the halves of their rows.
+
+    >>> parts_of(np.array([0, 0, 1, 1, 2, 2])), parts_of(np.array([1, 0, 0]))
+    (array([0, 1, 2, 3, 4, 5]), array([1, 0, 0]))
+    """
     codes = np.unique(labels, return_inverse=True)[1]
-    rng = np.random.default_rng(cell.seed("dataset"))
-    order = rng.permutation(len(codes))
-    X, y = scaled(X, cell["dataset"])[order], (cell["group"] >> codes[order]) & 1
-    few, n = len(y[:GROUPED_ROWS]), 3 * len(y[:GROUPED_ROWS]) // 4
-    observed = noise_of((0.1, 0.2)).corrupt(y[:n], rng)
-    models = {"knn": KNeighborsClassifier(15), "llog": LogisticRegression()}
-    found: dict[str, Any] = {
-        name: float(model.fit(X[:n], observed).score(X[n:few], y[n:few])) for name, model in models.items()
-    }
-    return found | {"arow": expected_arow(X, y), "mirrored": expected_arow(X, 1 - y)}
+    if codes.max() % 2:
+        return np.asarray(codes)
+    counts = np.bincount(codes)
+    rank = np.empty(len(codes), dtype=np.intp)
+    rank[np.argsort(codes, kind="stable")] = np.arange(len(codes)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return np.asarray(2 * codes + (rank >= counts[codes] // 2))
 
 
-def expected_arow(X: Floats, y: Codes) -> list[float]:
-    """Test accuracies of ridge regression on the mean of the observed labels, +1 and -1, at the first two noises."""
-    n = 3 * len(y) // 4
-    train, positive = X[:n], y[:n] == 1
-    means = np.stack([np.where(positive, 1 - 2 * plus, 2 * minus - 1) for plus, minus in NOISES[:2]], axis=1)
-    weights = np.linalg.solve(train.T @ train + np.eye(X.shape[1]), train.T @ means)
-    return [float(one) for one in ((X[n:] @ weights >= 0) == (y[n:] == 1)[:, None]).mean(axis=0)]
+def groupings_of(n_classes: int) -> Codes:
+    """Equal groups, one line of zeros and ones each, both sides as the positive one: all, or of 26 classes random ones.
+
+    Of an odd number of classes one is halved, or one group has a class more; the columns are halves of classes.
+
+    >>> groupings_of(2)
+    array([[1, 0],
+           [0, 1]])
+    >>> groupings_of(3).shape
+    (12, 6)
+    """
+    chosen: list[Any]
+    if n_classes > 10:
+        rng = np.random.default_rng(1)
+        chosen = [rng.permutation(n_classes)[: n_classes // 2] for _ in range(DRAWN)]
+    else:
+        chosen = [list(one) for one in combinations(range(n_classes), n_classes // 2)]
+    groups = np.array([np.isin(np.arange(n_classes), one) for one in chosen], dtype=np.intp)
+    if n_classes % 2 == 0:
+        return groups
+    whole = np.repeat(np.concatenate([groups, 1 - groups]), 2, axis=1)
+    halved = [(group, k) for group in groups for k in np.flatnonzero(group == 0)]
+    mixed = np.repeat([group for group, _ in halved], 2, axis=1)
+    mixed[np.arange(len(halved)), [2 * k for _, k in halved]] = 1
+    return np.concatenate([whole, mixed])
 
 
-GROUPED_ROWS = 2500  # of a larger set: enough to tell groupings apart by their accuracy
+def least_squares(X: Floats, ones: Floats, train: Any, intercept: bool = False) -> Floats:
+    """Scores of all rows for each class, by ridge regression on the training rows."""
+    X = np.column_stack([X, np.ones(len(X))]) if intercept else X
+    rows = X[train]
+    return np.asarray(X @ np.linalg.solve(rows.T @ rows + np.eye(X.shape[1]), rows.T @ ones[train]))
+
+
+DRAWN = 20_000  # groupings of the 26 letters, of ten million
+GROUPED_ROWS = 20_000  # at most
 INFLUENCE = [1, 5, 10, 20, 40, 60, 80, 100]
 FRACTIONS = [0.1, 0.2, 0.4, 0.6, 0.8, 1.0]
 
