@@ -168,7 +168,7 @@ in the paper. What print leaves out was looked for in its numbers (`noisewise re
 - vehicle are buses and saabs, optdigits the digits 1 and 3, letter has its first 15,000 rows: the only ones with the
   numbers of rows that print shows. The positive class of diabetes is the healthy one, as in the LIBSVM file.
 - pendigits is taken as 0 to 4 against 5 to 9; segment, of seven classes, as the last three and half of the fourth
-  against the others; shuttle as the classes with odd numbers; landsat, usps and letter have the nearest groups to print.
+  against the others; shuttle as the classes with odd numbers; landsat, usps and letter have the nearest to print.
 - k and k' are selected on held-out observed labels in the column RNN; the oracle picks them on the clean test labels,
   as print seems to.
 
