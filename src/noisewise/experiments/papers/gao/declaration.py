@@ -163,8 +163,8 @@ in the paper. What print leaves out was looked for in its numbers (`noisewise re
 - AROW and NHERD are those of LIBOL: two classes, one weight vector, a full covariance, no intercept, and r and C from
   2^-4 to 2^4, by four-fold cross-validation on observed labels.
 - Columns are in [-1, 1] (the zeros and ones of mushroom and w8a as they are), but standardised in german, housing,
-  landsat, pendigits and segment, where print's AROW hardly depends on which label is flipped more often: without an
-  intercept, only columns of mean zero make it so. vehicle has principal components, each in [-1, 1].
+  landsat, pendigits and segment, where print's AROW hardly depends on which label is flipped more often: columns of
+  mean zero make it so without an intercept. vehicle has principal components, each in [-1, 1].
 - vehicle are buses and saabs, optdigits the digits 1 and 3, letter has its first 15,000 rows: the only ones with the
   numbers of rows that print shows. The positive class of diabetes is the healthy one, as in the LIBSVM file.
 - pendigits is taken as 0 to 4 against 5 to 9; segment, of seven classes, as the last three and half of the fourth

@@ -274,7 +274,7 @@ def _signs(rows: Rows) -> Text:
     return Text(f"At (0.3, 0.1) the sign of tau_plus - tau_minus is right in {fraction:.0%} of {len(right)} runs.")
 
 
-USUAL_VOTERS = 25  # k' at which Table 3 is nearest on average (0.026 on the small sets): print has no k'
+USUAL_VOTERS = 25  # k' at which Table 3 is nearest on average (0.023 on the small sets): print has no k'
 NEAR_RATE = 0.06
 
 
