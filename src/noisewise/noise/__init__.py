@@ -32,9 +32,7 @@ from noisewise.noise.exploration_moment import exploration_sums as exploration_s
 from noisewise.noise.exploration_moment import exploration_terms as exploration_terms
 from noisewise.noise.feature_noise import GaussianNoise, LaplaceNoise, MaskingNoise, SymmetricNoise
 from noisewise.noise.feedback_rates import LEAST_POOLED_SIGNAL as LEAST_POOLED_SIGNAL
-from noisewise.noise.feedback_rates import RIGHT_OVERLAP as RIGHT_OVERLAP
 from noisewise.noise.feedback_rates import SEVERAL_OR_NONE as SEVERAL_OR_NONE
-from noisewise.noise.feedback_rates import WRONG_OVERLAP as WRONG_OVERLAP
 from noisewise.noise.feedback_rates import RateEstimate, rates_from_moments
 from noisewise.noise.feedback_rates import clipped_estimate as clipped_estimate
 from noisewise.noise.feedback_rates import combine_moments as combine_moments
@@ -78,10 +76,8 @@ __shared__ = [
     "LEAST_POOLED_SIGNAL",
     "NONLINEAR_FROM",
     "RELATIVE_PENALTY",
-    "RIGHT_OVERLAP",
     "SELECTION_ERROR",
     "SEVERAL_OR_NONE",
-    "WRONG_OVERLAP",
     "Calibration",
     "ExplorationMoment",
     "Judgements",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,7 @@ from noisewise._deprecation import renamed
 from noisewise._numerics.ridge import fit_per_action, leave_one_out_per_action
 from noisewise._typing import Codes, Floats
 from noisewise.noise import (
-    RIGHT_OVERLAP,
     SEVERAL_OR_NONE,
-    WRONG_OVERLAP,
     ExplorationMoment,
     FlipMatrix,
     check_log,
@@ -25,7 +24,8 @@ from noisewise.noise import (
 )
 from noisewise.online.rates import flip_rates
 from noisewise.online.rates.flip_rates import LEAST_CORRECTED_SIGNAL
-from noisewise.online.rates.overlap import LARGEST_GROUP_EXCESS, ConfidentRounds, GroupCounts, count_by_group
+from noisewise.online.rates.margin_curve import RatesByMargin, bin_by_margin, rates_by_margin, signed_margins
+from noisewise.online.rates.overlap import ConfidentRounds, GroupCounts, count_by_group
 from noisewise.online.rates.pooling import equal_rates_p_value, shrunken_rates
 from noisewise.online.rates.refit import Refitter
 
@@ -59,10 +59,12 @@ class ActionRates:
     on : bool
         Whether it is rejected, the rates would mislead, and they are used; else the feedback is taken as it is.
     limits : array of shape (2, 2, n_actions), or None
-        Lower and upper limits of the 95 % intervals of both rates, which include overlapping classes; up to 3,000
-        rounds None, and the intervals are Jeffreys' of the counts alone.
+        Lower and upper limits of the 95 % intervals of both rates, if they do not follow from the rest.
     reason : str
         Why no rates are identified, if none are.
+    bins : array of shape (n_actions, n_bins, 3), or None
+        Rounds by their margin, from which intervals follow that include overlapping classes (`rates_by_margin`); up
+        to 3,000 rounds None, and the intervals are Jeffreys' of the counts alone.
     """
 
     false_positive: Floats
@@ -73,6 +75,7 @@ class ActionRates:
     on: bool
     limits: Floats | None = None
     reason: str = ""
+    bins: Floats | None = None
 
     useless = renamed("useless", "uninformative")
 
@@ -97,9 +100,20 @@ class ActionRates:
     def _limits(self) -> Floats:
         """Lower and upper limits of both rates, of shape (2, 2, n_actions), extended to hold the rates."""
         rates, limits = self._rates, self.limits
+        if limits is None and self._by_margin is not None:
+            limits = self._by_margin.limits
         if limits is None:
             limits = np.stack(proportion_interval(rates, np.stack([self.wrong_rounds, self.right_rounds])))
         return np.stack([np.minimum(limits[0], rates), np.maximum(limits[1], rates)])
+
+    @cached_property
+    def _by_margin(self) -> RatesByMargin | None:
+        """Intervals by the margin of the rounds; computed when a report is asked for, not while a learner plays."""
+        return None if self.bins is None else rates_by_margin(self.bins)
+
+    @property
+    def _why_not(self) -> str:
+        return self.reason or ("" if self._by_margin is None else self._by_margin.reason)
 
     @property
     def _harmless(self) -> NDArray[np.bool_]:
@@ -110,7 +124,7 @@ class ActionRates:
     def identified(self) -> NDArray[np.bool_]:
         """Whether the rates of an action can be told from its wrong guesses; their intervals are narrower than one."""
         low, high = self._limits
-        return np.asarray(((high - low) < 1).all(axis=0))
+        return np.asarray(((high - low) < 1).all(axis=0) & (not self._why_not))
 
     def columns(self) -> dict[str, Any]:
         """Columns of a report, one entry for each action."""
@@ -125,7 +139,7 @@ class ActionRates:
             "on": np.full(n, self.on),
             "useless": self.uninformative,
             "identified": self.identified,
-            "reason": [self.reason] * n,
+            "reason": [self._why_not] * n,
         }
 
 
@@ -226,18 +240,16 @@ def action_rates(
             wrong, right = _count(scores, baseline, rates, actions, feedback)
             if np.abs(move).max() < TOLERANCE:
                 break
-    added = WRONG_OVERLAP * wrong.excess, RIGHT_OVERLAP * right.excess
     p_value = min(equal_rates_p_value(*each[:2], GATE_OVERLAP * each.sure_excess) for each in (wrong, right))
-    limits = None
+    bins = None
     if counting:
-        limits = np.stack([each.limits(most) for each, most in zip((wrong, right), added)], axis=1)
-        overlapping = right.sure_excess > LARGEST_GROUP_EXCESS * (1 - rates.sum(axis=0))
-        limits[:, :, overlapping] = [[[0.0]], [[1.0]]]
+        margins = signed_margins(corrected_scores(scores, baseline, rates), actions)
+        bins = bin_by_margin(margins, feedback, actions, n_actions)
     enough = len(X) >= LEAST_PER_ACTION * n_actions and right.sure_excess.min() <= LARGEST_GATE_EXCESS * usual_signal(
         rates
     )
     on = bool(enough and p_value < GATE_LEVEL and misleads(rates, LEAST_GAP if counting else LEAST_EARLY_GAP))
-    return ActionRates(rates[0], rates[1], wrong.rounds, right.rounds, p_value, on, limits)
+    return ActionRates(rates[0], rates[1], wrong.rounds, right.rounds, p_value, on, bins=bins)
 
 
 def misleads(rates: Floats, least_gap: float = LEAST_GAP) -> bool:

@@ -14,7 +14,7 @@ from scipy.special import softmax
 from noisewise._numerics.ridge import RidgeFit, fit_per_action, leave_one_out_per_action
 from noisewise._typing import Codes, Floats
 from noisewise.noise import NONLINEAR_FROM, informative_about_annotators, margins, sharper_scores, with_interval
-from noisewise.online.rates.overlap import annotator_limits
+from noisewise.online.rates.margin_curve import RatesByMargin, bin_by_margin, rates_by_margin, signed_margins
 from noisewise.online.rates.refit import Refitter
 
 GRID = np.linspace(0.02, 0.98, 14)  # of each rate; a pair (rho0, rho1) of it is a type of annotator
@@ -25,6 +25,7 @@ PRIOR_COUNTS = 3 * np.exp(4 * SIGNAL) / np.exp(4 * SIGNAL).sum()
 INVERSE_TEMPERATURE = 10.0  # of the softmax that turns scores into probabilities
 BINS = 400  # of probabilities, so that the likelihood costs one product for all rounds
 PRIOR_EM_STEPS = 20
+LEAST_ANSWERS = 100  # of an annotator, whose rates are then estimated without the prior
 LEAST_SIGNAL_SIZE = 1e-3  # of |1 - rho0 - rho1| as a divisor; such feedback has next to no weight
 LEAST_NOISE = 0.001  # variance of the flips of the best annotators
 SCORE_VARIANCE = 0.05  # of a target without flips, around its regression
@@ -35,9 +36,10 @@ PLAIN_VARIANCE = 0.25  # of feedback that counts as it is, with importance 1: th
 class AnnotatorReport:
     """Posterior mean flip rates of each annotator, signal (1 - rho0 - rho1), and the number of `answers` they gave.
 
-    Intervals, of shape (n_annotators, 2), hold a rate with 95 %: from 2,000 rounds on confidence intervals of the
-    feedback in high-confidence rounds, which include overlapping classes, and before credible intervals under the
-    estimated prior. `used` says whether feedback is weighted by these rates; the first rounds count as they are.
+    Intervals, of shape (n_annotators, 2), hold a rate with 95 %: from 2,000 rounds on those of `rates_by_margin`, which
+    include overlapping classes, and before credible intervals under the estimated prior. `used` says whether feedback
+    is weighted by rates; the first rounds count as they are. `reason` says why rates are not identified, if they are
+    not.
     """
 
     people: list[Hashable]
@@ -48,6 +50,7 @@ class AnnotatorReport:
     false_positive_interval: Floats
     false_negative_interval: Floats
     used: bool
+    reason: str = ""
 
     def columns(self) -> dict[str, Any]:
         """Columns of a report, one entry for each annotator."""
@@ -58,9 +61,9 @@ class AnnotatorReport:
             **with_interval("false_negative", self.false_negative, *self.false_negative_interval.T),
             "signal": self.signal,
             "used": np.full(len(self.people), self.used),
-            "identified": (np.ptp([self.false_positive_interval, self.false_negative_interval], axis=2) < 1).all(
-                axis=0
-            ),
+            "identified": (np.ptp([self.false_positive_interval, self.false_negative_interval], axis=2) < 1).all(axis=0)
+            & (not self.reason),
+            "reason": [self.reason] * len(self.people),
         }
 
 
@@ -169,28 +172,27 @@ class PeopleTracker(Refitter):
         joint = _posterior(self.log_likelihood, self.prior).reshape(-1, len(GRID), len(GRID))
         marginals = joint.sum(axis=2), joint.sum(axis=1)
         rho0, rho1 = (marginal @ GRID for marginal in marginals)
-        people, answers, signal = list(self.people), self.answers.copy(), 1 - rho0 - rho1
+        interval0, interval1 = (credible_interval(marginal) for marginal in marginals)
+        reason = ""
         if self.settled and self.log is not None and self.log.n >= NONLINEAR_FROM:
-            low, high = self._limits(signal)
-            interval0, interval1 = (
-                np.stack([np.minimum(low[i], rates), np.maximum(high[i], rates)], axis=1)
-                for i, rates in ((0, rho0), (1, rho1))
-            )
-        else:
-            interval0, interval1 = (credible_interval(marginal) for marginal in marginals)
-        return AnnotatorReport(people, answers, rho0, rho1, signal, interval0, interval1, self.settled)
+            found = self._by_margin()
+            enough = self.answers >= LEAST_ANSWERS  # with fewer, the estimated prior is worth more
+            rho0, rho1 = np.where(enough, found.rates, np.clip([rho0, rho1], *found.limits))
+            interval0, interval1 = found.limits.transpose(1, 2, 0)
+            reason = found.reason
+        people, answers, signal = list(self.people), self.answers.copy(), 1 - rho0 - rho1
+        return AnnotatorReport(people, answers, rho0, rho1, signal, interval0, interval1, self.settled, reason)
 
-    def _limits(self, signal: Floats) -> Floats:
-        """Limits of the intervals of both rates of each annotator; 0 and 1 where classes overlap too much."""
+    def _by_margin(self) -> RatesByMargin:
+        """Rates of each annotator by the margins of all rounds, whose probability of being right is a common curve."""
         assert self.log is not None
         log, n = self.log, self.log.n
-        targets, importance, annotators = log.targets[:n], log.importance[:n], log.annotators[:n]
+        targets, importance = log.targets[:n], log.importance[:n]
         linear, baseline = leave_one_out_per_action(self._fit(), log.X, log.actions, targets, importance)
         kept, scores, _ = sharper_scores(log.X, linear, log.actions, targets, baseline, importance)
-        counted = log.actions[kept], log.feedback[:n][kept].astype(np.float64), annotators[kept]
-        found = annotator_limits(scores, *counted, signal, targets[kept], importance[kept])
-        anything = np.stack([np.zeros((2, len(signal))), np.ones((2, len(signal)))])
-        return anything if found is None else found
+        rounds = log.feedback[:n][kept].astype(np.float64), log.annotators[:n][kept], len(self.people)
+        bins = bin_by_margin(signed_margins(scores, log.actions[kept]), *rounds, shared=True)
+        return rates_by_margin(bins, shared=True)
 
     def _fit(self) -> RidgeFit:
         assert self.log is not None
