@@ -5,7 +5,7 @@
 
 Each run draws a pair of rates between 0 and .4 (below .7 together) that nothing was tuned on; rows are drawn with
 replacement, columns standardised, rows of length one with a constant feature; of images, 40 principal components of
-10,000. Intervals of estimates that say "not identified" are not counted, but how many of them there are.
+10,000. Intervals of estimates that say "not identified" are counted apart.
 --only moments: `rates_from_moments` on the log of a player who is right in six of ten. tracker: `corrected_ucwl` as it
 plays. action: `report()` of `linucb(rates="action")`, with a pair for each action. person: `report()` of `linucb` with
 eight annotators. nrest: `NREst` with trees. gate: mistakes played by `linucb` as it comes and with `rates="action"`,
@@ -117,22 +117,25 @@ def _each(report, rates):
 
 def coverage(part, names, runs, rounds, first):
     print(
-        f"\n{part}: fraction of intervals that hold the truth, and their mean width; {runs} runs of {rounds:,} rounds"
+        f"\n{part}: fraction of intervals that hold the truth, and their mean width; {runs} runs of {rounds:,} rounds; "
+        "on the right those of rates that are not identified"
     )
-    print(f"{'':12}{'identified':>12}{'rho0':>10}{'width':>8}{'rho1':>10}{'width':>8}")
+    heads = f"{'rho0':>10}{'width':>8}{'rho1':>10}{'width':>8}"
+    print(f"{'':14}{'identified':>12}{heads}{heads}")
     for name in names:
         found = np.array(
             [one for seed in range(first, first + runs) for one in PARTS[part](*rows_of(name), rounds, seed)]
         )
         said = found[:, 0] > 0
-        if not said.any():
-            print(f"{name:12}{0:12.2f}", flush=True)
-            continue
-        cells = []
-        for low, high, true in ((1, 2, 5), (3, 4, 6)):
-            inside = (found[said, low] <= found[said, true]) & (found[said, true] <= found[said, high])
-            cells += [inside.mean(), np.mean(found[said, high] - found[said, low])]
-        print(f"{name:12}{said.mean():12.2f}{cells[0]:10.3f}{cells[1]:8.3f}{cells[2]:10.3f}{cells[3]:8.3f}", flush=True)
+        print(f"{name:14}{said.mean():12.2f}{_cells(found[said])}{_cells(found[~said])}", flush=True)
+
+
+def _cells(found):
+    cells = ""
+    for low, high, true in ((1, 2, 5), (3, 4, 6)) if len(found) else ():
+        inside = (found[:, low] <= found[:, true]) & (found[:, true] <= found[:, high])
+        cells += f"{inside.mean():10.3f}{np.mean(found[:, high] - found[:, low]):8.3f}"
+    return f"{cells:36}"
 
 
 def gate(names, runs, rounds, first):
