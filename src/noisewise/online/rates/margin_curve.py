@@ -8,6 +8,7 @@ and 1 at the margins that occur, and the intervals of the rates are as wide as t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from scipy.special import expit, logsumexp, softmax
 from noisewise._typing import Codes, Floats
 from noisewise.noise import SELECTION_ERROR, two_best
 
+Grid = tuple[Floats, Floats]  # values of both rates
 N_BINS = 24  # of the margins of a group, with as many rounds each
 LEAST_ROUNDS = 50  # of a group with a curve of its own; with fewer its rates may be anything
 # Rounds that played it as the best action, and part of an equal fraction of all such rounds: with fewer, the action may
@@ -34,15 +36,16 @@ LOG_PRIOR = sum(
 )
 LARGEST_LOGIT, LEVELS_PER_UNIT = 7.0, 10  # probabilities are rounded to these logits: the likelihood is one product
 P_RIGHT = expit(np.arange(-LARGEST_LOGIT * LEVELS_PER_UNIT, LARGEST_LOGIT * LEVELS_PER_UNIT + 1) / LEVELS_PER_UNIT)
-EVERY_RATE = np.linspace(0, 0.98, 25)
+EVERY_RATE = np.linspace(0, 0.98, 25), np.linspace(0, 0.98, 25)
 NEGLIGIBLE = 1e-4  # posterior probability outside of the finer grid; weight of a curve that is left out
+FINER_FROM = 100  # rounds of an annotator; the posterior of fewer is wide
 LEAST_SIGNAL = 0.05  # 1 - rho0 - rho1 of an action; annotators may have any
 CURVE_GROUPS = 20  # annotators, those with most feedback, that decide on the curve they have in common
-WRONG_PLATEAU = 0.02  # of the actions far behind the best, where a common curve can't have each one's tail
-# Part of the wrong best guesses that may stay wrong, however large their margin, and the fraction of wrong best guesses
-# beyond which they can't be told from flips: of a curve for each action, and of a common one, which is known better
-RIGHT_PLATEAU, SHARED_RIGHT_PLATEAU = 0.5, 0.2
-LARGEST_WRONG, LARGEST_SHARED_WRONG = 0.08, 0.15
+WRONG_PLATEAU = 0.02  # fraction of the actions far behind the best that may be right all the same
+# Of the wrong best guesses, the part that may stay wrong however large their margin, and the fraction of wrong best
+# guesses beyond which they can't be told from flips: of a curve for each action, and of a common one, known better
+RIGHT_PLATEAU, SHARED_RIGHT_PLATEAU = 1.0, 0.2
+LARGEST_WRONG, LARGEST_SHARED_WRONG = 0.09, 0.15
 OVERLAP = (
     "the rates are not identified: {:.0%} of the regression's best guesses seem to be wrong, because X tells the right "
     "action of too few rows, so that flipped feedback can't be told from wrong guesses; the interval of false_negative "
@@ -126,7 +129,7 @@ def rates_by_margin(bins: Floats, shared: bool = False) -> RatesByMargin:
     overall = float(np.average(wrong[some], weights=guesses[some] if shared else None)) if some.any() else 1.0
     signal = 1 - rates.sum(axis=0)
     plateau = SHARED_RIGHT_PLATEAU * overall if shared else RIGHT_PLATEAU * np.maximum(wrong, overall)
-    added = np.stack([WRONG_PLATEAU * shared * signal, plateau * signal])
+    added = np.stack([WRONG_PLATEAU * signal, plateau * signal])
     limits -= np.stack([np.maximum(added, 0), np.minimum(added, 0)])
     reason = OVERLAP.format(overall) if overall > (LARGEST_SHARED_WRONG if shared else LARGEST_WRONG) else ""
     if reason:
@@ -155,7 +158,7 @@ class BinnedRounds(NamedTuple):
         levels = np.rint((np.clip(logits, -LARGEST_LOGIT, LARGEST_LOGIT) + LARGEST_LOGIT) * LEVELS_PER_UNIT).astype(int)
         return cls(margins, hits, rounds, levels)
 
-    def log_likelihood(self, grid: tuple[Floats, Floats], curves: Codes | slice = slice(None)) -> Floats:
+    def log_likelihood(self, grid: Grid, curves: Codes | slice = slice(None)) -> Floats:
         """Of each curve and each pair of rates of the grid; shape (n_curves, n_pairs)."""
         levels, n_levels = self.levels[curves], len(P_RIGHT)
         n_curves = len(levels)
@@ -164,8 +167,8 @@ class BinnedRounds(NamedTuple):
             np.bincount(cells, np.tile(each, n_curves), n_curves * n_levels).reshape(n_curves, n_levels)
             for each in (self.hits, self.rounds - self.hits)
         )
-        expected = _expected(*_pairs(grid), P_RIGHT[:, None])
-        return np.asarray(positive @ np.log(expected) + negative @ np.log1p(-expected))
+        log_positive, log_negative = _every_rate() if grid is EVERY_RATE else _log_probabilities(grid)
+        return np.asarray(positive @ log_positive + negative @ log_negative)
 
     def residuals(self, curve: int, rho0: float, rho1: float) -> tuple[Floats, Floats]:
         """Positive feedback beyond what is expected of it in each bin, and its variance."""
@@ -176,12 +179,12 @@ class BinnedRounds(NamedTuple):
 class Posterior(NamedTuple):
     """Marginal posterior probabilities of both rates on their grids, and those of the curves."""
 
-    grid: tuple[Floats, Floats]
+    grid: Grid
     marginals: tuple[Floats, Floats]
     curves: Floats
 
     @classmethod
-    def of(cls, grid: tuple[Floats, Floats], joint: Floats) -> Posterior:
+    def of(cls, grid: Grid, joint: Floats) -> Posterior:
         """From the joint one of curves and pairs of rates."""
         table = joint.sum(axis=0).reshape(len(grid[0]), len(grid[1]))
         return cls(grid, (table.sum(axis=1), table.sum(axis=0)), joint.sum(axis=1))
@@ -199,7 +202,7 @@ class Posterior(NamedTuple):
             for values, marginal in zip(self.grid, self.marginals)
         ]
 
-    def finer_grid(self) -> tuple[Floats, Floats]:
+    def finer_grid(self) -> Grid:
         """As many values of each rate, over the range that has posterior probability."""
         grids = []
         for values, marginal in zip(self.grid, self.marginals):
@@ -220,7 +223,7 @@ class Posterior(NamedTuple):
 
 def _with_own_curve(group: BinnedRounds) -> Posterior:
     """Posterior of the rates of one action; its feedback is positive more often where it is right."""
-    grid, divisor = (EVERY_RATE, EVERY_RATE), SELECTION_ERROR**2
+    grid, divisor = EVERY_RATE, SELECTION_ERROR**2
     for finer in (False, True):
         log_likelihood = group.log_likelihood(grid)
         log_likelihood[:, 1 - sum(_pairs(grid)) < LEAST_SIGNAL] = -np.inf
@@ -242,25 +245,24 @@ def _with_one_curve(groups: Sequence[BinnedRounds]) -> list[Posterior]:
     than their margin are so for everybody.
     """
     most = np.argsort([-group.rounds.sum() for group in groups], kind="stable")[:CURVE_GROUPS]
-    grids, divisor = [(EVERY_RATE, EVERY_RATE)] * len(groups), SELECTION_ERROR**2
-    for finer in (False, True):
-        evidence = sum(logsumexp(groups[i].log_likelihood(grids[i]), axis=1) for i in most)
-        weights = softmax(evidence / divisor + LOG_PRIOR)
-        kept = np.flatnonzero(weights > NEGLIGIBLE)
-        posteriors = [_given_curves(group, grid, weights, kept) for group, grid in zip(groups, grids)]
-        if not finer:
-            signals = np.array([1 - sum(posteriors[i].rates) for i in most])[:, None]
-            fits = np.array([groups[i].residuals(int(weights.argmax()), *posteriors[i].rates) for i in most])
-            divisor = max(
-                divisor, _dispersion(np.sum(signals * fits[:, 0], axis=0), np.sum(signals**2 * fits[:, 1], axis=0), 3)
-            )
-            weights = softmax(evidence / divisor + LOG_PRIOR)
-            kept = np.flatnonzero(weights > NEGLIGIBLE)
-            grids = [_given_curves(group, grid, weights, kept).finer_grid() for group, grid in zip(groups, grids)]
-    return posteriors
+    evidence = sum(logsumexp(groups[i].log_likelihood(EVERY_RATE), axis=1) for i in most)
+    weights = softmax(evidence / SELECTION_ERROR**2 + LOG_PRIOR)
+    rates = [_given_curves(groups[i], EVERY_RATE, weights).rates for i in most]
+    signals = np.array([1 - sum(each) for each in rates])[:, None]
+    fits = np.array([groups[i].residuals(int(weights.argmax()), *each) for i, each in zip(most, rates)])
+    pooled = np.sum(signals * fits[:, 0], axis=0), np.sum(np.square(signals) * fits[:, 1], axis=0)
+    divisor = max(SELECTION_ERROR**2, _dispersion(*pooled, n_parameters=3))
+    weights = softmax(evidence / divisor + LOG_PRIOR)
+    posteriors = [_given_curves(group, EVERY_RATE, weights) for group in groups]
+    grids = {i: posteriors[i].finer_grid() for i, group in enumerate(groups) if group.rounds.sum() >= FINER_FROM}
+    evidence = sum(logsumexp(groups[i].log_likelihood(grids.get(i, EVERY_RATE)), axis=1) for i in most)
+    weights = softmax(evidence / divisor + LOG_PRIOR)
+    return [_given_curves(group, grids.get(i, EVERY_RATE), weights) for i, group in enumerate(groups)]
 
 
-def _given_curves(group: BinnedRounds, grid: tuple[Floats, Floats], weights: Floats, kept: Codes) -> Posterior:
+def _given_curves(group: BinnedRounds, grid: Grid, weights: Floats) -> Posterior:
+    """Posterior of the rates of one annotator, where the curves have these posterior probabilities."""
+    kept = np.flatnonzero(weights > NEGLIGIBLE)
     conditional = softmax(group.log_likelihood(grid, kept) / SELECTION_ERROR**2, axis=1)
     posterior = Posterior.of(grid, weights[kept, None] / weights[kept].sum() * conditional)
     return posterior._replace(curves=weights)
@@ -272,7 +274,18 @@ def _dispersion(residuals: Floats, variances: Floats, n_parameters: int) -> floa
     return float(np.sum(np.square(residuals[some]) / (variances[some] + 0.5)) / max(some.sum() - n_parameters, 1))
 
 
-def _pairs(grid: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+@cache
+def _every_rate() -> tuple[Floats, Floats]:
+    return _log_probabilities(EVERY_RATE)
+
+
+def _log_probabilities(grid: Grid) -> tuple[Floats, Floats]:
+    """Of positive and of negative feedback, by level and pair of rates."""
+    expected = _expected(*_pairs(grid), P_RIGHT[:, None])
+    return np.log(expected), np.log1p(-expected)
+
+
+def _pairs(grid: Grid) -> tuple[Floats, Floats]:
     rho0, rho1 = np.meshgrid(*grid, indexing="ij")
     return rho0.ravel(), rho1.ravel()
 
