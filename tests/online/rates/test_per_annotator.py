@@ -235,3 +235,22 @@ def test_an_annotator_without_informative_rounds_may_be_of_any_kind():
     tracker.weigh([1.0, 0.0], action=0, feedback=1, person="ann", scores=[0.5, 0.1])
     columns = tracker.report().columns()
     assert columns["false_positive_low"][0] < 0.1 < 0.5 < columns["false_positive_high"][0]
+
+
+@pytest.mark.parametrize(("distance", "known"), [(3.0, True), (0.7, False)])
+def test_a_report_of_annotators_has_intervals_that_hold_or_says_that_overlap_hides_the_rates(distance, known):
+    rng = np.random.default_rng(7)
+    rates, y = np.array([[0.05, 0.1], [0.3, 0.2], [0.1, 0.35], [0.2, 0.05]]), rng.integers(4, size=6_000)
+    X = np.column_stack([distance * np.eye(4)[y] + rng.normal(size=(6_000, 4)), np.ones(6_000)])
+    learner, annotators, uniforms = linucb(4, random_state=0), rng.integers(4, size=6_000), rng.random(6_000)
+    for x, true, annotator, u in zip(X / (1 + distance), y, annotators.tolist(), uniforms):
+        decision = learner.decide(x)
+        right = decision.action == true
+        learner.learn(decision, int(right != (u < rates[annotator, int(right)])), person=annotator)
+    report = learner.report("pandas").set_index("person").sort_index()
+    assert (report["identified"] == known).all()
+    assert (report["reason"] == "").all() == known
+    for name, true in zip(("false_positive", "false_negative"), rates.T):
+        assert ((report[f"{name}_low"] <= true) & (true <= report[f"{name}_high"])).mean() >= 0.75
+        assert report[name].between(report[f"{name}_low"], report[f"{name}_high"]).all()
+    assert known or (report["false_negative_low"] == 0).all()
