@@ -248,7 +248,9 @@ def action_rates(
     enough = len(X) >= LEAST_PER_ACTION * n_actions and right.sure_excess.min() <= LARGEST_GATE_EXCESS * usual_signal(
         rates
     )
-    on = bool(enough and p_value < GATE_LEVEL and misleads(rates, LEAST_GAP if counting else LEAST_EARLY_GAP))
+    # as counted: scaled to keep some signal, the rates of an action that always gets the same feedback do not mislead
+    observed = np.stack([shrunken_rates(*each[:2]) for each in (wrong, right)]) if counting else rates
+    on = bool(enough and p_value < GATE_LEVEL and misleads(observed, LEAST_GAP if counting else LEAST_EARLY_GAP))
     return ActionRates(rates[0], rates[1], wrong.rounds, right.rounds, p_value, on, bins=bins)
 
 
