@@ -294,7 +294,12 @@ def nrest(rows: Rows, printed: Printed) -> list[Block]:
     apart = _gaps(rows, "rcine-nrest", "rcine", NOISES)
     if not apart:
         return [Text(f"Not run: a cell trains ten networks. {NO_NETWORK[0].upper()}{NO_NETWORK[1:]}.")]
-    return [Text(f"RCINE with the printed network, less with moments: {_spoken(apart)}."), error_table(rows)]
+    said = f"RCINE with the printed network, less with moments: {_spoken(apart)}."
+    seconds = [rows.where(method=name).mean("seconds_processor") or 0.0 for name in ("rcine-nrest", "rcine")]
+    said += (
+        f" The network is trained ten times a cell, which takes {seconds[0]:.0f} s; with moments {seconds[1]:.0f} s."
+    )
+    return [Text(said), error_table(rows)]
 
 
 def figures_4_and_5(rows: Rows, printed: Printed) -> list[Block]:
