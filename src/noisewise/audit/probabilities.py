@@ -75,7 +75,8 @@ def audit_probabilities(
         Who gave each label.
     folds : array of shape (n,), optional
         The fold of each row: the fit that predicted it. Fits differ, and what they differ by in the mean probability of
-        a class is removed. By default folds of consecutive rows are found where they differ visibly.
+        a class is removed, unless their labels differ too (folds by group or time). By default folds of consecutive
+        rows are found where they differ visibly.
     progress : bool or callable, optional
         Whether to show progress on the screen; by default where a person looks on (a terminal, a notebook) and it takes
         more than two seconds. A function is called with the steps done, and of how many.
