@@ -148,8 +148,13 @@ def gate(names, runs, rounds, first):
         for setting, kinds in GATE.items():
             found = [_played(X, y, k, kinds, rounds, seed) for seed in range(first, first + runs)]
             raw, by_action, used = np.mean(found, axis=0)
-            worst = max(each[1] - each[0] for each in found)
-            print(f"{name:12}{setting:32}{raw:8.3f}{by_action:8.3f}{used:8.2f}  worst {worst:+.3f}", flush=True)
+            costs = [each[1] - each[0] for each in found]
+            error = np.std(costs) / np.sqrt(runs)
+            print(
+                f"{name:12}{setting:32}{raw:8.3f}{by_action:8.3f}{used:8.2f}  cost {np.mean(costs):+.4f} +- {error:.4f}"
+                f", at most {max(costs):+.3f}",
+                flush=True,
+            )
 
 
 def _played(X, y, k, kinds, rounds, seed):
