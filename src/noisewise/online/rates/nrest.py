@@ -14,7 +14,6 @@ from noisewise._typing import Floats
 from noisewise._validation import check_number
 from noisewise.noise import (
     LEAST_POOLED_SIGNAL,
-    NONLINEAR_FROM,
     RateEstimate,
     anchor_scores,
     check_log,
@@ -118,10 +117,10 @@ class NREst(PlainState):
 
         The intervals are those of a single class, by the standard deviation between classes: the errors of one
         classifier are correlated, so that their mean has no smaller one. An error common to all classes does not show
-        there, so from 2,000 rounds on the rates are held against the feedback in rounds that a ridge regression finds
-        wrong, or right, with high confidence: the intervals hold both, and where they differ by more than .05, as the
-        rates of trees often do, nothing is identified; nor is it where the classifier hardly tells right actions from
-        wrong ones. The paper's rule, one number for all, has no intervals.
+        there, so the rates are held against the feedback in rounds that a ridge regression finds wrong, or right, with
+        high confidence: the intervals hold both, and where they differ by more than .05, as the rates of trees and of
+        blocks below 2,000 rounds mostly do, nothing is identified; nor is it where the classifier hardly tells right
+        actions from wrong ones. The paper's rule, one number for all, has no intervals.
         """
         if len(self.feedback) == 0:
             raise ValueError("no rounds observed yet; call `observe` first")
@@ -142,7 +141,7 @@ class NREst(PlainState):
         wrong = (anchors.sum(axis=1) - right) / (self.n_classes - 1)
         (rho0, interval0), (rho1, interval1) = _mean_and_interval(wrong), _mean_and_interval(1 - right)
         reason = "" if rho0 + rho1 <= 1 - LEAST_POOLED_SIGNAL else UNINFORMATIVE_SCORES
-        if not reason and n_rounds >= NONLINEAR_FROM:
+        if not reason:
             heads = rates_in_heads(self.rows, self.actions, self.feedback, self.n_classes)
             interval0, interval1 = (
                 (min(low, head.interval[0]), max(high, head.interval[1]))
