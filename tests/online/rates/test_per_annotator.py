@@ -254,3 +254,18 @@ def test_a_report_of_annotators_has_intervals_that_hold_or_says_that_overlap_hid
         assert ((report[f"{name}_low"] <= true) & (true <= report[f"{name}_high"])).mean() >= 0.75
         assert report[name].between(report[f"{name}_low"], report[f"{name}_high"]).all()
     assert known or (report["false_negative_low"] == 0).all()
+
+
+@pytest.mark.parametrize(("rates", "known"), [((0.02, 0.9), False), ((0.2, 0.2), True)])
+def test_rates_of_annotators_whose_positive_feedback_is_rare_are_not_identified(rates, known):
+    rng = np.random.default_rng(0)
+    y = rng.integers(5, size=4_000)
+    X = np.eye(5)[y] + rng.normal(scale=0.4, size=(4_000, 5))
+    learner = linucb(5, random_state=0)
+    for number, (x, true) in enumerate(zip(X, y)):
+        decision = learner.decide(x)
+        right = decision.action == true
+        learner.learn(decision, int(right != (rng.random() < rates[int(right)])), person=number % 4)
+    report = learner.report("pandas")
+    assert (report["identified"] == known).all()
+    assert report["reason"].str.contains("nobody's feedback tells").all() != known

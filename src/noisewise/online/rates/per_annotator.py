@@ -13,7 +13,14 @@ from scipy.special import softmax
 
 from noisewise._numerics.ridge import RidgeFit, fit_per_action, leave_one_out_per_action
 from noisewise._typing import Codes, Floats
-from noisewise.noise import NONLINEAR_FROM, informative_about_annotators, margins, sharper_scores, with_interval
+from noisewise.noise import (
+    LEAST_POOLED_SIGNAL,
+    NONLINEAR_FROM,
+    informative_about_annotators,
+    margins,
+    sharper_scores,
+    with_interval,
+)
 from noisewise.online.rates.margin_curve import RatesByMargin, bin_by_margin, rates_by_margin, signed_margins
 from noisewise.online.rates.refit import Refitter
 
@@ -30,6 +37,10 @@ LEAST_SIGNAL_SIZE = 1e-3  # of |1 - rho0 - rho1| as a divisor; such feedback has
 LEAST_NOISE = 0.001  # variance of the flips of the best annotators
 SCORE_VARIANCE = 0.05  # of a target without flips, around its regression
 PLAIN_VARIANCE = 0.25  # of feedback that counts as it is, with importance 1: the most that flips can have
+NOBODY_TELLS = (
+    "the rates are not identified: nobody's feedback tells right actions from wrong ones, as with rare clicks on "
+    "adverts, of which several may be right for a row, or none"
+)
 
 
 @dataclass(frozen=True)
@@ -179,7 +190,8 @@ class PeopleTracker(Refitter):
             enough = self.answers >= LEAST_ANSWERS  # with fewer, the estimated prior is worth more
             rho0, rho1 = np.where(enough, found.rates, np.clip([rho0, rho1], *found.limits))
             interval0, interval1 = found.limits.transpose(1, 2, 0)
-            reason = found.reason
+            nobody = (1 - rho0 - rho1).max() < LEAST_POOLED_SIGNAL
+            reason = found.reason or (NOBODY_TELLS if nobody else "")
         people, answers, signal = list(self.people), self.answers.copy(), 1 - rho0 - rho1
         return AnnotatorReport(people, answers, rho0, rho1, signal, interval0, interval1, self.settled, reason)
 
