@@ -26,7 +26,19 @@ def test_one_name_is_refused_with_a_sentence():
 def test_the_simulated_teacher_prints_a_table(monkeypatch):
     import noisewise.teach
 
-    row = {"learner": "ucwl", "teacher errs": 0.1, "first": 0.5, "last": 0.25, "all": 0.375}
-    monkeypatch.setattr(noisewise.teach, "simulate_teacher", lambda: [row])
-    done = CliRunner().invoke(app, ["teach", "--simulate"])
-    assert done.stdout.splitlines()[-1] == "| ucwl | 10 % | 0.500 | 0.250 | 0.375 |"
+    asked = []
+
+    def found(data):
+        asked.append(data)
+        return [
+            {"learner": "ucwl", "teacher errs": error, "first": 0.5, "last": 0.25, "all": 0.375} for error in (0, 0.1)
+        ]
+
+    monkeypatch.setattr(noisewise.teach, "simulate_teacher", found)
+    done = CliRunner().invoke(app, ["teach", "--simulate", "--data", "optdigits"])
+    assert asked == ["optdigits"]
+    assert done.stdout.splitlines() == [
+        "| learner | 0 % | 10 % |",
+        "|---|---|---|",
+        "| ucwl | 0.500 / 0.250 / 0.375 | 0.500 / 0.250 / 0.375 |",
+    ]

@@ -24,6 +24,13 @@ class Learner(StrEnum):
     banditron = "banditron"
 
 
+class Digits(StrEnum):
+    """Sets of handwritten digits."""
+
+    digits = "digits"
+    optdigits = "optdigits"
+
+
 def teach(
     names: Annotated[
         list[str] | None, typer.Argument(help="What to teach; by default circle, square, triangle and star.")
@@ -35,6 +42,9 @@ def teach(
     simulate: Annotated[
         bool, typer.Option("--simulate", help="Let a simulated teacher teach all learners digits, and compare them.")
     ] = False,
+    data: Annotated[
+        Digits, typer.Option("--data", help="What the simulated teacher shows: scikit-learn's digits, or optdigits.")
+    ] = Digits.digits,
     port: Annotated[int, typer.Option("--port", help="Port on 127.0.0.1; 0 is any.", min=0, max=65535)] = 0,
     no_browser: Annotated[bool, typer.Option("--no-browser", help="Print the address only.")] = False,
 ) -> None:
@@ -45,11 +55,15 @@ def teach(
     from noisewise.teach import Lesson, serve_lesson, simulate_teacher
 
     if simulate:
-        typer.echo("| learner | teacher errs | mistakes in the first 200 rounds | in the last 200 | in all |")
-        typer.echo("|---|---|---|---|---|")
-        for row in simulate_teacher():
-            numbers = " | ".join(f"{row[key]:.3f}" for key in ("first", "last", "all"))
-            typer.echo(f"| {row['learner']} | {percent(row['teacher errs'])} | {numbers} |")
+        say("mistakes in the first 200 rounds / the last 200 / all, where the teacher errs so often")
+        found: dict[str, dict[str, str]] = {}
+        for row in simulate_teacher(data=data.value):
+            numbers = " / ".join(f"{row[key]:.3f}" for key in ("first", "last", "all"))
+            found.setdefault(row["learner"], {})[percent(row["teacher errs"])] = numbers
+        errors = list(next(iter(found.values())))
+        typer.echo(f"| learner | {' | '.join(errors)} |\n|{'---|' * (len(errors) + 1)}")
+        for name, numbers_of in found.items():
+            typer.echo(f"| {name} | {' | '.join(numbers_of.values())} |")
         return
     lesson = Lesson(names or SHAPES, out, learner.value)
 
