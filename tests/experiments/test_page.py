@@ -61,7 +61,9 @@ def test_numbers_too_small_for_the_digits_show_their_power_of_ten():
 
 def test_a_tally_counts_what_ran_and_what_agrees():
     entries = [Entry((), ours=1.0, verified=1.0), Entry((), ours=2.0, verified=1.0), Entry((), verified=1.0)]
-    counts = tally([Comparison("", [], entries), Text("")])
+    alone = Entry((), ours=3.0)  # nothing to compare it with
+    counts = tally([Comparison("", [], [*entries, alone]), Text("")])
+    assert counts["ran"] == counts["agree"] + counts["differ"] + counts["unexplained"]
     assert (counts["cells"], counts["ran"], counts["verified"], counts["of verified"]) == (3, 2, 1, 2)
     assert (counts["agree"], counts["differ"], counts["unexplained"]) == (1, 0, 1)
 

@@ -9,6 +9,7 @@ from noisewise.cli import app
 from noisewise.experiments import (
     Rows,
     RowStore,
+    Text,
     find_paper,
     keyed,
     paper_names,
@@ -19,6 +20,7 @@ from noisewise.experiments import (
 )
 from noisewise.experiments.papers.agarwal import tables as feedback
 from noisewise.experiments.papers.bootkrajang import tables as kernels
+from noisewise.experiments.papers.cesa_bianchi import tables as noisy_features
 
 PAPERS = paper_names()
 
@@ -165,3 +167,21 @@ def test_sets_and_methods_without_a_cell_are_named():
     (said,) = feedback.not_run(rows, ["usps", "mnist"])
     assert said.text.startswith("Not in this run: mnist, banditron on usps. A cell takes up to 3 s")
     assert feedback.not_run(Rows([*rows, {"dataset": "usps", "method": "banditron"}]), ["usps"]) == []
+
+
+def test_corrections_of_noisy_features_that_do_not_pay_are_named():
+    def row(method, error):
+        return {"dataset": "make_sine", "method": method, "error": error, "repeat": 0}
+
+    plain = [row("kernel ridge, noisy", 0.08), row("kernel ridge, mean of 2", 0.05)]
+    paying = Rows([*plain, row("algorithm 3", 0.04), row("deconvolved", 0.03)])
+    assert not [block for block in noisy_features.p4(paying, {}) if isinstance(block, Text)]
+    (said,) = [
+        block.text
+        for block in noisy_features.p4(Rows([*plain, row("algorithm 3", 0.06), row("deconvolved", 0.03)]), {})
+        if isinstance(block, Text)
+    ]
+    assert "algorithm 3 on make_sine (kernel ridge, mean of 2)." in said
+    losses = [{"method": "naive", "errors": [0.08]}, {"method": "hinge", "errors": [0.3, 0.17]}]
+    assert "the hinge loss" in noisy_features.p5_labels(Rows(losses), {})[-1].text
+    assert len(noisy_features.p5_labels(Rows([losses[0], {"method": "hinge", "errors": [0.07]}]), {})) == 1

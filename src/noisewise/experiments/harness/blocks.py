@@ -211,12 +211,15 @@ Block = Text | Table | Comparison | Figure
 def tally(blocks: Sequence[Block]) -> dict[str, int]:
     """How many compared numbers ran, how many agree, differ with a reason or without one, and what they agree with.
 
-    >>> tally([Comparison("", ["set"], [Entry(("heart",), ours=0.83, printed=0.85, std=0.04), Entry(("w8a",))])])
-    ... # doctest: +NORMALIZE_WHITESPACE
+    Numbers of ours with nothing to compare them with, a dash on the page, do not count.
+
+    >>> entries = [Entry(("heart",), 0.83, printed=0.85, std=0.04), Entry(("w8a",)), Entry(("ours alone",), 0.7)]
+    >>> tally([Comparison("", ["set"], entries)])  # doctest: +NORMALIZE_WHITESPACE
     {'cells': 2, 'ran': 1, 'agree': 1, 'differ': 0, 'unexplained': 0,
      'verified': 0, 'of verified': 0, 'printed': 1, 'of printed': 1}
     """
-    entries = [entry for block in blocks if isinstance(block, Comparison) for entry in block.entries]
+    shown = [entry for block in blocks if isinstance(block, Comparison) for entry in block.entries]
+    entries = [entry for entry in shown if entry.agrees is not None or entry.ours is None]
     checked = [entry.is_verified for entry in entries if entry.is_verified is not None]
     beside = [entry.is_as_printed for entry in entries if entry.is_as_printed is not None]
     differing = [entry.reason for entry in entries if entry.agrees is False]
