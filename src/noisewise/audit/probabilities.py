@@ -120,7 +120,7 @@ def audit_probabilities(
     mean = arrays[0] if len(arrays) == 1 else np.mean(arrays, axis=0, dtype=arrays[0].dtype)
     _warn_if_in_sample(mean, codes)
     with reporting(progress, f"auditing {len(codes):,} rows"):
-        outcome = graded(read_noise(mean, codes, noise), mean, codes)
+        outcome = graded(read_noise(mean, codes, noise), mean, codes, overwrite=True)
         step(1, 2)
         judged = read_judgements(arrays, codes, outcome, overwrite=True)  # they are copies
     readings = both_readings(outcome, judged, codes, noise)

@@ -155,17 +155,18 @@ def _read_rows(
     return posterior, wrong
 
 
-def graded(reading: NoiseReading, scores: NDArray[np.floating], codes: Codes) -> NoiseReading:
+def graded(reading: NoiseReading, scores: NDArray[np.floating], codes: Codes, overwrite: bool = False) -> NoiseReading:
     """The reading of these rows with small probabilities told apart, in the order of the model that was fitted.
 
     See `CalibrationMap.posterior`. Probabilities that labels are right, or wrong, change where they are small, and
-    their mean does not: the expected number of wrong labels stays, and so does its interval.
+    their mean does not: the expected number of wrong labels stays, and so does its interval. With `overwrite` the
+    posterior of the reading itself is changed, to save memory.
     """
-    rows, posterior = np.arange(len(codes)), reading.posterior.copy()
+    rows, posterior = np.arange(len(codes)), reading.posterior if overwrite else reading.posterior.copy()
     right = posterior[rows, codes].astype(np.float64)
-    clear = _right(reading.calibration, scores, codes, np.float32, graded=True)
+    clear = _right(reading.calibration, scores, codes, rows, np.float32, graded=True)
     found, low, high = right.copy(), right < SMALL, 1 - right < SMALL
-    exact = _right(reading.calibration, scores[low], codes[low], np.float64)  # in single precision many are equal
+    exact = _right(reading.calibration, scores, codes, rows[low], np.float64)  # in single precision many are equal
     found[low] = _small(clear[low], exact, TIE_OF_WRONG)
     found[high] = 1 - _small(1 - clear[high], 1 - right[high], TIE)
     for part in blocks(len(codes)):
@@ -178,13 +179,18 @@ def graded(reading: NoiseReading, scores: NDArray[np.floating], codes: Codes) ->
 
 
 def _right(
-    calibration: Calibration, scores: NDArray[np.floating], codes: Codes, precision: DTypeLike, graded: bool = False
+    calibration: Calibration,
+    scores: NDArray[np.floating],
+    codes: Codes,
+    rows: Codes,
+    precision: DTypeLike,
+    graded: bool = False,
 ) -> Floats:
-    """Probability that each label is right."""
-    found = np.empty(len(codes))
-    for part in blocks(len(codes)):
-        block: NDArray[np.floating] = np.asarray(scores[part], dtype=precision)
-        observed = codes[part]
+    """Probability that the label of each of these rows is right."""
+    found = np.empty(len(rows))
+    for part in blocks(len(rows)):
+        block: NDArray[np.floating] = np.asarray(scores[rows[part]], dtype=precision)
+        observed = codes[rows[part]]
         found[part] = calibration.explain(block, observed, graded)[np.arange(len(observed)), observed]
     return found
 
