@@ -40,7 +40,7 @@ FILTERS = (
     "low_normalized_margin", "low_self_confidence",
 )  # fmt: skip
 LEAST_PROBABILITY = 1e-6  # before its logarithm is taken
-KEYS = ("AUROC", "AP", "lift", "F1", "count / errors", "interval", "holds", "CPU s")
+KEYS = ("AUROC", "AP", "lift", "F1", "count", "count / errors", "interval", "holds", "CPU s")
 
 
 def folder() -> Path:
@@ -59,9 +59,9 @@ def ranking(wrong, score):
 
 
 def picks(wrong, picked, count=None):
-    n_wrong = wrong.sum()
+    n_wrong, counted = wrong.sum(), len(picked) if count is None else count
     found = 2 * wrong[picked].sum() / (len(picked) + n_wrong)
-    return {"F1": found, "count / errors": (len(picked) if count is None else count) / n_wrong}
+    return {"F1": found, "count": f"{counted:,.0f}", "count / errors": counted / n_wrong}
 
 
 def ours(audit_of, arrays, y, wrong):

@@ -226,7 +226,12 @@ def test_bad_input_is_refused_in_a_sentence(given, options, sentence):
 
 @pytest.mark.parametrize(
     ("options", "sentence"),
-    [({"budget": 0}, "budget is 0"), ({"each": 0}, "each is 0"), ({"annotators": ["nobody"]}, "'nobody'")],
+    [
+        ({"budget": 0}, "budget is 0"),
+        ({"budget": "x"}, "budget is 'x'"),
+        ({"each": 0}, "each is 0"),
+        ({"annotators": ["nobody"]}, "'nobody'"),
+    ],
 )
 def test_bad_questions_are_refused_in_a_sentence(audit, options, sentence):
     with pytest.raises(ValueError, match=sentence):

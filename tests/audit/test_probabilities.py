@@ -367,7 +367,13 @@ NAN = np.where(np.arange(900).reshape(300, 3) == 7, np.nan, P)
     [
         (NAN, Y, {}, "NaN or infinity, first in row 2"),
         (2 * P, Y, {}, "must sum to 1; row [0-9]+ sums to 2"),
-        (P, np.arange(300) % 4 + 1, {}, "y has 4 labels and probabilities have 3 columns"),
+        (
+            P,
+            np.arange(300) % 4 + 1,
+            {},
+            r"y has 4 labels \(1, 2, 3, 4\) and probabilities have 3 columns; one for each",
+        ),
+        (P, np.array(["a", "b"])[Y % 2], {}, "2 labels .* have 3 columns; name their classes"),
         (P, Y, {"classes": [0, 1]}, "there are 2 classes and 3 columns"),
         (P, Y, {"classes": [0, 1, 5]}, "the label 2 is not among the classes"),
         (P, Y, {"classes": [0, 1, 1]}, "two or more different labels"),
@@ -376,7 +382,10 @@ NAN = np.where(np.arange(900).reshape(300, 3) == 7, np.nan, P)
         (P[:, :1], Y, {}, "two classes or more are needed"),
         (P[:, 0], Y, {}, "a column for each class"),
         (P.astype(str), Y, {}, "a column for each class"),
-        ([], Y, {}, "a column for each class"),
+        ([], Y, {}, "the list of probabilities is empty"),
+        (None, Y, {}, "the type NoneType; an array of numbers"),
+        (pl.LazyFrame(P), Y, {}, "the type LazyFrame; an array of numbers"),
+        (pd.DataFrame(P).assign(id="a"), Y, {}, "column 'id' of the probabilities holds something else than numbers"),
         ([P, P[:200]], Y, {}, "have shapes"),
         ([P, softmax(P[:, :2], axis=1)], Y, {}, "have shapes"),
         (P[:0], Y[:0], {}, "no rows"),
@@ -385,7 +394,8 @@ NAN = np.where(np.arange(900).reshape(300, 3) == 7, np.nan, P)
         (P, Y, {"labels_are": "facts"}, "'judgements', 'outcomes' or None"),
         (np.vstack([P[:-1], [[1.1, *[0.0] * (P.shape[1] - 2), -0.1]]]), Y, {}, "sums to 1 and holds -0.1"),
         (P, Y, {"X": P[:4]}, "X has 4 rows, y has 300 labels"),
-        (P, Y, {"annotators": ["ann"]}, "1 annotators and 300 labels"),
+        (P, Y, {"annotators": ["ann"]}, "annotators has length 1, y has 300 labels"),
+        (P, Y, {"noise": 0.2}, "noise is 0.2; a FlipMatrix or None would do"),
         (P, Y, {"noise": FlipMatrix.symmetric(0.2, 4)}, "noise has 4 classes, probabilities have 3"),
     ],
 )
@@ -399,6 +409,20 @@ def test_a_model_that_saw_the_labels_is_warned_of():
     p, _, truth = simulated(margin=30.0)
     with pytest.warns(UserWarning, match="agree with 100.00 % of the labels"):
         audit_probabilities(p, truth)
+
+
+def test_columns_in_another_order_than_the_classes_are_warned_of():
+    p, y, _ = simulated()
+    with pytest.warns(UserWarning, match="fewer than by chance .* in the order of the classes, 0, 1, 2"):
+        audit_probabilities(np.roll(p, 1, axis=1), y)
+    rng = np.random.default_rng(0)
+    audit_probabilities(rng.dirichlet([1, 1, 1], len(y)), y)  # by chance: warns of nothing
+
+
+@pytest.mark.parametrize("kind", ["Float64", "object"])
+def test_frames_of_nullable_numbers_and_of_objects_are_taken(kind):
+    p, y, _ = simulated(200)
+    same(audit_probabilities(pd.DataFrame(p).astype(kind), y), audit_probabilities(p, y))
 
 
 def test_a_forest_that_saw_the_labels_is_less_sure_than_right_and_warned_of():

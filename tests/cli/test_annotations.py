@@ -46,6 +46,40 @@ def test_json_and_another_classifier(run, annotated):
     assert summary["files"][0] == "found/consensus.csv"
 
 
+def test_probabilities_of_the_items_are_taken_in(run, annotated):
+    table = pl.read_csv(annotated / "data.csv")
+    truth = load_iris().target[table["id"].str.split(" ").list.last().cast(int).to_numpy()]
+    of_labels = 0.9 * np.eye(3)[truth] + 0.1 / 3
+    np.save(annotated / "labels.npy", of_labels)
+    np.save(annotated / "items.npy", of_labels[table["id"].is_first_distinct().to_numpy()])
+    (annotated / "names.txt").write_text("a\nb\nc\n")
+    arguments = ("data.csv", "--label", "kind", "--annotator", "who", "--item", "id", "--json")
+    found = [
+        json.loads(run("audit", "--probabilities", *files, *arguments, cwd=annotated).stdout)
+        for files in (
+            ["items.npy"],
+            ["labels.npy"],
+            ["items.npy", "--classes", "names.txt"],
+            ["items.npy", "labels.npy"],
+        )
+    ]
+    assert found[0] == found[1] == found[2]
+    assert len(found[0]["model_weights"]) == 1
+    assert len(found[3]["model_weights"]) == 2
+    right = np.array(list("abc"))[truth][table["id"].is_first_distinct().to_numpy()]
+    consensus = pl.read_csv(annotated / "consensus.csv").sort("item")["consensus"]
+    wanted = pl.DataFrame({"item": table["id"].unique(maintain_order=True), "right": right}).sort("item")["right"]
+    assert (consensus == wanted).mean() > 0.97
+
+
+def test_probabilities_of_other_items_are_refused(run, annotated):
+    np.save(annotated / "p.npy", np.full((7, 3), 1 / 3))
+    arguments = ("data.csv", "--label", "kind", "--annotator", "who", "--item", "id")
+    done = run("audit", "--probabilities", "p.npy", *arguments, cwd=annotated)
+    assert done.returncode == 2
+    assert "there are 7 rows of probabilities; one for each of the" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

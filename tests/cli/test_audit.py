@@ -157,6 +157,12 @@ def scored(iris):
     pl.DataFrame({"species": y}).write_parquet(iris / "y.parquet")
     (iris / "names.txt").write_text("setosa\nversicolor\nvirginica\n")
     (iris / "text.npy").write_text("no array")
+    np.savetxt(iris / "bare.csv", p, delimiter=",")  # NumPy writes no header
+    np.savetxt(iris / "bare_codes.txt", codes, fmt="%d")
+    (iris / "bare_names.csv").write_text("\n".join(y))
+    np.save(iris / "column.npy", y.astype(str)[:, None])
+    np.save(iris / "objects.npy", y.astype(object), allow_pickle=True)
+    np.save(iris / "models.npy", np.stack([p, q]))
     return iris
 
 
@@ -169,6 +175,9 @@ def scored(iris):
         ["--probabilities", "p.parquet", "--labels", "y.parquet"],
         ["--probabilities", "p.npy", "--labels", "codes.npy", "--classes", "names.txt"],
         ["--probabilities", "p.npy", "--labels", "y.npy", "--classes", "names.txt"],
+        ["--probabilities", "bare.csv", "--labels", "bare_names.csv"],
+        ["--probabilities", "bare.csv", "--labels", "bare_codes.txt", "--classes", "names.txt"],
+        ["--probabilities", "models.npy", "--labels", "column.npy"],
         ["iris.csv", "--probabilities", "p.npy", "--label", "species"],
         ["--probabilities", "p.npy", "iris.parquet", "--label", "species", "--annotator", "grower"],
     ],
@@ -221,6 +230,20 @@ def test_the_screen_tells_both_numbers_unless_a_reading_is_chosen(run, scored, l
     assert len(done.stdout.splitlines()) == 11
 
 
+def test_a_file_without_a_header_loses_no_row(run, scored):
+    done = run("audit", "--probabilities", "bare.csv", "--labels", "bare_codes.txt", "--json", cwd=scored)
+    assert "bare.csv has no header" in done.stderr
+    assert "bare_codes.txt has no header" in done.stderr
+    with_header = run("audit", "--probabilities", "p.npy", "--labels", "codes.npy", "--json", cwd=scored)
+    assert done.stdout == with_header.stdout
+    assert "header" not in run("audit", "--probabilities", "p.csv", "--labels", "y.csv", cwd=scored).stderr
+
+
+def test_rows_of_a_table_with_probabilities_are_reviewed_with_them(run, scored):
+    done = run("audit", "--probabilities", "p.npy", "q.npy", "iris.csv", "--label", "species", cwd=scored)
+    assert "noisewise review iris.csv --label species --probabilities p.npy --probabilities q.npy" in done.stderr
+
+
 def test_a_model_that_saw_the_labels_is_noted(run, scored):
     np.save(scored / "seen.npy", 0.97 * np.eye(3)[np.load(scored / "codes.npy")] + 0.01)
     done = run("audit", "--probabilities", "seen.npy", "--labels", "y.npy", cwd=scored)
@@ -243,6 +266,10 @@ def test_a_model_that_saw_the_labels_is_noted(run, scored):
         (["--probabilities", "p.npy", "--labels", "y.npy", "--classes", "nowhere.txt"], "nowhere.txt: No such file"),
         (["--probabilities", "p.npy", "--labels", "y.npy", "--model", "svc"], "scored rows already"),
         (["--probabilities", "p.npy", "--labels", "p.npy"], "y should be a 1d array"),
+        (["--probabilities", "codes.npy", "--labels", "y.npy"], "codes.npy holds an array of shape (150,)"),
+        (["--probabilities", "p.npy", "--labels", "objects.npy"], "it holds Python objects, or is no array"),
+        (["--probabilities", "p.npy", "--labels", "y.npy", "--issues"], "--issues looks at the rows of a table"),
+        (["--probabilities", "p.npy", "--labels", "y.npy", "--merge-labels"], "leave it out"),
         (["iris.csv", "-l", "species", "--labels", "y.npy"], "--labels and --classes are for --probabilities"),
         (["iris.csv", "iris.tsv", "-l", "species"], "name one data file"),
     ],
@@ -330,6 +357,14 @@ def test_a_folder_of_pictures_is_audited(run, pictures):
     audit = pl.read_csv(pictures / "audit.csv")
     assert audit["image"][0] == "images/across/7.png"
     assert (pictures / "audit.html").read_text().count("<img") == 20
+
+
+def test_a_column_of_pictures_that_are_not_there_is_named(run, iris):
+    table = pl.read_csv(iris / "iris.csv").with_row_index("photo")
+    table.with_columns(pl.format("photos/{}.png", "photo").alias("photo")).write_csv(iris / "photos.csv")
+    done = run("audit", "photos.csv", "--label", "species", cwd=iris)
+    assert done.returncode == 0, done.stderr
+    assert "column 'photo' names pictures, but there is no file 'photos/0.png'" in done.stderr
 
 
 def test_decisions_about_pictures_go_into_a_table_of_them(run, pictures):

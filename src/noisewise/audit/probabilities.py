@@ -12,7 +12,7 @@ from scipy.special import softmax
 
 from noisewise._progress import Report, reporting, step
 from noisewise._typing import Codes
-from noisewise._validation import check_binary_or_more, encode_labels, find_actions, known_classes, one_column
+from noisewise._validation import check_binary_or_more, encode_labels, find_actions, known_classes, listed, one_column
 from noisewise._words import percent
 from noisewise.audit.posterior import LabelsAre, both_readings, chosen_reading
 from noisewise.audit.result import LabelAudit
@@ -104,6 +104,8 @@ def audit_probabilities(
     True
     """
     reading = chosen_reading(labels_are, noise)
+    if noise is not None and not isinstance(noise, FlipMatrix):
+        raise ValueError(f"noise is {noise!r:.60}; a FlipMatrix or None would do")
     arrays, names, codes, notes = read_probabilities(probabilities, y, classes)
     if len(codes) != len(arrays[0]):
         raise ValueError(
@@ -112,13 +114,14 @@ def audit_probabilities(
     rows = _rows(X, len(codes))
     who = None if annotators is None else one_column(annotators)
     if who is not None and len(who) != len(codes):
-        raise ValueError(f"there are {len(who)} annotators and {len(codes)} labels; one for each label is needed")
+        raise ValueError(f"annotators has length {len(who)}, y has {len(codes)} labels; one for each label is needed")
     if noise is not None and noise.n_classes != len(names):
         raise ValueError(f"noise has {noise.n_classes} classes, probabilities have {len(names)}")
     arrays, fold_notes = _without_fold_offsets(arrays, codes, folds)
     notes += fold_notes
     mean = arrays[0] if len(arrays) == 1 else np.mean(arrays, axis=0, dtype=arrays[0].dtype)
     _warn_if_in_sample(mean, codes)
+    _warn_if_out_of_order(mean, codes, names)
     with reporting(progress, f"auditing {len(codes):,} rows"):
         outcome = graded(read_noise(mean, codes, noise), mean, codes, overwrite=True)
         step(1, 2)
@@ -140,6 +143,8 @@ def read_probabilities(
 
 def _given(probabilities: Any) -> list[Any]:
     """What was given, of one model or several, as a list."""
+    if isinstance(probabilities, list | tuple | Mapping) and not len(probabilities):
+        raise ValueError("the list of probabilities is empty; an array, or a list of one or more, is needed")
     if isinstance(probabilities, Mapping):
         probabilities = list(probabilities.values())
     several = isinstance(probabilities, list | tuple) and len(probabilities) and np.ndim(probabilities[0]) == 2
@@ -161,10 +166,12 @@ def _arrays(given: list[Any]) -> tuple[list[NDArray[Any]], tuple[str, ...]]:
 def _checked(given: Any) -> tuple[NDArray[Any], bool]:
     """One array as probabilities that sum to one, and whether it held logits."""
     array = np.asarray(given.to_numpy() if hasattr(given, "to_numpy") else given)
+    if array.dtype == object and array.ndim == 2 and hasattr(given, "columns"):
+        array = np.column_stack([_numbers(given[name], name) for name in given.columns])
     if array.ndim != 2 or array.dtype.kind not in "fiub":
         raise ValueError(
-            f"probabilities have shape {array.shape} and type {array.dtype}; numbers with a row for each label and a "
-            "column for each class are needed"
+            f"probabilities have {_kind(given, array)}; an array of numbers with a row for each label and a column for "
+            "each class is needed"
         )
     if array.shape[1] < 2:
         raise ValueError(f"probabilities have {array.shape[1]} column; two classes or more are needed")
@@ -192,7 +199,7 @@ def _checked(given: Any) -> tuple[NDArray[Any], bool]:
         row = int(np.argmax(off))
         raise ValueError(
             f"probabilities of a row must sum to 1; row {row} sums to {total[row]:.3g} (per cent, several labels for "
-            "one row, or scores? predict_proba of one classifier, or logits, would do)"
+            "one row, or scores? predict_proba of one classifier, logits with some below 0, or a softmax would do)"
         )
     return np.asarray(array / total[:, None]), False
 
@@ -211,10 +218,9 @@ def _codes(y: Any, classes: Any, n_columns: int) -> tuple[NDArray[Any], Codes]:
         names, codes = encode_labels(y)
     check_binary_or_more(names[np.unique(codes)])
     if len(names) != n_columns:
-        raise ValueError(
-            f"y has {len(names)} labels and probabilities have {n_columns} columns; pass classes=, the labels "
-            "in the order of the columns"
-        )
+        cure = "one for each class is needed" if len(names) > n_columns else "name their classes (classes=, --classes)"
+        found = listed(names.tolist())
+        raise ValueError(f"y has {len(names)} labels ({found}) and probabilities have {n_columns} columns; {cure}")
     return names, codes
 
 
@@ -226,6 +232,21 @@ def _column_names(given: list[Any], y: Any) -> list[Any] | None:
     if any(other != names[0] for other in names):
         raise ValueError("the frames of probabilities have different columns; the same classes in one order are needed")
     return names[0]
+
+
+def _numbers(column: Any, name: Any) -> NDArray[np.float64]:
+    """A column of a frame of mixed or nullable types, if it holds numbers."""
+    try:
+        return np.asarray(column.to_numpy(), dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"column {name!r} of the probabilities holds something else than numbers") from None
+
+
+def _kind(given: Any, array: NDArray[Any]) -> str:
+    """What an array of something else is, in words; what no array can be made of by its type."""
+    if array.ndim == 0:
+        return f"the type {type(given).__name__}"
+    return f"shape {array.shape} and type {array.dtype}"
 
 
 def _rows(X: Any, n: int) -> Any:
@@ -274,5 +295,20 @@ def _warn_if_in_sample(mean: NDArray[Any], codes: Codes) -> None:
             f"the probabilities agree with {percent(agreement, 1)} of the labels and expect to agree with "
             f"{percent(float(mean.max(axis=1).mean()), 1)}: either the model is far less sure than it is right, "
             f"or it has seen the labels; {cure}",
+            stacklevel=3,
+        )
+
+
+def _warn_if_out_of_order(mean: NDArray[Any], codes: Codes, names: NDArray[Any]) -> None:
+    """Warn where the model agrees with fewer labels than it would by chance: its columns are not these classes."""
+    if len(codes) < FEWEST_ROWS:
+        return
+    modes, n = mean.argmax(axis=1), len(codes)
+    counts = (np.bincount(one, minlength=len(names)) / n for one in (modes, codes))
+    agreement, by_chance = float(np.mean(modes == codes)), float(np.prod([*counts], axis=0).sum())
+    if agreement < by_chance - 4 * np.sqrt(by_chance * (1 - by_chance) / n):
+        warnings.warn(
+            f"the probabilities agree with {percent(agreement, 1)} of the labels, fewer than by chance "
+            f"({percent(by_chance, 1)}): are their columns in the order of the classes, {listed(names.tolist())}?",
             stacklevel=3,
         )

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from noisewise._typing import Codes, Floats
+from noisewise._validation import check_number
 from noisewise.labels import indices_of
 
 if TYPE_CHECKING:
@@ -42,10 +43,9 @@ def choose_questions(
     audit: AnnotationAudit, budget: int, annotators: Any, each: int | None
 ) -> tuple[Codes, Codes, Floats]:
     """Items, annotators and gains of the best questions, most gain first; one question an item."""
-    if budget < 1:
-        raise ValueError(f"budget is {budget}; one question or more can be asked")
-    if each is not None and each < 1:
-        raise ValueError(f"each is {each}; an annotator can be asked one question or more")
+    check_number("budget", budget, lambda n: n >= 1 and n == int(n), "one question or more can be asked")
+    if each is not None:
+        check_number("each", each, lambda n: n >= 1, "an annotator can be asked one question or more")
     who = _available(audit, annotators)
     impurity = 1 - np.sum(audit.posterior**2, axis=1)
     rows = np.argsort(-impurity, kind="stable")[: max(CANDIDATES, PER_QUESTION * budget)]

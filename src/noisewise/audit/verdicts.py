@@ -130,7 +130,7 @@ def given_decisions(reviewed: Any) -> Iterator[Given]:
     for entry in entries:
         if not isinstance(entry, Mapping):
             raise ValueError(f"reviewed holds {entry!r:.60}; entries with a row and a decision are needed")
-        if "annotations" in entry:
+        if "annotations" in entry or "predictions" in entry:  # a task that nobody has annotated has the latter alone
             yield from _of_task(entry)
         elif "responses" in entry:
             yield from _of_record(entry)
@@ -174,15 +174,20 @@ def _of_entry(entry: Mapping[str, Any]) -> Given:
 
 def _of_task(task: Mapping[str, Any]) -> Iterator[Given]:
     """Row and decision of each annotation of a Label Studio task; skipped ones have none."""
-    data = task.get("data", {})
+    data = task.get("data") or {}
     if "row" not in data:
         raise ValueError("a Label Studio task has no 'row' in its data; tasks of audit.to_label_studio have")
-    for annotation in task["annotations"]:
-        if annotation.get("was_cancelled"):
-            continue
-        for result in annotation.get("result", []):
-            for choice in result.get("value", {}).get("choices", []):
-                yield Given(data["row"], choice, data.get("observed"))
+    try:
+        for annotation in task.get("annotations") or []:
+            if annotation.get("was_cancelled"):
+                continue
+            for result in annotation.get("result", []):
+                for choice in result.get("value", {}).get("choices", []):
+                    yield Given(data["row"], choice, data.get("observed"))
+    except (AttributeError, TypeError):
+        raise ValueError(
+            f"the annotations of row {data['row']!r:.40} can't be read; the JSON export of Label Studio would do"
+        ) from None
 
 
 def _of_record(record: Mapping[str, Any]) -> Iterator[Given]:

@@ -12,7 +12,7 @@ from noisewise.cli import audit_options, completion, label_output
 from noisewise.cli.annotations import audit_items
 from noisewise.cli.label_options import LabelOptions, with_issues
 from noisewise.cli.labels import Engine, TableOptions, audited_labels
-from noisewise.cli.probabilities import Files, audit_files
+from noisewise.cli.probabilities import Files, audit_files, split_files
 from noisewise.cli.tags import audit_tags
 from noisewise.cli.talk import noting, say_next, say_written, working
 from noisewise.cli.targets import audit_numbers
@@ -99,7 +99,8 @@ def audit(
     the rows to review next and the decisions so far.
 
     With --item and --annotator, rows of one item are labels by several annotators: consensus labels, the quality of
-    each label and annotator, and whom to ask next.
+    each label and annotator, and whom to ask next; --probabilities has a row for each item, in the order in which they
+    first come, or for each label.
 
     With --separator, which tags of a cell such as billing;feature are wrong.
 
@@ -110,20 +111,24 @@ def audit(
     _check_review(precision, reviewed, ahead)
     if not probabilities:
         _check_table(data, demo, labels, classes)
-    elif demo or model is not None or engine is Engine.dask or encoder is not None or images is not None:
-        raise ValueError(
-            "--probabilities are scored rows already; --demo, --model, --encoder, --image-column and --engine dask are "
-            "for tables"
-        )
+    else:
+        if demo or model is not None or engine is Engine.dask or encoder is not None or images is not None:
+            raise ValueError(
+                "--probabilities are scored rows already; --demo, --model, --encoder, --image-column and --engine dask "
+                "are for tables"
+            )
+        _check_probabilities(label, labels, merge_labels, issues)
     if engine is Engine.local and scheduler is not None:
         raise ValueError("--scheduler is for --engine dask")
     if item is not None:
-        others = precision, labels_are, encoder, images, reviewed, ahead, groups, ordered, missing
-        if probabilities or not data or engine is Engine.dask or any(option is not None for option in others):
+        others = precision, labels_are, encoder, images, reviewed, ahead, groups, ordered, missing, labels
+        if not data or engine is Engine.dask or any(option is not None for option in others):
             raise ValueError(
-                "--item is for one data file, with --label, --annotator, --model, --seed, --out and --json"
+                "--item is for one data file, with --label, --annotator, --model, --probabilities, --classes, --seed, "
+                "--out and --json"
             )
-        audit_items(data[0], label, annotator, item, model, seed, out, as_json)
+        files = Files(probabilities or [], None, classes, data, label, annotator)
+        audit_items(files, item, model, seed, out, as_json)
         return
     check_folder(out, FILES)
     if (target is not None or separator) and (reviewed or ahead is not None):
@@ -167,7 +172,11 @@ def audit(
         label_output.print_worst(result, rows, truth, in_batches=bool(reviewed or ahead))
     table_file, patch_file, report_file = texts
     say_written([table_file, patch_file, report_file])
-    if named is not None and not probabilities:
+    if named is not None and label is not None and probabilities and classes is None:
+        more, table = split_files(data or [], label)
+        scored = "".join(f" --probabilities {shlex.quote(name)}" for name in [*probabilities, *more])
+        say_next(str(table), f"--label {shlex.quote(label)}", patch_file, scored + options.to_repeat())
+    elif named is not None and not probabilities:
         column = "" if label is None else f"--label {shlex.quote(label)}"
         say_next(str(of_labels.labelled or named), column, patch_file, options.to_repeat())
 
@@ -181,6 +190,14 @@ def _check_review(precision: float | None, reviewed: list[Path] | None, ahead: i
     for file in reviewed or []:
         if not file.is_file():
             raise ValueError(f"there is no file {str(file)!r}")
+
+
+def _check_probabilities(label: str | None, labels: str | None, merge_labels: bool, issues: bool) -> None:
+    """Refuse what labels and probabilities alone have no use for."""
+    if merge_labels:
+        raise ValueError("--merge-labels makes classes that the columns of --probabilities do not have; leave it out")
+    if issues and label is None and labels is not None:
+        raise ValueError("--issues looks at the rows of a table; add data.csv --label NAME instead of --labels")
 
 
 def _check_table(data: list[str] | None, demo: bool, labels: Any, classes: Any) -> None:

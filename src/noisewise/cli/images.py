@@ -38,12 +38,10 @@ def image_column(frame: Any, data: str, named: str | None) -> str | None:
         return named
     for name in head.columns:
         paths = [value for value in head[name].to_list() if value is not None]
-        if (
-            paths
-            and all(isinstance(path, str) and path.lower().endswith(SUFFIXES) for path in paths)
-            and any(Path(path).is_file() for path in _resolved(paths, data))
-        ):
-            return str(name)
+        if paths and all(isinstance(path, str) and path.lower().endswith(SUFFIXES) for path in paths):
+            if any(Path(path).is_file() for path in _resolved(paths, data)):
+                return str(name)
+            say(f"column {name!r} names pictures, but there is no file {_resolved(paths, data)[0]!r}: not looked at")
     return None
 
 

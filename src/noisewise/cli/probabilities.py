@@ -44,7 +44,7 @@ def audit_files(files: Files, labels_are: Any) -> LabelAudit:
     else:
         if files.annotator is not None:
             raise ValueError("--annotator names a column of a data file; add data.csv --label NAME instead of --labels")
-        labels = read_labels(str(files.labels))
+        labels = read_labels(str(files.labels), len(arrays[0]))
     names = None
     if files.classes is not None:
         names, labels = named_labels(labels, read_names(files.classes))
@@ -64,9 +64,7 @@ def split_files(data: Sequence[str], label: str | None) -> tuple[list[str], str 
 def read_probabilities(name: str) -> list[Any]:
     """The arrays of a file: npy; npz with one array, or those called p_...; or a table, a column for each class."""
     if Path(name).suffix.lower() not in ARRAYS:
-        from noisewise.tables import read_table
-
-        return [read_table(name, say)]
+        return [_with_first_row(name)]
     arrays = _load(name)
     if len(arrays) > 1:
         arrays = {key: array for key, array in arrays.items() if key.startswith(NAMED)}
@@ -74,22 +72,38 @@ def read_probabilities(name: str) -> list[Any]:
         raise ValueError(
             f"{name} holds several arrays, none of them called {NAMED}...; one array, or such names, would do"
         )
-    return list(arrays.values())
+    for array in arrays.values():
+        if array.ndim not in (2, 3):
+            raise ValueError(
+                f"{name} holds an array of shape {array.shape}; probabilities have a row for each label and a column "
+                "for each class"
+            )
+    return [one for array in arrays.values() for one in (array if array.ndim == 3 else [array])]
 
 
-def read_labels(name: str) -> Any:
-    """The labels of a file: npy; npz with one array, or one called y; or a table of one column."""
+def read_labels(name: str, n_rows: int) -> Any:
+    """The labels of so many rows in a file: npy; npz with one array, or one called y; or a table of one column.
+
+    Where such a table is one label short and its header is a label too, it has no header.
+    """
     if Path(name).suffix.lower() in ARRAYS:
         arrays = _load(name)
         if len(arrays) > 1 and "y" not in arrays:
             raise ValueError(f"{name} holds several arrays, none of them called y; one array of labels is needed")
-        return arrays.get("y", next(iter(arrays.values())))
+        labels = arrays.get("y", next(iter(arrays.values())))
+        return labels[:, 0] if labels.shape[1:] == (1,) else labels
     from noisewise.tables import read_table
 
     frame = read_table(name, say)
     if frame.width != 1:
         raise ValueError(f"{name} has {frame.width} columns; one column of labels is needed (or data.csv --label NAME)")
-    return frame.to_series().to_list()
+    labels, header = frame.to_series().to_list(), frame.columns[0]
+    number = _number(header)
+    first = [label for label in set(labels) if header == str(label) or (number is not None and number == label)]
+    if first and len(labels) == n_rows - 1:
+        say(f"{name} has no header: its first line is taken for a label")
+        return [first[0], *labels]
+    return labels
 
 
 def read_names(name: str) -> list[str]:
@@ -111,6 +125,31 @@ def named_labels(labels: Any, names: list[str]) -> tuple[list[str], list[Any]]:
     return names, texts
 
 
+def _with_first_row(name: str) -> Any:
+    """A table of probabilities; without a header, as NumPy writes it, its first line is a row, and no names."""
+    import numpy as np
+
+    from noisewise.tables import read_table
+
+    frame = read_table(name, say)
+    first = [_number(column) for column in frame.columns]
+    if None in first or all(value == round(value) for value in first if value is not None):  # names of classes
+        return frame
+    say(f"{name} has no header: its first line is taken for a row")
+    return np.vstack([np.array(first, dtype=np.float64), frame.to_numpy()])
+
+
+def _number(text: str) -> float | None:
+    """The finite number that a text is; None if it is another text."""
+    import math
+
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
 def _load(name: str) -> dict[str, Any]:
     """Arrays of an npy or npz file, by name."""
     import zipfile
@@ -123,8 +162,10 @@ def _load(name: str) -> dict[str, Any]:
     except FileNotFoundError:
         raise ValueError(f"there is no file {name!r}") from None
     except (ValueError, EOFError, zipfile.BadZipFile) as error:
+        why = "it holds Python objects, or is no array" if "pickle" in str(error) else error
         raise ValueError(
-            f"{name} can't be read as an array ({error}); numbers or text saved by numpy.save are needed"
+            f"{name} can't be read as an array ({why}); numbers or text are needed, as "
+            "numpy.save(name, values.astype(str)) writes them"
         ) from None
     if not arrays:
         raise ValueError(f"{name} holds no array")

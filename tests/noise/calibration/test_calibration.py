@@ -245,6 +245,8 @@ def test_small_probabilities_have_no_floor_and_are_as_small_as_they_say():
         assert right[small].mean() == pytest.approx(before[small].mean(), rel=1e-4)
     between = (before >= 0.1) & (before <= 0.9)
     np.testing.assert_array_equal(right[between], before[between])
+    np.testing.assert_array_equal(graded(reading, scores, observed, overwrite=True).posterior, found.posterior)
+    np.testing.assert_array_equal(reading.posterior, found.posterior)
 
 
 @pytest.mark.parametrize("others", [0.0, 1e-30, 1e-9, 1e-7])
