@@ -411,6 +411,14 @@ def test_a_model_that_saw_the_labels_is_warned_of():
         audit_probabilities(p, truth)
 
 
+def test_of_many_small_classes_some_are_named():
+    p, y, _ = simulated(90, 40)
+    [note] = [note for note in audit_probabilities(p, y).notes if "too small to judge" in note]
+    n_small = np.sum(np.bincount(y, minlength=40) < 5)
+    assert note.endswith(f" and {n_small - 20} more")
+    assert note.count("(") == 20
+
+
 def test_columns_in_another_order_than_the_classes_are_warned_of():
     p, y, _ = simulated()
     with pytest.warns(UserWarning, match="fewer than by chance .* in the order of the classes, 0, 1, 2"):

@@ -66,6 +66,25 @@ def test_by_default_the_interval_spans_both_readings():
     np.testing.assert_allclose(outcome.posterior, fitted, atol=0.01)  # but for the grades of small probabilities
 
 
+def test_the_whole_audit_is_read_as_either():
+    X, y = load_iris(return_X_y=True)
+    y[::10] = (y[::10] + 1) % 3
+    both = audit_labels(X, y)
+    for which in ("judgements", "outcomes"):
+        one, wanted = both.read_as(which), audit_labels(X, y, labels_are=which)
+        np.testing.assert_array_equal(one.posterior, wanted.posterior)
+        np.testing.assert_array_equal(one.rows(0.8), wanted.rows(0.8))
+        np.testing.assert_array_equal(one.suggested, wanted.suggested)
+        np.testing.assert_array_equal(one.noise_interval, wanted.noise_interval)
+        assert one.summary() | {"readings": wanted.summary()["readings"]} == wanted.summary()
+        assert one.labels_are == which
+    assert both.labels_are is None
+    with pytest.raises(ValueError, match="'facts'; the readings of this audit are 'judgements', 'outcomes'"):
+        both.read_as("facts")
+    with pytest.raises(ValueError, match="of this audit are none, after a review"):
+        both.update({0: y[0]}).read_as("outcomes")
+
+
 def test_a_given_noise_depends_on_the_class_alone():
     X, y = load_iris(return_X_y=True)
     noise = FlipMatrix.symmetric(0.1, 3)

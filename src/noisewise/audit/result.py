@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from noisewise._files import write_whole
 from noisewise._frames import frame_like
 from noisewise._typing import Codes, Floats, RandomState
-from noisewise._validation import find_labels
+from noisewise._validation import find_labels, listed
 from noisewise.audit.export import write_argilla, write_label_studio, write_patch
 from noisewise.audit.ordered import order_summary
 from noisewise.audit.review import Batch, Review, next_batch, progress_sentence, review_summary, updated
@@ -53,8 +53,8 @@ class LabelAudit:
     labels_are : "judgements", "outcomes" or None
         How "wrong" was read; None: as judgements, with an interval that spans both readings.
     readings : mapping of "judgements" and "outcomes" to Reading
-        What each reading gives: posterior, noise, noise_std, expected_errors. Empty where only one was computed, and
-        after a review: its verdicts tell how many labels are wrong.
+        What each reading gives: posterior, noise, noise_std, expected_errors; `read_as` gives the whole audit by one of
+        them. Empty where only one was computed, and after a review: its verdicts tell how many labels are wrong.
     review : Review, optional
         The verdicts that `update` took in, and the audit before them.
     images : array of shape (n,), optional
@@ -104,6 +104,21 @@ class LabelAudit:
         posterior, noise, std = chosen.posterior, chosen.noise, chosen.noise_std
         shown = readings if len(readings) > 1 else {}
         return cls(X, classes, observed, posterior, noise, std, expected, notes, annotators, labels_are, shown)
+
+    def read_as(self, labels_are: LabelsAre) -> LabelAudit:
+        """The same audit by one of its `readings`: probabilities, suggestions, picks, flip matrix and interval."""
+        if labels_are not in self.readings:
+            there = listed(list(self.readings)) or "none, after a review or where one alone was computed"
+            raise ValueError(f"labels_are is {labels_are!r}; the readings of this audit are {there}")
+        reading = self.readings[labels_are]
+        return replace(
+            self,
+            posterior=reading.posterior,
+            noise=reading.noise,
+            noise_spread=reading.noise_std,
+            expected_errors=reading.expected_errors,
+            labels_are=labels_are,
+        )
 
     @cached_property
     def probability(self) -> Floats:

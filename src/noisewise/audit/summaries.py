@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from noisewise.audit.result import LabelAudit
 
 SMALL_CLASS = 5  # rows; the flip rates of fewer can't be estimated
+MOST_NAMED = 20  # classes in a note
 LEAST_SHOWN = 0.001  # probability that is written with three decimals
 LEAST_TOLD = 1e-6  # probability; what is smaller no table of this world could prove
 LEAST_CONFUSED = 0.5  # expected rows of a pair of classes that is worth a sentence
@@ -152,7 +153,10 @@ def small_classes(classes: NDArray[Any], observed: Codes) -> tuple[str, ...]:
     small = [f"{classes[k]!s} ({counts[k]})" for k in np.flatnonzero(is_small(observed, len(classes)))]
     if not small:
         return ()
-    return (f"classes with fewer than {SMALL_CLASS} rows are too small to judge: {', '.join(small)}",)
+    more = f" and {len(small) - MOST_NAMED} more" if len(small) > MOST_NAMED else ""
+    return (
+        f"classes with fewer than {SMALL_CLASS} rows are too small to judge: {', '.join(small[:MOST_NAMED])}{more}",
+    )
 
 
 def alike_classes(classes: NDArray[Any]) -> tuple[str, ...]:
