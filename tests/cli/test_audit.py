@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from sklearn.linear_model import LogisticRegression
@@ -159,6 +160,7 @@ def scored(iris):
     (iris / "text.npy").write_text("no array")
     np.savetxt(iris / "bare.csv", p, delimiter=",")  # NumPy writes no header
     np.savetxt(iris / "bare_codes.txt", codes, fmt="%d")
+    pd.DataFrame(p, columns=["setosa", "versicolor", "virginica"]).to_csv(iris / "indexed.csv")
     (iris / "bare_names.csv").write_text("\n".join(y))
     np.save(iris / "column.npy", y.astype(str)[:, None])
     np.save(iris / "objects.npy", y.astype(object), allow_pickle=True)
@@ -178,6 +180,7 @@ def scored(iris):
         ["--probabilities", "bare.csv", "--labels", "bare_names.csv"],
         ["--probabilities", "bare.csv", "--labels", "bare_codes.txt", "--classes", "names.txt"],
         ["--probabilities", "models.npy", "--labels", "column.npy"],
+        ["--probabilities", "indexed.csv", "--labels", "y.csv"],
         ["iris.csv", "--probabilities", "p.npy", "--label", "species"],
         ["--probabilities", "p.npy", "iris.parquet", "--label", "species", "--annotator", "grower"],
     ],
@@ -257,6 +260,7 @@ def test_a_model_that_saw_the_labels_is_noted(run, scored):
         (["--probabilities", "p.npy"], "--labels y.npy, or from a column of the rows"),
         (["--probabilities", "p.npy", "iris.csv", "--label", "species", "--labels", "y.npy"], "give one of them"),
         (["--probabilities", "p.npy", "--label", "species"], "one data file; 0 are given"),
+        (["--probabilities", "p.csv", "p.csv", "iris.csv", "-l", "species"], "2 are given; tables of more models go"),
         (["--probabilities", "nowhere.npy", "--labels", "y.npy"], "there is no file 'nowhere.npy'"),
         (["--probabilities", "text.npy", "--labels", "y.npy"], "text.npy can't be read as an array"),
         (["--probabilities", "other.npz", "--labels", "y.npy"], "none of them called p_"),

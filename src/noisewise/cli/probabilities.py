@@ -57,14 +57,15 @@ def split_files(data: Sequence[str], label: str | None) -> tuple[list[str], str 
         return list(data), None
     rows = [name for name in data if Path(name).suffix.lower() not in ARRAYS]
     if len(rows) != 1:
-        raise ValueError(f"--label {label} names a column of one data file; {len(rows)} are given")
+        behind = "; tables of more models go behind --probabilities each" if rows else ""
+        raise ValueError(f"--label {label} names a column of one data file; {len(rows)} are given{behind}")
     return [name for name in data if name != rows[0]], rows[0]
 
 
 def read_probabilities(name: str) -> list[Any]:
     """The arrays of a file: npy; npz with one array, or those called p_...; or a table, a column for each class."""
     if Path(name).suffix.lower() not in ARRAYS:
-        return [_with_first_row(name)]
+        return [_table(name)]
     arrays = _load(name)
     if len(arrays) > 1:
         arrays = {key: array for key, array in arrays.items() if key.startswith(NAMED)}
@@ -125,13 +126,19 @@ def named_labels(labels: Any, names: list[str]) -> tuple[list[str], list[Any]]:
     return names, texts
 
 
-def _with_first_row(name: str) -> Any:
-    """A table of probabilities; without a header, as NumPy writes it, its first line is a row, and no names."""
+def _table(name: str) -> Any:
+    """A table of probabilities, as pandas writes it too, with a first column that counts the rows, which is left out.
+
+    Without a header, as NumPy writes it, its first line is a row.
+    """
     import numpy as np
 
     from noisewise.tables import read_table
 
     frame = read_table(name, say)
+    if frame.width > 2 and frame.height > 1 and frame.to_series().to_list() == list(range(frame.height)):
+        say(f"the first column of {name} counts the rows: left out")
+        frame = frame.drop(frame.columns[0])
     first = [_number(column) for column in frame.columns]
     if None in first or all(value == round(value) for value in first if value is not None):  # names of classes
         return frame
