@@ -411,6 +411,13 @@ def test_a_model_that_saw_the_labels_is_warned_of():
         audit_probabilities(p, truth)
 
 
+def test_names_of_columns_that_a_file_has_as_text_say_the_order_of_numbers():
+    p, y, _ = simulated(200)
+    audit = audit_probabilities(pd.DataFrame(p[:, ::-1], columns=["2", "1", "0"]), y)
+    assert audit.classes.tolist() == [2, 1, 0]
+    same(audit, audit_probabilities(p, y), order=[2, 1, 0])
+
+
 def test_of_many_small_classes_some_are_named():
     p, y, _ = simulated(90, 40)
     [note] = [note for note in audit_probabilities(p, y).notes if "too small to judge" in note]

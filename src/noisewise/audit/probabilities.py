@@ -225,13 +225,17 @@ def _codes(y: Any, classes: Any, n_columns: int) -> tuple[NDArray[Any], Codes]:
 
 
 def _column_names(given: list[Any], y: Any) -> list[Any] | None:
-    """The names of the columns where frames are given and all labels are among them: they say the order."""
-    names = [list(one.columns) for one in given if hasattr(one, "columns")]
-    if not names or not set(one_column(y).tolist()) <= set(names[0]):
-        return None
-    if any(other != names[0] for other in names):
+    """The names of the columns where frames are given and all labels are among them: they say the order.
+
+    Names that a file has as text may be whole numbers, as the labels are.
+    """
+    frames = [list(one.columns) for one in given if hasattr(one, "columns")]
+    labels = set(one_column(y).tolist())
+    as_numbers = [[int(name) if str(name).isdecimal() else name for name in names] for names in frames[:1]]
+    names = next((names for names in (*frames[:1], *as_numbers) if labels <= set(names)), None)
+    if names is not None and any(other != frames[0] for other in frames):
         raise ValueError("the frames of probabilities have different columns; the same classes in one order are needed")
-    return names[0]
+    return names
 
 
 def _numbers(column: Any, name: Any) -> NDArray[np.float64]:
