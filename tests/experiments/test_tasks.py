@@ -15,7 +15,10 @@ from noisewise.experiments.papers.bootkrajang import tasks as kernels
 from noisewise.experiments.papers.bootkrajang.baselines import (
     KernelFisherEM,
     RandomProjectionPerceptron,
+    by_observed_folds,
+    by_trusted_tenth,
     corrected_error,
+    kernel_logistics,
 )
 from noisewise.experiments.papers.cesa_bianchi.other_noises import noisy_copies
 from noisewise.experiments.papers.cesa_bianchi.tasks import kernel_regret, quadratic
@@ -28,7 +31,7 @@ from noisewise.experiments.papers.gao.second_order import FullCovariance
 from noisewise.experiments.papers.gao.tables import as_printed, table_2
 from noisewise.experiments.papers.ngo import tasks as passes
 from noisewise.kernels import Gaussian
-from noisewise.labels import RobustKNeighborsClassifier
+from noisewise.labels import RobustKernelLogisticRegression, RobustKNeighborsClassifier
 from noisewise.noise import FlipMatrix
 from noisewise.online import recipes
 
@@ -104,6 +107,47 @@ def test_the_published_fisher_discriminant_finds_classes_through_flips_of_one_cl
     X = rng.normal(size=(300, 2)) + 3 * y[:, None]
     observed = FlipMatrix.binary(false_positive=0.0, false_negative=0.3).corrupt(y, rng)
     assert np.mean(KernelFisherEM().fit(X, observed).predict(X) != y) < 0.05
+
+
+def test_the_printed_regressions_take_the_width_with_the_most_labels_of_those_they_look_at(rng):
+    X = rng.normal(size=(200, 2))
+    true = (X[:, 0] * X[:, 1] > 0).astype(int)
+    observed = FlipMatrix.binary(false_positive=0.0, false_negative=0.3).corrupt(true, rng)
+    too_narrow, wide, right = (Gaussian(width) for width in (1e-3, 100.0, 1.0))
+    robust = by_trusted_tenth(X, observed, true, [too_narrow, wide, right])
+    assert robust.kernel_ == right
+    assert robust.noise_.matrix[1, 0] > 0.1
+    plain = by_trusted_tenth(X, observed, true, [too_narrow, wide, right], robust=False)
+    np.testing.assert_array_equal(plain.noise_.matrix, np.eye(2))
+    assert len(plain.rows) == 180
+    by_folds = by_observed_folds(X, observed, [too_narrow, wide, right])
+    assert by_folds.kernel_ == right
+    assert len(by_folds.rows) == 200
+    assert by_folds.accuracy(X, true) > 0.9
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_the_printed_regression_is_the_librarys_with_its_width_and_penalty(rng):
+    X = rng.normal(size=(150, 2))
+    true = (X[:, 0] > 0).astype(int)
+    observed = FlipMatrix.binary(0.2, 0.1).corrupt(true, rng)
+    (lean,) = kernel_logistics(X, observed, [Gaussian(2.0)], robust=True, zeta=0.1)
+    whole = RobustKernelLogisticRegression(None, Gaussian(2.0), penalty=0.2, solver="printed", max_iter=100)
+    others = rng.normal(size=(500, 2))
+    same = lean.predict(others) == whole.fit(X, observed).predict(others)
+    assert np.mean(same) > 0.98
+    np.testing.assert_allclose(lean.noise_.matrix, whole.noise_.matrix, atol=0.02)
+
+
+@pytest.mark.parametrize("method", ["rkfd-printed, ridge 0.01", "klr-trusted, zeta 1", "svm, 11 x 11 in 5 folds"])
+def test_what_a_method_has_otherwise_is_in_its_name(method):
+    settings = {"dataset": "make_twonorm", "noise": 0.1, "kind": "symmetric", "repeat": 0, "method": method}
+    data = kernels.split(Cell("t", settings))
+    data = data._replace(train=data.train[:80], observed=data.observed[:80], true=data.true[:80])
+    model = kernels.fitted(method, data)
+    assert np.mean(model.predict(data.test) != data.targets) < 0.15
+    if method.startswith("rkfd"):
+        assert model.ridges == [0.01]
 
 
 def test_watched_guesses_are_those_made_before_each_row(rng):
@@ -412,7 +456,8 @@ def test_the_kernel_regression_of_print_comes_to_its_ringnorm_with_an_intercept_
     data = kernels.split(Cell("t", {"dataset": "make_ringnorm", "noise": 0.0, "kind": "symmetric", "repeat": 0}))
 
     def error(**options):
-        model = kernels.classifier("rklr-printed").set_params(**options).fit(data.train, data.observed)
+        model = RobustKernelLogisticRegression(None, solver="printed", max_iter=300, **options)
+        model.fit(data.train, data.observed)
         return 100 * np.mean(model.predict(data.test) != data.targets)
 
     assert error() < 2.5  # print: 1.8

@@ -192,7 +192,7 @@ def test_updates_are_the_papers_with_the_prior_counted(rng):
     )
     parts += prior_counts(2)
     np.testing.assert_allclose(
-        updated_flips(problem, coefficients, parameters), parts / parts.sum(axis=1, keepdims=True)
+        updated_flips(problem, problem.scores(coefficients), parameters), parts / parts.sum(axis=1, keepdims=True)
     )
 
 

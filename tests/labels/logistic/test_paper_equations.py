@@ -6,11 +6,12 @@ from scipy.integrate import quad
 from scipy.optimize import approx_fprime
 from scipy.special import expit, gammaln, softmax
 
-from noisewise.datasets import make_twonorm
+from noisewise.datasets import make_ringnorm, make_twonorm
 from noisewise.kernels import Gaussian
 from noisewise.labels.flip_likelihood import flip_likelihood
-from noisewise.labels.logistic.multi_kernel import RobustMultiKernelLogisticRegression
-from noisewise.labels.logistic.printed_algorithm import RATE
+from noisewise.labels.logistic.multi_kernel import RobustMultiKernelLogisticRegression, paper_kernels
+from noisewise.labels.logistic.printed_algorithm import RATE, fit_printed
+from noisewise.labels.standardizer import Standardizer
 from noisewise.noise import FlipMatrix, mixture_step
 
 RIDGE, PRUNE = 0.3, 0.7  # zeta, xi
@@ -124,10 +125,39 @@ def test_swapped_labels_and_mirrored_flips_are_exactly_as_likely(problem):
     assert flip_likelihood(-scores, y, FLIPS[::-1], np.ones(12))[0] == pytest.approx(ours)
 
 
-def test_algorithm_2_ends_with_every_wrong_label_learnt_and_no_noise_seen():
-    X, y = make_twonorm(200, random_state=0)
+def test_algorithm_2_ends_with_the_wrong_labels_learnt_and_hardly_any_noise_seen():
+    X, y = make_twonorm(300, random_state=0)
     observed = FlipMatrix.symmetric(0.3, 2).corrupt(y, 0, classes=[-1, 1])
-    model = RobustMultiKernelLogisticRegression(None, algorithm="printed", max_iter=30).fit(X, observed)
+    model = RobustMultiKernelLogisticRegression(None, algorithm="printed", max_iter=60).fit(X, observed)
     assert np.mean(observed != y) > 0.25
-    assert model.score(X, observed) == 1
-    assert model.noise_.matrix[[0, 1], [1, 0]].max() < 1e-6
+    assert model.score(X, observed) > 0.95
+    assert model.noise_.matrix[[0, 1], [1, 0]].max() < 0.05
+
+
+def printed_fit(make, rate, **options):
+    """Algorithm 2 on 300 rows: the fit, its accuracy on the observed labels and its error on other rows."""
+    X, y = make(300, random_state=0)
+    observed = FlipMatrix.symmetric(rate, 2).corrupt(y, 0, classes=[-1, 1])
+    others, targets = make(2000, random_state=1)
+    rows, new = (Standardizer.of(X)(part, np.float64) for part in (X, others))
+    grams, beside = (np.stack([kernel.gram(part, rows) for kernel in paper_kernels()]) for part in (rows, new))
+    fit = fit_printed(grams, (observed == 1).astype(int), np.ones(300), 2, None, max_iter=5, **options)
+    seen, unseen = (np.tensordot(fit.kernels, part, 1) @ fit.rows[:, 0] > 0 for part in (grams, beside))
+    return fit, np.mean(seen == (observed == 1)), np.mean(unseen != (targets == 1))
+
+
+def test_one_step_on_each_block_of_algorithm_2_does_not_reach_print():
+    """Ringnorm, 1.5 % in print."""
+    assert printed_fit(make_ringnorm, 0.0)[2] < 0.02
+    assert printed_fit(make_ringnorm, 0.0, n_steps=1)[2] > 0.4
+
+
+def test_algorithm_2_without_penalties_in_its_first_pass_learns_every_wrong_label():
+    fit, learnt, error = printed_fit(make_twonorm, 0.3)
+    assert learnt < 0.8
+    assert error < 0.08
+    assert fit.flips[0, 1] + fit.flips[1, 0] > 0.2
+    fit, learnt, error = printed_fit(make_twonorm, 0.3, penalised_from=2)
+    assert learnt == 1
+    assert error > 0.1
+    assert fit.flips[0, 1] + fit.flips[1, 0] < 0.01

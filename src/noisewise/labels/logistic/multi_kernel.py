@@ -25,7 +25,7 @@ from noisewise.labels.standardizer import Standardizer
 from noisewise.noise import FlipMatrix
 
 ALGORITHMS = ("left_out", "printed")
-PASSES = {"left_out": 20, "printed": 12}  # the first ends by itself; the second fits flips with more passes
+PASSES = {"left_out": 20, "printed": 5}  # the first ends by itself; the second fits flips with more passes
 WEIGHTS_ROWS = 400  # kernel weights are chosen on so many: each pass takes several decompositions
 LOSS_DEVIATION = 0.2  # standard deviation over the rows of a change of their loss; a pass must gain a standard error
 
@@ -51,15 +51,15 @@ class RobustMultiKernelLogisticRegression(KernelMachine):
     norm : {"weights", "function"}, default="weights"
         What is penalised, as for RobustKernelLogisticRegression.
     algorithm : {"left_out", "printed"}, default="left_out"
-        "left_out" chooses the weights by the leave-one-out loss. "printed" is Algorithm 2 of the paper with its
-        equations put right and `max_iter` passes, for 3,000 rows at most: no intercept, no `penalty`, and no end but
+        "left_out" chooses the weights by the leave-one-out loss. "printed" is Algorithm 2 of the paper with
+        `max_iter` passes of ten steps on each block, for 3,000 rows at most: no intercept, no `penalty`, and no end but
         the last pass. More passes are not better. With ``noise=None`` it learns the flip matrix as the paper does.
     fit_intercept : bool, default=True
     low_rank : int, optional
         Number of landmarks (Nystroem). By default 300 beyond 3,000 rows. Weights of kernels are chosen on 400 rows at
         most.
     max_iter : int, optional
-        Most passes over the kernels' weights: 20, or 12 for "printed".
+        Most passes over the kernels' weights: 20, or 5 for "printed".
     tol : float, default=1e-6
         Largest gradient of the mean loss, in preconditioned coordinates, at which the last fit ends.
     noise_prior : bool, default=True
@@ -186,7 +186,6 @@ class RobustMultiKernelLogisticRegression(KernelMachine):
             codes[kept],
             weights[kept],
             len(self.classes_),
-            rows.shape[1],
             flips,
             self.max_iter or PASSES["printed"],
         )

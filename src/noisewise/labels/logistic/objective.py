@@ -69,8 +69,12 @@ class FlipProblem:
 
         This is the negative of eq. 3, with penalty / 2 for zeta and the flip matrix's prior.
         """
+        return self.loss_at(coefficients, self.scores(coefficients), parameters)
+
+    def loss_at(self, coefficients: Floats, scores: Floats, parameters: Floats) -> tuple[float, Floats, Floats]:
+        """The same where the scores of the coefficients are known."""
         flips = self.flips_at(parameters)
-        value, by_scores, counts = flip_likelihood(self.scores(coefficients), self.codes, flips, self.weights)
+        value, by_scores, counts = flip_likelihood(scores, self.codes, flips, self.weights)
         shrunk = self.penalties[:, None] * coefficients
         gradient = shrunk - safe_sparse_dot(self.features.T, by_scores, dense_output=True)
         loss = float(np.sum(shrunk * coefficients)) / 2 - value

@@ -24,7 +24,6 @@ MOST_NOISE = 0.95  # after an EM step: the sum of both rates of two classes, els
 LEAST_COUNT = 1e-100  # expected labels of a class that flip to another
 MOST_LOST = 1.0  # nats of all labels together: the prior takes up to half of one, and is worth it for true labels
 SOLVERS = ("lbfgs", "em", "printed")
-Step = Callable[[FlipProblem, Floats, Floats], Floats]
 Callback = Callable[[], bool] | None
 
 
@@ -70,9 +69,9 @@ def solve(
         change = np.ones(problem.shape[0]) if preconditioner is None else preconditioner
         return _jointly(problem, parameters, max_iter, tol, change, callback)
     if solver == "em":
-        return _alternately(problem, parameters, max_iter, tol, _newton_step, callback)
+        return _alternately(problem, parameters, max_iter, tol, callback)
     if solver == "printed":
-        return _alternately(problem, parameters, max_iter, tol, ConjugateGradients(problem, parameters), callback)
+        return _conjugately(problem, parameters, max_iter, tol, callback)
     raise ValueError(f"solver is {solver!r}; it must be one of {', '.join(SOLVERS)}")
 
 
@@ -116,32 +115,30 @@ def _jointly(
     return _fit(problem, coefficients, found.x[size:], history, bool(np.abs(found.jac).max() <= 100 * tol))
 
 
-def _alternately(
-    problem: FlipProblem, parameters: Floats, max_iter: int, tol: float, step: Step, callback: Callback
-) -> FlipFit:
-    """Coefficients by `step`, then the M-step of the flip matrix, until the loss stays."""
+def _alternately(problem: FlipProblem, parameters: Floats, max_iter: int, tol: float, callback: Callback) -> FlipFit:
+    """EM: a Newton step on the coefficients, then the M-step of the flip matrix, until the loss stays."""
     total = problem.weights.sum()
     coefficients = np.zeros(problem.shape)
     history = [problem.loss(coefficients, parameters)[0]]
     n_still = 0
     for _ in range(max_iter):
-        coefficients = step(problem, coefficients, parameters)
+        coefficients = _newton_step(problem, coefficients, parameters)
         if problem.flips is None:
-            parameters = to_unconstrained(updated_flips(problem, coefficients, parameters))
+            parameters = to_unconstrained(updated_flips(problem, problem.scores(coefficients), parameters))
         history.append(problem.loss(coefficients, parameters)[0])
         n_still = n_still + 1 if abs(history[-2] - history[-1]) <= tol**2 * total else 0
-        if n_still == 3 or (callback is not None and callback()):  # conjugate gradients may pause for an iteration
+        if n_still == 3 or (callback is not None and callback()):
             break
     return _fit(problem, coefficients, parameters, history, n_still == 3)
 
 
-def updated_flips(problem: FlipProblem, coefficients: Floats, parameters: Floats) -> Floats:
+def updated_flips(problem: FlipProblem, scores: Floats, parameters: Floats) -> Floats:
     """The M-step of the flip matrix: normalised expected counts with the prior's (eqs. 7, 8 and 12), kept unswapped.
 
     Without a prior a rate that underflows stays just above zero, which has no unconstrained parameter.
     """
     flips = problem.flips_at(parameters)
-    counts = flip_likelihood(problem.scores(coefficients), problem.codes, flips, problem.weights)[2]
+    counts = flip_likelihood(scores, problem.codes, flips, problem.weights)[2]
     updated = normalised_rows(np.maximum(counts + problem.prior_counts, LEAST_COUNT))
     identity = np.eye(problem.n_classes)
     if problem.n_classes == 2:
@@ -174,20 +171,28 @@ def _newton_step(problem: FlipProblem, coefficients: Floats, parameters: Floats)
     return coefficients
 
 
-class ConjugateGradients:
-    """One step along the next conjugate direction for each call (eqs. 5 and 6)."""
-
-    def __init__(self, problem: FlipProblem, parameters: Floats) -> None:
-        self._hessian = InitialHessian(problem.codes, problem.flips_at(parameters), problem.weights)
-        self._directions = ConjugateDirections()
-
-    def __call__(self, problem: FlipProblem, coefficients: Floats, parameters: Floats) -> Floats:
-        """The next coefficients."""
-        gradient = -problem.loss(coefficients, parameters)[1]
-        direction = self._directions.next(gradient)
-        ridge = float(np.sum(problem.penalties[:, None] * direction**2))
-        curvature = ridge + self._hessian.curvature(problem.scores(direction))
-        return np.asarray(coefficients + step_length(gradient, direction, curvature) * direction)
+def _conjugately(problem: FlipProblem, parameters: Floats, max_iter: int, tol: float, callback: Callback) -> FlipFit:
+    """Algorithm 1: a step along the next conjugate direction (eqs. 5 and 6), then the M-step of the flip matrix."""
+    total = problem.weights.sum()
+    coefficients, scores = np.zeros(problem.shape), np.zeros((len(problem.codes), problem.n_scores))
+    directions = ConjugateDirections()
+    hessian = InitialHessian(problem.codes, problem.flips_at(parameters), problem.weights)
+    loss, gradient = problem.loss_at(coefficients, scores, parameters)[:2]
+    history, n_still = [loss], 0
+    for _ in range(max_iter):
+        direction = directions.next(-gradient)
+        along = problem.scores(direction)
+        curvature = hessian.curvature(along) + float(np.sum(problem.penalties[:, None] * direction**2))
+        step = step_length(-gradient, direction, curvature)
+        coefficients, scores = coefficients + step * direction, scores + step * along
+        if problem.flips is None:
+            parameters = to_unconstrained(updated_flips(problem, scores, parameters))
+        loss, gradient = problem.loss_at(coefficients, scores, parameters)[:2]
+        history.append(loss)
+        n_still = n_still + 1 if abs(history[-2] - history[-1]) <= tol**2 * total else 0
+        if n_still == 3 or (callback is not None and callback()):  # conjugate gradients may pause for an iteration
+            break
+    return _fit(problem, coefficients, parameters, history, n_still == 3)
 
 
 def _fit(
