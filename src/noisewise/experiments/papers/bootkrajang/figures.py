@@ -32,7 +32,7 @@ def figure_2(rows: Rows, printed: Printed) -> list[Block]:
                 ("symmetric", "symmetric", 0.3),
                 ("asymmetric", "asymmetric", 0.3),
             )
-            for mean in [rows.where(dataset=own, kind=kind, noise=noise, method="klr").mean("error")]
+            for mean in [rows.where(dataset=own, kind=kind, noise=noise, method="klr-trusted").mean("error")]
             if mean is not None
         }
         for name, own in NAMES.items()
