@@ -98,6 +98,7 @@ PAPER = Paper(
             ["rp-perceptron", "rmklr-printed", "rmklr"],
             [0.1, 0.3],
             tables.table_6,
+            variants=tables.VARIANTS,
             sets=[tables.NAMES[name] for name in tables.FIVE],
             quick_repeats=[0, 1, 2, 3],
         ),
