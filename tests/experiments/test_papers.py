@@ -136,6 +136,23 @@ def test_a_flip_matrix_that_found_no_noise_is_named_as_the_reason(rate, fitted):
     assert "flips are fitted" not in reasons["Heart", "30%", "KLR"]
 
 
+def test_reasons_of_the_kernel_paper_are_errors_by_kind_and_with_one_thing_otherwise():
+    rows = kernel_rows(error=40.0)
+    rows.records[0]["error"] = 50.0  # of KLR under symmetric noise
+    other = {**rows.records[0], "method": "klr-trusted, zeta 1", "error": 25.0}
+    compared, *_ = kernels.table_2(Rows([*rows, other]), printed_numbers("bootkrajang"))
+    reasons = {entry.labels: entry.reason for entry in compared.entries}
+    assert reasons["Heart", "30%", "KLR"] == "symmetric 50.0, one class 41.0; with zeta 1 25.0 (1 split)"
+    assert reasons["Heart", "30%", "rKLR"].startswith("symmetric 40.0, one class 40.0; flips are fitted")
+    assert reasons["Heart", "40%", "KLR"] == "not in this run"
+
+
+def test_variants_are_in_the_full_run_of_the_kernel_paper_only():
+    (table,) = find_paper("bootkrajang").find("table-3")
+    full, quick = ({cell["method"] for cell in table.plan(quick)} for quick in (False, True))
+    assert full - quick == {*kernels.VARIANTS["rklr-noisy"], *kernels.VARIANTS["rmklr-printed"]}
+
+
 def test_p_values_stand_beside_the_side_that_print_has():
     table = kernels.p_values(kernel_rows(error=10.0), printed_numbers("bootkrajang")["table-2"]["rows"], "KLR", "rKLR")
     shown = {(name, noise): here for name, noise, _, here in table.lines}

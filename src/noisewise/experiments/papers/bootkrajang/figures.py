@@ -126,7 +126,7 @@ def figure_3(rows: Rows, printed: Printed) -> list[Block]:
         ),
         claim(
             "rMKLR is better than both in general",
-            "no: Algorithm 2 is not better than cross-validation",
+            "no: the letter of Algorithm 2 is not better than cross-validation",
             bool(ahead < 0) if shared else None,
             f"its error is {ahead:+.1f} points from the better of them on average {few}",
         ),

@@ -284,8 +284,6 @@ def table_5(rows: Rows, printed: Printed) -> list[Block]:
         found = [rows.where(dataset=NAMES[n], noise=check["noise"], method=check["method"]) for n in NINE]
         known = [float(one.values("error").mean()) for one in found if len(one)]
         whole = len(known) == len(NINE)
-        machines = [line["SVM"][0] for line in lines if line["dataset"] in NINE and line["noise"] == check["noise"]]
-        same = [rows.where(dataset=NAMES[n], noise=check["noise"], method="svm").mean("error") or np.nan for n in NINE]
         means.append(
             Entry(
                 (check["method"], f"{check['noise']:.0%}"),
@@ -293,9 +291,7 @@ def table_5(rows: Rows, printed: Printed) -> list[Block]:
                 verified=check["error"],
                 tolerance=check["tolerance"],
                 side=check["side"],
-                reason=f"SVM {np.mean(same):.1f} on the same splits; in print {np.mean(machines):.1f}"
-                if whole
-                else "needs all nine sets",
+                reason=_machines(rows, lines, check["noise"]) if whole else "needs all nine sets",
                 runs=sum(map(len, found)),
             )
         )
@@ -307,6 +303,23 @@ def table_5(rows: Rows, printed: Printed) -> list[Block]:
         Comparison("Mean over nine sets", ["method", "noise"], means, 2),
         _claims(rows),
     ]
+
+
+def _machines(rows: Rows, lines: list[dict[str, Any]], noise: float) -> str:
+    """The SVM on the same splits beside the printed one: how hard these splits are."""
+    found = {
+        line["dataset"]: (mean, line["SVM"][0])
+        for line in lines
+        if line["dataset"] in NINE and line["noise"] == noise
+        for mean in [rows.where(dataset=NAMES[line["dataset"]], noise=noise, method="svm").mean("error")]
+        if mean is not None
+    }
+    if not found:
+        return "no SVM in this run"
+    here, printed = np.mean(list(found.values()), axis=0)
+    above = sorted(((mean - said, name) for name, (mean, said) in found.items()), reverse=True)[:3]
+    most = ", ".join(f"{name} {gap:+.1f}" for gap, name in above)
+    return f"SVM {here:.1f} on the same splits, {printed:.1f} in print, most apart on {most}"
 
 
 def _claims(rows: Rows) -> Table:
@@ -321,7 +334,7 @@ def _claims(rows: Rows) -> Table:
 
     lines = [
         line("rMKLR better than SVM at 10 %", "no: SVM is strong there", "rmklr-printed", "svm", 0.1),
-        line("rMKLR better than SVM at 30 %", "not by Algorithm 2", "rmklr-printed", "svm", 0.3),
+        line("rMKLR better than SVM at 30 %", "not by the letter of Algorithm 2", "rmklr-printed", "svm", 0.3),
         line("rMKLR better than rKFD at 10 %", "only partly", "rmklr-printed", "rkfd-printed", 0.1),
         line("rMKLR better than rKFD at 30 %", "only partly", "rmklr-printed", "rkfd-printed", 0.3),
         line("our rMKLR better than SVM at 30 %", "no claim", "rmklr", "svm", 0.3),
