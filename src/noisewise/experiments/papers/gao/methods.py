@@ -16,6 +16,7 @@ REGULARISATIONS = tuple(2.0**power for power in range(-4, 5))  # r of AROW, 1 / 
 DIAGONAL = (1.0, 10.0, 100.0, 1e3, 1e4)  # r of AROW with a diagonal: of the order of a row's squared length, and beyond
 CAPACITIES = (0.001, 0.01, 0.1, 1.0)  # C of NHERD with a diagonal
 CHOSEN_BY = 5000  # rows at most by which they are chosen
+CAPACITY = 10.0  # C of kernel machines and of logistic regression with density ratios
 
 
 def _rnn(data: Split) -> Any:
@@ -36,14 +37,14 @@ def _knn(data: Split) -> Any:
     return RobustKNeighborsClassifierCV(VOTERS, noise=FlipMatrix.none(2), criterion="noisy", cv=FOLDS)
 
 
-def default_machine(data: Split) -> Any:
-    """The kernel machine with LIBSVM's default width and C, to which print is near: fourclass .81, others have .98.
+def machine(data: Split, C: float = CAPACITY) -> Any:
+    """The kernel machine with LIBSVM's default width, to which print is near: fourclass .81, others have .98.
 
     The paper has "default parameters" (IR) and the width that is best on clean labels (LD), and does not say which C.
     """
     from sklearn.svm import SVC
 
-    return SVC(C=1.0, gamma=1 / data.train.shape[1])
+    return SVC(C=C, gamma=1 / data.train.shape[1])
 
 
 def best_machine(data: Split, weights: Floats) -> Any:
@@ -68,16 +69,31 @@ def best_machine(data: Split, weights: Floats) -> Any:
 CHECKED = 1000  # rows by which width and C are chosen
 
 
-def _ir_ksvm(data: Split) -> Any:
+def _ir_ksvm(data: Split, C: float = CAPACITY) -> Any:
+    from noisewise.experiments.papers.gao.density_ratio import RatioReweightedClassifier
+
+    return RatioReweightedClassifier(machine(data, C), data.noise)
+
+
+def _ir_ksvm_default(data: Split) -> Any:
+    return _ir_ksvm(data, C=1.0)
+
+
+def _ir_ksvm_ridge(data: Split) -> Any:
     from noisewise.labels import ImportanceReweightedClassifier
 
-    return ImportanceReweightedClassifier(default_machine(data), data.noise)
+    return ImportanceReweightedClassifier(machine(data), data.noise)
 
 
-def _ld_ksvm(data: Split) -> Any:
+def _ld_ksvm(data: Split, C: float = CAPACITY / 2) -> Any:
+    """Half of C: the weights here are twice those of print, which are alpha and 1 - alpha."""
     from noisewise.labels import LabelDependentClassifier
 
-    return LabelDependentClassifier(default_machine(data), data.noise)
+    return LabelDependentClassifier(machine(data, C), data.noise)
+
+
+def _ld_ksvm_default(data: Split) -> Any:
+    return _ld_ksvm(data, C=1.0)
 
 
 def _ir_ksvm_tuned(data: Split) -> Any:
@@ -97,6 +113,14 @@ def _ld_ksvm_tuned(data: Split) -> Any:
 def _ir_llog(data: Split) -> Any:
     from sklearn.linear_model import LogisticRegression
 
+    from noisewise.experiments.papers.gao.density_ratio import RatioReweightedClassifier
+
+    return RatioReweightedClassifier(LogisticRegression(C=CAPACITY, solver="newton-cholesky"), data.noise)
+
+
+def _ir_llog_ridge(data: Split) -> Any:
+    from sklearn.linear_model import LogisticRegression
+
     from noisewise.labels import ImportanceReweightedClassifier
 
     return ImportanceReweightedClassifier(LogisticRegression(solver="newton-cholesky"), data.noise)
@@ -105,7 +129,7 @@ def _ir_llog(data: Split) -> Any:
 def _ue_llog(data: Split) -> Any:
     from noisewise.labels import UnbiasedLogisticRegression
 
-    return _chosen(data, [UnbiasedLogisticRegression(data.noise, C=C) for C in (0.01, 0.1, 1.0)])
+    return _chosen(data, [UnbiasedLogisticRegression(data.noise, C=C) for C in (0.1, 1.0, 10.0)])
 
 
 def _arow(data: Split) -> Any:
@@ -159,9 +183,13 @@ METHODS: dict[str, Callable[[Split], Any]] = {
     "rnn-ours": _rnn_ours,
     "knn": _knn,
     "ir-ksvm": _ir_ksvm,
+    "ir-ksvm-default": _ir_ksvm_default,
+    "ir-ksvm-ridge": _ir_ksvm_ridge,
     "ir-ksvm-tuned": _ir_ksvm_tuned,
     "ir-llog": _ir_llog,
+    "ir-llog-ridge": _ir_llog_ridge,
     "ld-ksvm": _ld_ksvm,
+    "ld-ksvm-default": _ld_ksvm_default,
     "ld-ksvm-tuned": _ld_ksvm_tuned,
     "ue-llog": _ue_llog,
     "arow": _arow,
