@@ -69,12 +69,13 @@ class RatioReweightedClassifier(ClassifierMixin, BaseEstimator):
 def ratio_weights(posterior: Floats, observed: Codes, noise: FlipMatrix) -> Floats:
     """Weights from the posterior of each row's observed label; zero where it is below the rate of the other class.
 
-    >>> ratio_weights(np.array([0.8, 0.05]), np.array([1, 1]), FlipMatrix.binary(false_positive=0.1, false_negative=0.3))
+    >>> noise = FlipMatrix.binary(false_positive=0.1, false_negative=0.3)
+    >>> ratio_weights(np.array([0.8, 0.05]), np.array([1, 1]), noise)
     array([1.45833333, 0.        ])
     """
     other = noise.matrix[1 - observed, observed]
     signal = 1 - noise.matrix[0, 1] - noise.matrix[1, 0]
-    return np.maximum(1 - other / np.maximum(posterior, LEAST), 0) / signal
+    return np.asarray(np.maximum(1 - other / np.maximum(posterior, LEAST), 0) / signal)
 
 
 def density_ratio(rows: Floats, above: Floats, rng: np.random.Generator) -> Floats:

@@ -24,8 +24,8 @@ ALL_ROWS = 100_000
 NEIGHBORS = ("rnn", "rnn-ours", "rnn-oracle", "knn")
 REVERSED = ("diabetes",)  # the positive class of print is the negative one here
 KERNEL_CAPPED = ("w8a", "shuttle")
-OURS = ("ir-ksvm-default", "ir-ksvm-ridge", "ir-ksvm-tuned", "ir-llog-ridge", "ld-ksvm-default", "ld-ksvm-tuned")
-OURS += ("arow-intercept", "arow-diagonal", "nherd-intercept", "nherd-diagonal")
+OURS = ["ir-ksvm-default", "ir-ksvm-ridge", "ir-ksvm-tuned", "ir-llog-ridge", "ld-ksvm-default", "ld-ksvm-tuned"]
+OURS += ["arow-intercept", "arow-diagonal", "nherd-intercept", "nherd-diagonal"]
 FACTS = {
     "acoustic": "the set can't be had",
     "optdigits": "56 columns that are not constant; print has 42 and does not say which",
