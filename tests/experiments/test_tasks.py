@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from sklearn.linear_model import RidgeClassifier
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.model_selection import cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.svm import SVC
 
 from noisewise.experiments import Cell, Rows, printed_numbers
 from noisewise.experiments.harness.data import is_here
@@ -26,6 +27,7 @@ from noisewise.experiments.papers.formulas import tables
 from noisewise.experiments.papers.formulas import tasks as formulas
 from noisewise.experiments.papers.gao import folds, methods
 from noisewise.experiments.papers.gao import tasks as neighbors
+from noisewise.experiments.papers.gao.density_ratio import RatioReweightedClassifier, density_ratio, ratio_weights
 from noisewise.experiments.papers.gao.protocol import CLASSES, taken_group
 from noisewise.experiments.papers.gao.second_order import FullCovariance
 from noisewise.experiments.papers.gao.tables import as_printed, table_2
@@ -376,6 +378,49 @@ def test_columns_are_scaled_without_constant_ones_and_zeros_and_ones_stay(rng):
     X = np.column_stack([rng.integers(0, 2, 30), np.ones(30), rng.integers(0, 2, 30)]).astype(float)
     assert np.array_equal(folds.scaled(X, "heart"), 2 * X[:, [0, 2]] - 1)
     assert np.array_equal(folds.scaled(X, "w8a"), X[:, [0, 2]])
+    assert np.array_equal(folds.scaled(16 * X, "optdigits"), X[:, [0, 2]])
+
+
+def test_density_ratio_is_that_of_two_gaussians(rng):
+    rows, above = rng.normal(size=(3000, 1)), rng.normal(0.5, 1, size=(1500, 1))
+    ratio = density_ratio(rows, above, rng)
+    middle = np.abs(rows[:, 0]) < 1.5
+    assert abs(ratio.mean() - 1) < 1e-9
+    assert np.abs(ratio - np.exp(0.5 * rows[:, 0] - 0.125))[middle].mean() < 0.1
+
+
+def test_density_ratio_weights_are_those_of_the_true_posterior(rng):
+    noise, posterior, observed = FlipMatrix.binary(0.1, 0.3), np.array([0.25, 0.7]), np.array([0, 1])
+    both = np.where(observed[:, None] == [0, 1], posterior[:, None], 1 - posterior[:, None])
+    clean = both @ np.linalg.inv(noise.matrix)
+    expected = np.maximum(clean[[0, 1], observed], 0) / posterior
+    assert np.allclose(ratio_weights(posterior, observed, noise), expected)
+
+
+def test_reweighting_by_density_ratios_undoes_one_sided_noise(rng):
+    noise = FlipMatrix.binary(0.0, 0.45)
+    y = rng.integers(0, 2, 1000)
+    X = rng.normal(size=(1000, 2)) + np.column_stack([3 * y, 0 * y])
+    observed = noise.corrupt(y, rng)
+    plain = LogisticRegression().fit(X, observed).score(X, y)
+    assert RatioReweightedClassifier(LogisticRegression(), noise).fit(X, observed).score(X, y) > max(0.9, plain + 0.1)
+
+
+def test_reweighting_says_the_class_that_is_left_where_the_other_has_no_weight(rng):
+    X, y = rng.normal(size=(100, 2)), (np.arange(100) < 10).astype(np.intp)
+    model = RatioReweightedClassifier(LogisticRegression(), FlipMatrix.binary(0.4, 0.4)).fit(X, y)
+    assert not model.weights_[y == 1].any()
+    assert not model.predict(X).any()
+
+
+def test_label_dependent_machine_has_the_weights_of_print(rng):
+    X, y = rng.normal(size=(80, 3)), rng.integers(0, 2, 80)
+    noise = FlipMatrix.binary(0.1, 0.3)
+    data = folds.Split(X, y, y, X, y, noise)
+    alpha = np.array([0.4, 0.6])[y]
+    printed = SVC(C=methods.CAPACITY, gamma=1 / 3).fit(X, y, sample_weight=alpha)
+    ours = methods.METHODS["ld-ksvm"](data).fit(X, y)
+    assert np.allclose(ours.decision_function(X), printed.decision_function(X), atol=1e-2)
 
 
 def test_standardised_columns_have_mean_zero_and_components_are_uncorrelated(rng):

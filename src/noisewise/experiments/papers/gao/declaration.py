@@ -165,8 +165,8 @@ in the paper. What print leaves out was looked for in its numbers (`noisewise re
   by KLIEP with {CENTRES} Gaussians, at the training rows themselves. With a posterior of left-out rows it does not
   break down at (0.4, 0.4) as in print (the rows "ridge").
 - Kernel machines have C = {CAPACITY:g} and LIBSVM's default width, by the number of columns; the weights of LD are
-  alpha and 1 - alpha. With the width that is best on clean labels, which print names, fourclass is at 1.00 and not at 0.81
-  (the rows "tuned"); with C = 1 german and splice are above print, landsat and letter below it (the rows "default").
+  alpha and 1 - alpha. With the width that is best on clean labels, which print names, fourclass is at 1.00 and not at
+  0.81 (the rows "tuned"); with C = 1 german and splice are above print, landsat and letter below it ("default").
 - Logistic regression has hardly a ridge: C = {CAPACITY:g} with density ratios, and 0.1 to 10 for UE-LLog, by held-out
   labels.
 - AROW and NHERD are those of LIBOL: two classes, one weight vector, a full covariance, no intercept, and r and C from
