@@ -29,6 +29,7 @@ from noisewise.experiments.papers.gao import folds, methods
 from noisewise.experiments.papers.gao import tasks as neighbors
 from noisewise.experiments.papers.gao.density_ratio import RatioReweightedClassifier, density_ratio, ratio_weights
 from noisewise.experiments.papers.gao.protocol import CLASSES, taken_group
+from noisewise.experiments.papers.gao.scales import scales
 from noisewise.experiments.papers.gao.second_order import FullCovariance
 from noisewise.experiments.papers.gao.tables import as_printed, table_2
 from noisewise.experiments.papers.ngo import tasks as passes
@@ -429,6 +430,14 @@ def test_standardised_columns_have_mean_zero_and_components_are_uncorrelated(rng
     assert np.allclose([standardised.mean(axis=0), standardised.std(axis=0)], [[0] * 3, [1] * 3])
     assert np.allclose(np.corrcoef(components.T), np.eye(3))
     assert np.allclose([components.min(axis=0), components.max(axis=0)], [[-1] * 3, [1] * 3])
+
+
+def test_either_scale_of_the_columns_is_that_of_the_set_scaled_so(monkeypatch):
+    wide = neighbors.accuracy(neighbor_cell(method="ld-ksvm"))["accuracy"]
+    monkeypatch.setattr(folds, "ZERO_ONE", ("breast_cancer",))
+    narrow = neighbors.accuracy(neighbor_cell(method="ld-ksvm"))["accuracy"]
+    assert scales(neighbor_cell()) == {"zero_one": narrow, "minus_one": wide}
+    assert narrow != wide
 
 
 def test_half_of_a_class_is_positive_where_the_number_of_classes_is_odd(rng):
