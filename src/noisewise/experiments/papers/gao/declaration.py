@@ -196,6 +196,7 @@ AROW and NHERD is LIBOL's. The form of IR, LD and UE was chosen by every second 
 diabetes, fourclass, splice, segment, mushroom, pendigits, magic04, shuttle): some 25 forms of the weights, 80 pairs of
 C and width, five grids for UE; the positive group of pendigits and segment by IR-LLog. What served no choice and judges
 them: IR and LD on the other sets (but LD of optdigits and usps, and IR-LLog of ionosphere and optdigits,
-at which C = {CAPACITY:g} was looked at too), and Table 3. All rows are used, but for {MOST_ROWS:,} of w8a by neighbours and kernel machines; parameters of UE-LLog, AROW and NHERD are chosen by at most
-{CHOSEN_BY:,}. Tolerances set here: 0.03 for means over ten sets, 0.06 for rates beside print.""",
+at which C = {CAPACITY:g} was looked at too), and Table 3. All rows are used, but for {MOST_ROWS:,} of w8a
+by neighbours and kernel machines; parameters of UE-LLog, AROW and NHERD are chosen by at most {CHOSEN_BY:,}.
+Tolerances set here: 0.03 for means over ten sets, 0.06 for rates beside print.""",
 )
