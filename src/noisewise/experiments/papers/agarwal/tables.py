@@ -142,7 +142,7 @@ def claims(rows: Rows) -> Table:
             "RCNBF better than recursive SOBA (not in the paper)",
             "rcnbf",
             "soba-recursive",
-            "a little, in most settings",
+            "level at first, ahead later",
         ),
         ("RCNBF better than BPA", "rcnbf", "bpa", "only at (.4, .4), or after some 10,000,000 rounds"),
         ("RCNBF better than BPA capped at 0.02", "rcnbf", "bpa-capped", "no"),
