@@ -45,6 +45,8 @@ from noisewise.labels.kernel_features import KernelFeatures
 from noisewise.labels.logistic.kernel import RobustKernelLogisticRegression
 from noisewise.labels.logistic.linear import RobustLogisticRegression
 from noisewise.labels.logistic.multi_kernel import RobustMultiKernelLogisticRegression
+from noisewise.labels.logistic.objective import FlipProblem as FlipProblem
+from noisewise.labels.logistic.solvers import solve as solve
 from noisewise.labels.neighbors.classifier import RobustKNeighborsClassifier
 from noisewise.labels.neighbors.classifier_cv import RobustKNeighborsClassifierCV
 from noisewise.labels.ridge.classifier import RobustRidgeClassifier
@@ -92,6 +94,7 @@ __all__ = [
 __shared__ = [
     "Annotations",
     "Annotators",
+    "FlipProblem",
     "ItemEstimates",
     "NoisyLabelClassifier",
     "OrderedRidgeClassifier",
@@ -103,6 +106,7 @@ __shared__ = [
     "read_annotations",
     "read_wide",
     "row_scores",
+    "solve",
 ]
 __model_parts__ = [
     part.__name__

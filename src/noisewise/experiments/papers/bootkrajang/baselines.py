@@ -10,8 +10,7 @@ from scipy.special import expit
 
 from noisewise._typing import Codes, Floats
 from noisewise.kernels import Gaussian, squared_distances
-from noisewise.labels.logistic.objective import FlipProblem
-from noisewise.labels.logistic.solvers import solve
+from noisewise.labels import FlipProblem, solve
 from noisewise.noise import FlipMatrix
 
 PROJECTED = 200  # dimensions of the random projection
