@@ -12,7 +12,7 @@ from noisewise._progress import Report, reporting
 from noisewise._typing import RandomState
 from noisewise._validation import check_binary_or_more, one_column
 from noisewise.audit.annotation_result import AnnotationAudit
-from noisewise.audit.probabilities import read_probabilities
+from noisewise.audit.given_probabilities import read_probabilities
 from noisewise.audit.summaries import alike_classes
 from noisewise.labels import (
     Annotations,

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import softmax
 
 from noisewise._progress import Report, reporting, step
 from noisewise._typing import Codes
-from noisewise._validation import check_binary_or_more, encode_labels, find_actions, known_classes, listed, one_column
+from noisewise._validation import listed, one_column
 from noisewise._words import percent
+from noisewise.audit.given_probabilities import read_probabilities
 from noisewise.audit.posterior import LabelsAre, both_readings, chosen_reading
 from noisewise.audit.result import LabelAudit
 from noisewise.audit.summaries import alike_classes, small_classes
@@ -27,7 +26,6 @@ from noisewise.noise import (
     without_fold_offsets,
 )
 
-SUM_TOLERANCE = 0.02  # half precision adds up to one no better than this
 IN_SAMPLE = 0.998  # agreement with the labels from which a model has probably seen them
 # Lower agreement, if it is far above what the probabilities expect: to be as sure as they agree, forests that saw noisy
 # labels need exponents of 2 to 12, out of fold 0.3 to 2, and up to 4 where labels are clean.
@@ -129,128 +127,6 @@ def audit_probabilities(
     readings = both_readings(outcome, judged, codes, noise)
     notes += (*alike_classes(names), *small_classes(names, codes), *readings["outcomes"].notes)
     return LabelAudit.of(rows, names, codes, readings, reading, notes, who)
-
-
-def read_probabilities(
-    probabilities: Any, y: Any, classes: Any
-) -> tuple[list[NDArray[Any]], NDArray[Any], Codes, tuple[str, ...]]:
-    """Arrays of probabilities, the classes of their columns, each label as an index of these, and notes."""
-    given = _given(probabilities)
-    arrays, notes = _arrays(given)
-    names, codes = _codes(y, _column_names(given, y) if classes is None else classes, arrays[0].shape[1])
-    return arrays, names, codes, notes
-
-
-def _given(probabilities: Any) -> list[Any]:
-    """What was given, of one model or several, as a list."""
-    if isinstance(probabilities, list | tuple | Mapping) and not len(probabilities):
-        raise ValueError("the list of probabilities is empty; an array, or a list of one or more, is needed")
-    if isinstance(probabilities, Mapping):
-        probabilities = list(probabilities.values())
-    several = isinstance(probabilities, list | tuple) and len(probabilities) and np.ndim(probabilities[0]) == 2
-    return list(probabilities) if several or np.ndim(probabilities) == 3 else [probabilities]
-
-
-def _arrays(given: list[Any]) -> tuple[list[NDArray[Any]], tuple[str, ...]]:
-    """The arrays as probabilities, with a note where logits were given."""
-    checked = [_checked(one) for one in given]
-    shapes = {array.shape for array, _ in checked}
-    if len(shapes) > 1:
-        raise ValueError(
-            f"the arrays of probabilities have shapes {sorted(shapes)}; one row for each label is needed in all"
-        )
-    logits = any(were_logits for _, were_logits in checked)
-    return [array for array, _ in checked], (("logits were given, and normalised to probabilities",) if logits else ())
-
-
-def _checked(given: Any) -> tuple[NDArray[Any], bool]:
-    """One array as probabilities that sum to one, and whether it held logits."""
-    array = np.asarray(given.to_numpy() if hasattr(given, "to_numpy") else given)
-    if array.dtype == object and array.ndim == 2 and hasattr(given, "columns"):
-        array = np.column_stack([_numbers(given[name], name) for name in given.columns])
-    if array.ndim != 2 or array.dtype.kind not in "fiub":
-        raise ValueError(
-            f"probabilities have {_kind(given, array)}; an array of numbers with a row for each label and a column for "
-            "each class is needed"
-        )
-    if array.shape[1] < 2:
-        raise ValueError(f"probabilities have {array.shape[1]} column; two classes or more are needed")
-    if not len(array):
-        raise ValueError("there are no rows of probabilities")
-    array = array.astype(np.float32 if array.dtype.itemsize <= 4 else np.float64, copy=False)
-    finite = np.isfinite(array).all(axis=1)
-    if not finite.all():
-        raise ValueError(
-            f"probabilities hold NaN or infinity, first in row {int(np.argmin(finite))}; drop or fill these rows"
-        )
-    total = array.sum(axis=1)
-    off = np.abs(total - 1)
-    if array.min() < 0:
-        if off.max() > SUM_TOLERANCE:
-            return np.asarray(softmax(array, axis=1)), True
-        if array.min() < -SUM_TOLERANCE:
-            row = int(array.min(axis=1).argmin())
-            raise ValueError(
-                f"row {row} of the probabilities sums to 1 and holds {array[row].min():.3g}; none is negative"
-            )
-        array = np.maximum(array, 0)  # below zero by rounding
-        total = array.sum(axis=1)
-    if off.max() > SUM_TOLERANCE:
-        row = int(np.argmax(off))
-        raise ValueError(
-            f"probabilities of a row must sum to 1; row {row} sums to {total[row]:.3g} (per cent, several labels for "
-            "one row, or scores? predict_proba of one classifier, logits with some below 0, or a softmax would do)"
-        )
-    return np.asarray(array / total[:, None]), False
-
-
-def _codes(y: Any, classes: Any, n_columns: int) -> tuple[NDArray[Any], Codes]:
-    """The classes in the order of the columns, and each label as an index of them."""
-    labels = one_column(y)
-    if classes is not None:
-        names = known_classes(None, classes)
-        if len(names) != n_columns:
-            raise ValueError(f"there are {len(names)} classes and {n_columns} columns of probabilities")
-        codes = find_actions(labels, names, "label")
-    elif labels.dtype.kind in "iu" and len(labels) and labels.min() >= 0 and labels.max() < n_columns:
-        names, codes = np.arange(n_columns), labels.astype(np.intp)
-    else:
-        names, codes = encode_labels(y)
-    check_binary_or_more(names[np.unique(codes)])
-    if len(names) != n_columns:
-        cure = "one for each class is needed" if len(names) > n_columns else "name their classes (classes=, --classes)"
-        found = listed(names.tolist())
-        raise ValueError(f"y has {len(names)} labels ({found}) and probabilities have {n_columns} columns; {cure}")
-    return names, codes
-
-
-def _column_names(given: list[Any], y: Any) -> list[Any] | None:
-    """The names of the columns where frames are given and all labels are among them: they say the order.
-
-    Names that a file has as text may be whole numbers, as the labels are.
-    """
-    frames = [list(one.columns) for one in given if hasattr(one, "columns")]
-    labels = set(one_column(y).tolist())
-    as_numbers = [[int(name) if str(name).isdecimal() else name for name in names] for names in frames[:1]]
-    names = next((names for names in (*frames[:1], *as_numbers) if labels <= set(names)), None)
-    if names is not None and any(other != frames[0] for other in frames):
-        raise ValueError("the frames of probabilities have different columns; the same classes in one order are needed")
-    return names
-
-
-def _numbers(column: Any, name: Any) -> NDArray[np.float64]:
-    """A column of a frame of mixed or nullable types, if it holds numbers."""
-    try:
-        return np.asarray(column.to_numpy(), dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"column {name!r} of the probabilities holds something else than numbers") from None
-
-
-def _kind(given: Any, array: NDArray[Any]) -> str:
-    """What an array of something else is, in words; what no array can be made of by its type."""
-    if array.ndim == 0:
-        return f"the type {type(given).__name__}"
-    return f"shape {array.shape} and type {array.dtype}"
 
 
 def _rows(X: Any, n: int) -> Any:
