@@ -9,7 +9,9 @@ replacement, columns standardised, rows of length one with a constant feature; o
 --only moments: `rates_from_moments` on the log of a player who is right in six of ten. tracker: `corrected_ucwl` as it
 plays. action: `report()` of `linucb(rates="action")`, with a pair for each action. person: `report()` of `linucb` with
 eight annotators. nrest: `NREst` with trees. gate: mistakes played by `linucb` as it comes and with `rates="action"`,
-where all rates are equal, where those of half of the actions differ, and where one action is uninformative.
+where all rates are equal, where those of half of the actions differ, and where one action is uninformative. right:
+how often `report()` of `linucb` with eight annotators says that the rates are identified, where one action is right for
+a row, where several may be, and where none is in a third of the rounds.
 """
 
 import argparse
@@ -17,6 +19,8 @@ import argparse
 import numpy as np
 from feedback import unit_digits
 from feedback_rates import logged
+from scipy.optimize import brentq
+from scipy.special import expit
 from sklearn.decomposition import PCA
 from sklearn.ensemble import ExtraTreesClassifier
 
@@ -24,6 +28,8 @@ from noisewise import FlipMatrix
 from noisewise.datasets import load
 from noisewise.noise import rates_from_moments
 from noisewise.online import NREst
+from noisewise.online.rates.per_annotator import NOBODY_TELLS
+from noisewise.online.rates.right_actions import NONE, SEVERAL
 from noisewise.online.recipes import corrected_ucwl, linucb
 
 SETS = ["pendigits", "segment", "vehicle", "landsat", "letter", "optdigits"]
@@ -35,6 +41,16 @@ GATE = {
     "(.5, .1) and (.05, .6)": [(0.5, 0.1), (0.05, 0.6)],
     "one (.5, .49), others (.1, .1)": None,
 }
+RIGHT = [
+    "one",
+    "several by features",
+    "several by class",
+    "sets by class",
+    "none by region",
+    "none by class",
+    "none softly",
+]
+REASONS = {"several": SEVERAL, "none": NONE, "nobody tells": NOBODY_TELLS}  # the others: classes overlap
 
 
 def rows_of(name):
@@ -170,7 +186,54 @@ def _played(X, y, k, kinds, rounds, seed):
     return raw, by_action, bool(learners[1].tracker_.report.on)
 
 
+def right(names, runs, rounds, first):
+    print(f"\nright: reports by annotator that say identified, and why others do not; {runs} runs of {rounds:,} rounds")
+    for name in names:
+        X, y = rows_of(name)
+        for kind in RIGHT:
+            found = [_reported(X, y, kind, rounds, seed) for seed in range(first, first + runs)]
+            n_right = np.mean([each[0] for each in found])
+            reasons = [reason for _, reason in found]
+            cells = "".join(f"  {said} {reasons.count(text)}" for said, text in REASONS.items())
+            print(f"{name:12}{kind:22}{n_right:6.2f} right  identified {reasons.count('')}{cells}", flush=True)
+
+
+def _reported(X, y, kind, rounds, seed):
+    """Mean number of right actions of a row, and the reason why the rates of annotators are not identified."""
+    rng = np.random.default_rng([seed, 7, RIGHT.index(kind)])
+    k = int(y.max()) + 1
+    rates, p_right, learner = np.array([pair(rng) for _ in range(8)]), p_right_of(kind, X, y, k, rng), linucb(k)
+    draws = zip(rng.integers(len(X), size=rounds), rng.integers(8, size=rounds).tolist(), rng.random((rounds, 2)))
+    for row, who, (u, flip) in draws:
+        decision = learner.decide(X[row])
+        is_right = u < p_right[row, decision.action]
+        learner.learn(decision, int(is_right != (flip < rates[who, int(is_right)])), person=who)
+    return p_right.sum(axis=1).mean(), learner.report("pandas")["reason"].iloc[0]
+
+
+def p_right_of(kind, X, y, k, rng):
+    """P(right | row) of each action: of several, a tenth to four tenths of the actions are right on average."""
+    one, fraction = np.eye(k)[y], rng.uniform(0.1, 0.4)
+    directions = (X - X.mean(axis=0)) @ rng.normal(size=(X.shape[1], k))
+    directions /= directions.std(axis=0)
+    if kind == "several by features":
+        logits = directions * rng.uniform(1.5, 4) + rng.normal(scale=0.7, size=k)
+        return expit(logits + brentq(lambda shift: expit(logits + shift).mean() - fraction, -20, 20))
+    if kind == "several by class":
+        return rng.beta(2 * fraction, 2 * (1 - fraction), size=(k, k))[y]
+    if kind == "sets by class":  # a row's class has some actions that are always right, and the others never are
+        chosen = rng.random((k, k)) < fraction
+        chosen[np.arange(k), rng.integers(k, size=k)] = True
+        return chosen[y].astype(float)
+    if kind == "none by region":
+        return one * (directions[:, :1] < np.quantile(directions[:, 0], 2 / 3))
+    if kind == "none by class":
+        return one * ~np.isin(y, rng.permutation(k)[: max(1, round(k / 3))])[:, None]
+    return one * expit(2 * directions[:, :1] + 1.2) if kind == "none softly" else one
+
+
 PARTS = {"moments": moments, "tracker": tracker, "action": action, "person": person, "nrest": nrest}
+TABLES = {"gate": gate, "right": right}
 
 
 def main():
@@ -179,14 +242,14 @@ def main():
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--rounds", type=int, default=30_000)
     parser.add_argument("--first-seed", type=int, default=0)
-    parser.add_argument("--only", nargs="+", choices=[*PARTS, "gate"], default=[*PARTS, "gate"])
+    parser.add_argument("--only", nargs="+", choices=[*PARTS, *TABLES], default=[*PARTS, *TABLES])
     parser.add_argument("--quick", action="store_true", help="two runs of 10,000 rounds on digits")
     chosen = parser.parse_args()
     if chosen.quick:
         chosen.sets, chosen.runs, chosen.rounds = ["digits"], 2, 10_000
     for part in chosen.only:
-        if part == "gate":
-            gate(chosen.sets, chosen.runs, chosen.rounds, chosen.first_seed)
+        if part in TABLES:
+            TABLES[part](chosen.sets, chosen.runs, chosen.rounds, chosen.first_seed)
         else:
             coverage(part, chosen.sets, chosen.runs, chosen.rounds, chosen.first_seed)
 

@@ -1,13 +1,14 @@
 """Threads that share a learner: no round is lost, none is learnt with another's row."""
 
 import sys
+import sysconfig
 import threading
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from noisewise import FlipMatrix, load, save
+from noisewise import FlipMatrix
 from noisewise.online import recipes
 
 K, D, THREADS, ROUNDS = 4, 12, 8, 250
@@ -35,6 +36,13 @@ def rows():
     rng = np.random.default_rng(0)
     y = rng.integers(K, size=THREADS * ROUNDS)
     return np.eye(K, D)[y] + rng.normal(scale=0.3, size=(len(y), D)), y
+
+
+@pytest.mark.skipif(not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="this Python is not free-threaded")
+def test_in_a_free_threaded_python_the_threads_of_this_file_run_at_once(rows):
+    learner = recipes.linucb(K)  # imports numpy, scipy, scikit-learn and numba: one of them might turn the lock on
+    learner.learn(learner.decide(rows[0][0]), 1)
+    assert not sys._is_gil_enabled()
 
 
 def together(work):
@@ -115,6 +123,9 @@ def test_a_learner_that_threads_share_learns_as_well_as_in_one(name, rows):
 
 
 def test_a_model_file_saved_while_threads_learn_is_of_one_moment(rows, tmp_path):
+    pytest.importorskip("safetensors")  # has no wheel for a free-threaded Python yet
+    from noisewise import load, save
+
     X, y = rows
     learner = recipes.linucb(K)
     learner.play(X[:5], y[:5])

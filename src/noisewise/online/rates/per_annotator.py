@@ -23,6 +23,7 @@ from noisewise.noise import (
 )
 from noisewise.online.rates.margin_curve import RatesByMargin, bin_by_margin, rates_by_margin, signed_margins
 from noisewise.online.rates.refit import Refitter
+from noisewise.online.rates.right_actions import NONE, SEVERAL, implied_right_actions
 
 GRID = np.linspace(0.02, 0.98, 14)  # of each rate; a pair (rho0, rho1) of it is a type of annotator
 FALSE_POSITIVE, FALSE_NEGATIVE = (side.ravel() for side in np.meshgrid(GRID, GRID, indexing="ij"))
@@ -50,7 +51,7 @@ class AnnotatorReport:
     Intervals, of shape (n_annotators, 2), hold a rate with 95 %: from 2,000 rounds on those of `rates_by_margin`, which
     include overlapping classes, and before credible intervals under the estimated prior. `used` says whether feedback
     is weighted by rates; the first rounds count as they are. `reason` says why rates are not identified, if they are
-    not.
+    not; where several actions may be right, or none, the intervals hold everything.
     """
 
     people: list[Hashable]
@@ -186,17 +187,34 @@ class PeopleTracker(Refitter):
         interval0, interval1 = (credible_interval(marginal) for marginal in marginals)
         reason = ""
         if self.settled and self.log is not None and self.log.n >= NONLINEAR_FROM:
-            found = self._by_margin()
+            scores, found = self._by_margin()
             enough = self.answers >= LEAST_ANSWERS  # with fewer, the estimated prior is worth more
             rho0, rho1 = np.where(enough, found.rates, np.clip([rho0, rho1], *found.limits))
             interval0, interval1 = found.limits.transpose(1, 2, 0)
-            nobody = (1 - rho0 - rho1).max() < LEAST_POOLED_SIGNAL
-            reason = found.reason or (NOBODY_TELLS if nobody else "")
+            reason = self._why_not(scores, found.reason, rho0, rho1)
+            if reason in (SEVERAL, NONE):
+                interval0 = interval1 = np.tile([0.0, 1.0], (len(self.people), 1))
         people, answers, signal = list(self.people), self.answers.copy(), 1 - rho0 - rho1
         return AnnotatorReport(people, answers, rho0, rho1, signal, interval0, interval1, self.settled, reason)
 
-    def _by_margin(self) -> RatesByMargin:
-        """Rates of each annotator by the margins of all rounds, whose probability of being right is a common curve."""
+    def _why_not(self, scores: Floats, overlap: str, rho0: Floats, rho1: Floats) -> str:
+        """Why these rates are not identified, if they are not.
+
+        Overlap goes before "none": a class that is confused with several others is often none of the two best.
+        """
+        assert self.log is not None
+        log, n = self.log, self.log.n
+        annotators, feedback = log.annotators[:n], log.feedback[:n].astype(np.float64)
+        right = implied_right_actions(scores, log.actions, feedback, rho0[annotators], rho1[annotators])
+        if (1 - rho0 - rho1).max() < LEAST_POOLED_SIGNAL:
+            return overlap or NOBODY_TELLS
+        return SEVERAL if right.several else overlap or (NONE if right.none else "")
+
+    def _by_margin(self) -> tuple[Floats, RatesByMargin]:
+        """The learner's scores, and rates of each annotator by the margins of all rounds.
+
+        The probability of being right is a curve of the margin that all have in common.
+        """
         assert self.log is not None
         log, n = self.log, self.log.n
         targets, importance = log.targets[:n], log.importance[:n]
@@ -204,7 +222,7 @@ class PeopleTracker(Refitter):
         kept, scores, _ = sharper_scores(log.X, linear, log.actions, targets, baseline, importance)
         rounds = log.feedback[:n][kept].astype(np.float64), log.annotators[:n][kept], len(self.people)
         bins = bin_by_margin(signed_margins(scores, log.actions[kept]), *rounds, shared=True)
-        return rates_by_margin(bins, shared=True)
+        return linear, rates_by_margin(bins, shared=True)
 
     def _fit(self) -> RidgeFit:
         assert self.log is not None
