@@ -6,6 +6,7 @@ from scipy.special import softmax
 from sklearn.metrics import average_precision_score
 
 from noisewise.noise.calibration import hardness_flips
+from noisewise.noise.calibration.class_clusters import Mode
 from noisewise.noise.calibration.hardness_flips import OFFSET_STD, PRIOR_ROWS, fit_hardness_flips
 
 SHARPNESS = 2.0
@@ -25,9 +26,9 @@ def judged_rows(n=3000, n_classes=3, seed=0):
 
 def objective(judged, codes, flips, prior):
     """The penalised log-likelihood of the module's docstring, row by row."""
-    total = -np.sum(flips.offsets**2) / (2 * OFFSET_STD**2) + PRIOR_ROWS * np.sum(prior * np.log(flips.matrices))
+    total = -np.sum(flips.mode.offsets**2) / (2 * OFFSET_STD**2) + PRIOR_ROWS * np.sum(prior * np.log(flips.matrices))
     for c, y, g in zip(judged, codes, flips.part(judged), strict=True):
-        q = c**flips.sharpness * np.exp(flips.offsets)
+        q = c**flips.mode.sharpness * np.exp(flips.mode.offsets)
         total += np.log(np.sum(q / q.sum() * flips.matrices[g][:, y]))
     return total
 
@@ -40,7 +41,7 @@ def exact(monkeypatch):
 
 def plain_prior(judged, flips):
     """Mean of q_t(x) times c(x) in each part, without offsets."""
-    q = judged**flips.sharpness
+    q = judged**flips.mode.sharpness
     q /= q.sum(axis=1, keepdims=True)
     parts = flips.part(judged)
     joint = np.stack([q[parts == g].T @ judged[parts == g] for g in range(len(flips.matrices))])
@@ -54,10 +55,10 @@ def test_the_fit_is_a_maximum_of_the_objective(exact):
     best = objective(judged, codes, flips, prior)
     rng = np.random.default_rng(0)
     for _ in range(30):
-        offsets = flips.offsets + 0.02 * rng.normal(size=3)
+        offsets = flips.mode.offsets + 0.02 * rng.normal(size=3)
         matrices = flips.matrices * np.exp(0.02 * rng.normal(size=flips.matrices.shape))
         near = hardness_flips.HardnessFlips(
-            SHARPNESS, offsets - offsets.mean(), flips.bounds, matrices / matrices.sum(axis=2, keepdims=True)
+            Mode(SHARPNESS, offsets - offsets.mean()), flips.bounds, matrices / matrices.sum(axis=2, keepdims=True)
         )
         assert objective(judged, codes, near, prior) < best
 
@@ -87,7 +88,7 @@ def test_few_rows_say_what_the_rows_alone_say():
     judged, codes, _ = judged_rows()
     flips = fit_hardness_flips(judged[:6], codes[:6], SHARPNESS)
     np.testing.assert_allclose(flips.matrices, plain_prior(judged[:6], flips), atol=0.05)
-    assert np.abs(flips.offsets).max() < 0.6
+    assert np.abs(flips.mode.offsets).max() < 0.6
 
 
 def test_the_order_of_rows_and_classes_does_not_matter():
@@ -96,7 +97,7 @@ def test_the_order_of_rows_and_classes_does_not_matter():
     flips = fit_hardness_flips(judged, codes, SHARPNESS)
     other = fit_hardness_flips(judged[rows][:, order], np.argsort(order)[codes[rows]], SHARPNESS)
     np.testing.assert_allclose(other.matrices, flips.matrices[:, order][:, :, order], atol=1e-9)
-    np.testing.assert_allclose(other.offsets, flips.offsets[order], atol=1e-9)
+    np.testing.assert_allclose(other.mode.offsets, flips.mode.offsets[order], atol=1e-9)
 
 
 def test_rows_that_are_all_as_certain_are_one_part():
@@ -110,3 +111,11 @@ def test_flips_between_judged_and_observed_labels_are_part_of_the_prior():
     matrix = np.array([[0.7, 0.3, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
     flips = fit_hardness_flips(judged, codes, SHARPNESS, matrix)
     np.testing.assert_allclose(flips.matrices, plain_prior(judged, flips) @ matrix, atol=0.05)
+
+
+def test_a_given_mode_is_kept():
+    judged, codes, _ = judged_rows()
+    mode = Mode(1.0, np.array([0.3, -0.1, -0.2]), np.eye(3))
+    flips = fit_hardness_flips(judged, codes, mode)
+    assert flips.mode is mode
+    assert flips.matrices[0][0, 1] > 0.4

@@ -5,8 +5,8 @@ from c(x) and the truth t is its mode. A model knows the mode only up to its own
 q(x) proportional to c(x)^sharpness. From the scores of a ridge, whose c(x) is already fitted with the flips, t given z
 follows the maximal coupling of c and q (t = z with probability min(1, q_z / c_z), else one of the classes with q > c),
 but for a fraction in which t is drawn from q whatever z is. From the probabilities of any other model, flips by class
-and hardness of the row are fitted with q, and t follows by Bayes' rule (`hardness_flips`). The interval is that of
-couplings in both cases.
+and hardness of the row are fitted with q, and t follows by Bayes' rule (`hardness_flips`); once more with a q in which
+the classes are clusters of rows (`class_clusters`). The interval is that of couplings in both cases.
 
 From (x, y) alone this reading cannot be told from the outcome reading, in which classes overlap and only flips beyond
 that are errors. Where class-conditional flips explain most of the disagreement between model and labels, the noise
@@ -32,8 +32,9 @@ from scipy.special import log_softmax, ndtri
 from noisewise._numerics.blocks import blocks
 from noisewise._numerics.em import joint_counts, normalised_rows, responsibilities
 from noisewise._typing import Codes, Floats
+from noisewise.noise.calibration.class_clusters import fit_class_clusters, has_clusters
 from noisewise.noise.calibration.error_count import MODEL_ERROR, ROUNDING_STD
-from noisewise.noise.calibration.hardness_flips import fit_hardness_flips
+from noisewise.noise.calibration.hardness_flips import HardnessFlips, fit_hardness_flips
 from noisewise.noise.calibration.read_noise import NoiseReading
 from noisewise.noise.flip_matrix import FlipMatrix
 
@@ -286,9 +287,7 @@ def _combine(
         sharpness = sharpness_for(judged, error.likely)
         extremes = sharpness_for(judged, error.most), sharpness_for(judged, error.least)
     independence = LEAST_INDEPENDENCE + INDEPENDENCE * (1 - 1 / sharpness)
-    flips = None
-    if by_hardness:
-        flips = fit_hardness_flips(judged, codes, 1 + SHARPER * (sharpness - 1), outcome.calibration.noise.matrix)
+    flips = _fit_flips(judged, codes, sharpness, disagreements / n, outcome) if by_hardness else None
     count = variance = least = most = 0.0
     for part in blocks(n):
         z = label(part)
@@ -311,6 +310,18 @@ def _combine(
     high = weight_above * outcome.interval[1] + (1 - weight_above) * (most + half_width)
     ends = float(np.clip(min(low, count), 0, n)), float(np.clip(max(high, count), 0, n))
     return Judgements(judged, count, ends, sharpness, float(weight))
+
+
+def _fit_flips(
+    judged: NDArray[np.float32], codes: Codes, sharpness: float, disagreement: float, outcome: NoiseReading
+) -> HardnessFlips:
+    """Flips by class and hardness, and where rows are enough, again with the mode by clusters of the classes."""
+    sharper, matrix = 1 + SHARPER * (sharpness - 1), outcome.calibration.noise.matrix
+    flips = fit_hardness_flips(judged, codes, sharper, matrix)
+    if not has_clusters(*judged.shape):
+        return flips
+    mode = fit_class_clusters(judged, lambda part: flips.posterior(judged[part], codes[part]), sharper, disagreement)
+    return fit_hardness_flips(judged, codes, mode, matrix)
 
 
 def flips_of(posterior: NDArray[np.floating], codes: Codes) -> tuple[FlipMatrix, Floats]:
