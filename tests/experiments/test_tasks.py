@@ -29,7 +29,16 @@ from noisewise.experiments.papers.gao import folds, methods
 from noisewise.experiments.papers.gao import tasks as neighbors
 from noisewise.experiments.papers.gao.density_ratio import RatioReweightedClassifier, density_ratio, ratio_weights
 from noisewise.experiments.papers.gao.protocol import CLASSES, taken_group
-from noisewise.experiments.papers.gao.scales import scales
+from noisewise.experiments.papers.gao.scales import (
+    SELECTIONS,
+    cut_split,
+    cuts,
+    herding,
+    herdings,
+    scales,
+    selection,
+    selections,
+)
 from noisewise.experiments.papers.gao.second_order import FullCovariance
 from noisewise.experiments.papers.gao.tables import as_printed, table_2
 from noisewise.experiments.papers.ngo import tasks as passes
@@ -338,9 +347,52 @@ def test_reasons_are_facts_of_the_cell():
     reasons = {entry.labels[0]: entry.reason for entry in compared.entries if entry.ours is not None}
     assert set(reasons) == set(names)
     assert "training rows" not in reasons["segment"]  # it has 2,310
-    assert reasons["segment"] == "unexplained"
+    assert reasons["segment"].startswith("unexplained; no C")
     assert "3,000 of 37,311 training rows" in reasons["w8a"]
-    assert reasons["heart"] == "unexplained"
+    (compared, *_) = table_2(Rows([{**row, "dataset": "heart", "method": "arow"}]), printed)
+    assert [entry.reason for entry in compared.entries if entry.ours is not None] == ["unexplained"]
+
+
+def test_housing_cut_at_its_median_is_the_set():
+    if not is_here("housing"):
+        pytest.skip("needs the data folder")
+    cell = Cell("gao.cuts", {"dataset": "housing", "cut": 21.2, "noise": [0.1, 0.2], "repeat": 0})
+    data = cut_split(cell)
+    _, labels = folds.rows_of("housing")
+    assert data.true.sum() + data.targets.sum() == labels.sum()
+    assert sorted(cuts(cell)) == ["arow", "rnn-oracle", "ue-llog"]
+
+
+def test_the_number_of_a_sample_is_a_constant_column(rng):
+    X = rng.random((20, 3))
+    columns = folds.scaled(X, "breast_cancer_wisconsin")
+    assert np.array_equal(columns[:, :3], folds.scaled(X, "heart"))
+    assert np.ptp(columns[:, 3]) == 0
+
+
+def test_selection_on_test_labels_is_the_oracle_and_the_best():
+    found = selection(neighbor_cell())
+    assert found["test"] == neighbors.accuracy(neighbor_cell(method="rnn-oracle"))["accuracy"] == max(found.values())
+    assert set(found) == set(SELECTIONS)
+
+
+def test_herding_has_an_accuracy_for_each_c_and_one_is_that_of_the_method():
+    found = herding(neighbor_cell())["accuracies"]
+    at = methods.REGULARISATIONS.index(methods.HERDING)
+    assert len(found) == len(methods.REGULARISATIONS)
+    assert found[at] == neighbors.accuracy(neighbor_cell(method="nherd"))["accuracy"]
+
+
+def test_choices_are_shown_by_the_cells_near_print():
+    printed = printed_numbers("gao")
+    lines = [line for line in printed["table-2"]["rows"] if line["dataset"] in ("heart", "ionosphere")]
+    split = [{"dataset": line["dataset"], "noise": line["noise"], "repeat": 0} for line in lines]
+    as_print = [{**one, **dict.fromkeys(SELECTIONS, line["mean"])} for one, line in zip(split, lines)]
+    (table,) = selections(Rows(one for one, line in zip(as_print, lines) if line["method"] == "RNN"), printed)
+    assert [line[1:] for line in table.lines] == [["3 of 3", "3 of 3", "+0.000"]] * len(SELECTIONS)
+    far = [{**one, "accuracies": [0.0] * len(methods.REGULARISATIONS)} for one in split]
+    (table,) = herdings(Rows(far), printed)
+    assert {tuple(line[1:3]) for line in table.lines} == {("0 of 3", "0 of 3")}
 
 
 @pytest.mark.parametrize(("name", "rows", "pair"), [("optdigits", 1143, {1, 3}), ("vehicle", 435, {0, 2})])

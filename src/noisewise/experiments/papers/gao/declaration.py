@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from noisewise.experiments.harness.spec import Experiment, Paper
-from noisewise.experiments.papers.gao import figures, protocol, tables
+from noisewise.experiments.papers.gao import figures, protocol, scales, tables
 from noisewise.experiments.papers.gao.density_ratio import CENTRES
 from noisewise.experiments.papers.gao.folds import FOLDS, NOISES
-from noisewise.experiments.papers.gao.methods import CAPACITY, CHOSEN_BY, METHODS
+from noisewise.experiments.papers.gao.methods import CAPACITY, CHOSEN_BY, HERDING, METHODS
 from noisewise.experiments.papers.gao.protocol import CLASSES, EITHER_WAY
-from noisewise.experiments.papers.gao.scales import TOLD, either_scale, scales
 from noisewise.experiments.papers.gao.tables import (
     ALL_ROWS,
     BIG,
@@ -32,7 +31,11 @@ BENCHMARK: dict[str, list[Any]] = {
     "rows": [MOST_ROWS, ALL_ROWS],
 }
 SPLITS = {name: values for name, values in BENCHMARK.items() if name != "method"}
-BESIDE = {"ir-llog-ridge": BIG, "ld-ksvm-default": ["landsat", "letter"]}  # other forms on larger sets
+BESIDE = {
+    "ir-llog-ridge": BIG,
+    "nherd-chosen": BIG,
+    "ld-ksvm-default": ["landsat", "letter"],
+}  # other forms on larger sets
 QUICK: dict[str, list[Any]] = {"dataset": SMALL, "repeat": [0, 1]}
 
 
@@ -83,7 +86,7 @@ PAPER = Paper(
             tables.table_2,
             quick=QUICK,
             keep=_affordable,
-            revision=5,
+            revision=6,
         ),
         Experiment(
             "protocol",
@@ -93,7 +96,7 @@ PAPER = Paper(
             protocol.protocol,
             quick=QUICK,
             keep=_affordable,
-            revision=5,
+            revision=6,
         ),
         Experiment(
             "table-2-ue",
@@ -103,7 +106,7 @@ PAPER = Paper(
             tables.table_2_weak_ridge,
             quick=QUICK,
             keep=_affordable,
-            revision=4,
+            revision=5,
         ),
         Experiment(
             "figure-2",
@@ -113,7 +116,7 @@ PAPER = Paper(
             figures.figure_2,
             quick=QUICK,
             keep=_affordable,
-            revision=5,
+            revision=6,
         ),
         Experiment(
             "table-3",
@@ -123,7 +126,7 @@ PAPER = Paper(
             tables.table_3,
             quick=QUICK,
             keep=_rnn_only,
-            revision=5,
+            revision=6,
         ),
         Experiment(
             "table-3-voters",
@@ -133,7 +136,7 @@ PAPER = Paper(
             tables.table_3_by_voters,
             quick={"dataset": SMALL, "repeat": list(range(4))},
             keep=_affordable,
-            revision=4,
+            revision=5,
         ),
         Experiment(
             "figure-3",
@@ -147,14 +150,40 @@ PAPER = Paper(
             },
             figures.figures_3_to_5,
             quick={"repeat": [0]},
-            revision=4,
+            revision=5,
+        ),
+        Experiment(
+            "selection",
+            "What k and k' are selected on",
+            scales.selection,
+            SPLITS,
+            scales.selections,
+            quick=QUICK,
+            keep=_affordable,
+        ),
+        Experiment(
+            "herding",
+            "NHERD against its C",
+            scales.herding,
+            SPLITS,
+            scales.herdings,
+            quick=QUICK,
+            keep=_affordable,
+        ),
+        Experiment(
+            "cuts",
+            "Where the prices of housing are cut",
+            scales.cuts,
+            {"dataset": ["housing"], "cut": scales.CUTS_TRIED, "noise": NOISES, "repeat": list(range(40))},
+            scales.cut_prices,
+            quick={"repeat": list(range(8))},
         ),
         Experiment(
             "scales",
             "Columns in [0, 1] or in [-1, 1]",
-            scales,
-            {"dataset": TOLD, "noise": NOISES, "repeat": [0], "rows": [ALL_ROWS]},
-            either_scale,
+            scales.scales,
+            {"dataset": scales.TOLD, "noise": NOISES, "repeat": [0], "rows": [ALL_ROWS]},
+            scales.either_scale,
         ),
         Experiment(
             "groupings",
@@ -162,12 +191,12 @@ PAPER = Paper(
             grouping,
             {"dataset": list(CLASSES)},
             protocol.groupings,
-            revision=4,
+            revision=5,
         ),
     ],
     notes=f"""Means over folds of four, ten repetitions in the full protocol; IR, LD and UE get the true noise rates, as
 in the paper. What print leaves out was looked for in its numbers (`noisewise reproduce gao protocol`, `groupings`,
-`scales`):
+`scales`, `selection`, `herding`, `cuts`):
 
 - Importance reweighting has its posterior from density ratios: P(y) p(x|y) / p(x), the ratio of either class fitted
   by KLIEP with {CENTRES} Gaussians, at the training rows themselves. With a posterior of left-out rows it does not
@@ -177,25 +206,35 @@ in the paper. What print leaves out was looked for in its numbers (`noisewise re
   0.81 (the rows "tuned"); with C = 1 german and splice are above print, landsat and letter below it ("default").
 - Logistic regression has hardly a ridge: C = {CAPACITY:g} with density ratios, and 0.1 to 10 for UE-LLog, by held-out
   labels.
-- AROW and NHERD are those of LIBOL: two classes, one weight vector, a full covariance, no intercept, and r and C from
-  2^-4 to 2^4, by four-fold cross-validation on observed labels.
+- AROW and NHERD are those of LIBOL: two classes, one weight vector, a full covariance, no intercept. r of AROW is from
+  2^-4 to 2^4, by four-fold cross-validation on observed labels; C of NHERD is {1 / HERDING:g} throughout, which is
+  nearer to print than what cross-validation chooses (the rows "nherd-chosen", and the part on its C).
 - Columns are in [-1, 1] (in [0, 1] for magic04, mushroom, optdigits, usps and w8a), but standardised in german,
   housing, landsat, pendigits and segment, where print's AROW hardly depends on which label is flipped more often:
-  columns of mean zero make it so without an intercept. vehicle has principal components, each in [-1, 1].
+  columns of mean zero make it so without an intercept. vehicle has principal components, each in [-1, 1]. cancer has
+  a constant for print's tenth column, the number of the sample in the LIBSVM file, which hardly varies in [-1, 1].
 - vehicle are buses and saabs, optdigits the digits 1 and 3, letter has its first 15,000 rows: the only ones with the
   numbers of rows that print shows. The positive class of diabetes is the healthy one, as in the LIBSVM file.
+  housing is cut at the median of its prices.
 - pendigits is taken as 5 to 9 against 0 to 4; segment, of seven classes, as the first three and half of the fourth
   against the others; shuttle as the classes with odd numbers; landsat, usps and letter have the nearest to print.
 - k and k' are selected on held-out observed labels in the column RNN; the oracle picks them on the clean test labels,
-  as print seems to.
+  as print seems to: with held-out clean labels of the training rows RNN stays below print too (the part on what k and
+  k' are selected on).
 
 Groups were chosen by 15-NN, a linear method and AROW at (0.1, 0.2) and (0.3, 0.1) (the table of groupings); columns by
 RNN and AROW, after some twenty looks at all noises; [0, 1] by LD and AROW of three sets, in twenty looks; the grid of
-AROW and NHERD is LIBOL's. The form of IR, LD and UE was chosen by every second set of Table 1 (heart, housing,
-diabetes, fourclass, splice, segment, mushroom, pendigits, magic04, shuttle): some 25 forms of the weights, 80 pairs of
-C and width, five grids for UE; the positive group of pendigits and segment by IR-LLog. What served no choice and judges
-them: IR and LD on the other sets (but LD of optdigits and usps, and IR-LLog of ionosphere and optdigits,
-at which C = {CAPACITY:g} was looked at too), and Table 3. All rows are used, but for {MOST_ROWS:,} of w8a
-by kernel machines; parameters of UE-LLog, AROW and NHERD are chosen by at most {CHOSEN_BY:,}.
+AROW is LIBOL's. The form of IR, LD and UE was chosen by every second set of Table 1 (heart, housing, diabetes,
+fourclass, splice, segment, mushroom, pendigits, magic04, shuttle): some 25 forms of the weights, 80 pairs of C and
+width, eight grids for UE; the positive group of pendigits and segment by IR-LLog. C of NHERD was chosen by the same
+sets, of nine, after 18 looks at ranges of C with cross-validation and with LIBOL's count of online errors, none of
+which is nearer, nor is for AROW. Looked at and left as they were: eight ways to select k and k', six to get Table 3,
+nine scales of magic04, landsat and vehicle, the groups of usps, pendigits and landsat with a kernel machine beside,
+and the cut of housing, in some thirty looks: cuts from 19 to 21.2, the median, can't be told apart, and what served
+no choice, IR-LLog and Table 3, gains one cell with 20 and loses one.
+What served no choice and judges them: IR and LD on the other sets (but LD of optdigits and usps, and IR-LLog of
+ionosphere and optdigits, at which C = {CAPACITY:g} was looked at too), NHERD on the other sets, and Table 3. All rows
+are used, but for {MOST_ROWS:,} of w8a by kernel machines; parameters of UE-LLog and AROW are chosen by at most
+{CHOSEN_BY:,}.
 Tolerances set here: 0.03 for means over ten sets, 0.06 for rates beside print.""",
 )

@@ -30,6 +30,7 @@ PAIRS = {  # two of the classes alone
 ZERO_ONE = ("magic04", "mushroom", "optdigits", "usps", "w8a")  # in [0, 1], as zeros and ones of LIBSVM files are
 STANDARDISED = ("german_numeric", "housing", "landsat", "pendigits", "segment")  # AROW's errors do not depend on tau
 COMPONENTS = ("vehicle",)  # principal components, each in [-1, 1]
+NUMBERED = {"breast_cancer_wisconsin": -0.85}  # mean of print's tenth column, the sample's number, which is not here
 FIRST_ROWS = {"letter": 15_000}  # Table 1's number: the training file of the LIBSVM page
 
 
@@ -76,7 +77,10 @@ def rows_of(name: str) -> tuple[Floats, Codes]:
 
 
 def scaled(X: Floats, name: str) -> Floats:
-    """Columns in [-1, 1], or as the set has them in print; without constant ones, which would be an intercept."""
+    """Columns in [-1, 1], or as the set has them in print; without constant ones, which would be an intercept.
+
+    The number of a sample, a tenth column of print's cancer, hardly varies in [-1, 1]: a constant stands for it.
+    """
     from sklearn.decomposition import PCA
     from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
@@ -84,6 +88,8 @@ def scaled(X: Floats, name: str) -> Floats:
     if name in STANDARDISED:
         return np.asarray(StandardScaler().fit_transform(X))
     X = np.asarray(MinMaxScaler((0 if name in ZERO_ONE else -1, 1)).fit_transform(X))
+    if name in NUMBERED:
+        X = np.column_stack([X, np.full(len(X), NUMBERED[name])])
     return np.asarray(MinMaxScaler((-1, 1)).fit_transform(PCA().fit_transform(X))) if name in COMPONENTS else X
 
 
