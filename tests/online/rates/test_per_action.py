@@ -343,3 +343,16 @@ def test_a_log_stored_before_propensities_were_kept_goes_on():
     earlier = RoundLog.__from_noisewise_state__(state)
     earlier.append(np.ones((1, 2)), [1], [1], propensities=[0.25])
     assert earlier.propensities[:4].tolist() == [1, 1, 1, 0.25]
+
+
+@pytest.mark.parametrize(("n_actions", "n_rounds"), [(6, 900), (20, 6000), (30, 12_000)])
+def test_rates_of_many_actions_are_used_after_more_rounds_for_each(n_actions, n_rounds):
+    rng = np.random.default_rng(0)
+    y, actions = rng.integers(n_actions, size=(2, n_rounds))
+    played = np.where(rng.random(n_rounds) < 0.8, y, actions)
+    rates = np.array([(0.6, 0.1), (0.02, 0.7)])[played % 2]
+    right = played == y
+    feedback = (right != (rng.random(n_rounds) < np.where(right, rates[:, 1], rates[:, 0]))).astype(float)
+    X = np.eye(n_actions)[y]
+    assert action_rates(X, played, feedback, n_actions).on
+    assert not action_rates(X[:-1], played[:-1], feedback[:-1], n_actions).on

@@ -35,7 +35,9 @@ LEAST_RIGHT = 0.2  # an action is assumed right in at least this fraction of 1 /
 QUANTILE_ITERATIONS = 3  # of the best action in each round and the quantiles that follow
 LEAST_GAP = 0.0  # from wrong to right feedback of two actions, of the median signal: above it, ranks stay as they are
 LEAST_EARLY_GAP = -0.5  # the same where rates are quantiles, which scatter
-LEAST_PER_ACTION = 150  # rounds, on average, before rates may be used
+# Rounds for each action, on average, before rates may be used: 15 for each of the actions it may be confused with,
+# between these two. That of many actions was chosen on letter, where rates used earlier cost up to .012 of the rounds
+LEAST_PER_PAIR, LEAST_PER_ACTION = 15, (150, 400)
 LARGEST_GATE_EXCESS = 0.25  # of negative feedback in less confident rounds, of the median signal: classes overlap
 GATE_OVERLAP = 1.0  # part of the excess that may be overlap in the test of equal rates
 GATE_LEVEL = 1e-6  # of that test: it is repeated, and a false alarm is costly
@@ -245,12 +247,13 @@ def action_rates(
     if counting:
         margins = signed_margins(corrected_scores(scores, baseline, rates), actions)
         bins = bin_by_margin(margins, feedback, actions, n_actions)
-    enough = len(X) >= LEAST_PER_ACTION * n_actions and right.sure_excess.min() <= LARGEST_GATE_EXCESS * usual_signal(
-        rates
-    )
+    enough = len(X) >= n_actions * np.clip(LEAST_PER_PAIR * n_actions, *LEAST_PER_ACTION)
+    separate = right.sure_excess.min() <= LARGEST_GATE_EXCESS * usual_signal(rates)
     # as counted: scaled to keep some signal, the rates of an action that always gets the same feedback do not mislead
     observed = np.stack([shrunken_rates(*each[:2]) for each in (wrong, right)]) if counting else rates
-    on = bool(enough and p_value < GATE_LEVEL and misleads(observed, LEAST_GAP if counting else LEAST_EARLY_GAP))
+    on = bool(
+        enough and separate and p_value < GATE_LEVEL and misleads(observed, LEAST_GAP if counting else LEAST_EARLY_GAP)
+    )
     return ActionRates(rates[0], rates[1], wrong.rounds, right.rounds, p_value, on, bins=bins)
 
 
