@@ -28,8 +28,8 @@ from noisewise import FlipMatrix
 from noisewise.datasets import load
 from noisewise.noise import rates_from_moments
 from noisewise.online import NREst
+from noisewise.online.rates.overlap import NONE, SEVERAL
 from noisewise.online.rates.per_annotator import NOBODY_TELLS
-from noisewise.online.rates.right_actions import NONE, SEVERAL
 from noisewise.online.recipes import corrected_ucwl, linucb
 
 SETS = ["pendigits", "segment", "vehicle", "landsat", "letter", "optdigits"]

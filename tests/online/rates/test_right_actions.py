@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from noisewise.online.rates.per_annotator import NOBODY_TELLS
-from noisewise.online.rates.right_actions import (
+from noisewise.online.rates.overlap import (
     LARGEST_DEFICIT,
     LARGEST_EXCESS,
     NONE,
     SEVERAL,
     implied_right_actions,
 )
+from noisewise.online.rates.per_annotator import NOBODY_TELLS
 from noisewise.online.recipes import linucb
 
 K, ROUNDS = 6, 6_000

@@ -22,8 +22,8 @@ from noisewise.noise import (
     with_interval,
 )
 from noisewise.online.rates.margin_curve import RatesByMargin, bin_by_margin, rates_by_margin, signed_margins
+from noisewise.online.rates.overlap import NONE, SEVERAL, implied_right_actions
 from noisewise.online.rates.refit import Refitter
-from noisewise.online.rates.right_actions import NONE, SEVERAL, implied_right_actions
 
 GRID = np.linspace(0.02, 0.98, 14)  # of each rate; a pair (rho0, rho1) of it is a type of annotator
 FALSE_POSITIVE, FALSE_NEGATIVE = (side.ravel() for side in np.meshgrid(GRID, GRID, indexing="ij"))
