@@ -10,6 +10,8 @@ from sklearn.ensemble import RandomForestClassifier
 from noisewise import FlipMatrix, audit_labels
 from noisewise.labels import RobustRidgeClassifier
 from noisewise.noise import ModelError, read_noise, read_row_judgements
+from noisewise.noise.calibration.class_clusters import fit_class_clusters
+from noisewise.noise.calibration.hardness_flips import fit_hardness_flips
 from noisewise.noise.calibration.judgement import sharpness_for
 
 
@@ -108,7 +110,15 @@ def test_the_judgement_posterior_of_rows_is_that_of_plain_loops(rng):
     sharpness = sharpness_for(c, error.likely)
     assert judged.sharpness == pytest.approx(sharpness, rel=1e-3)
     assert judged.outcome_weight == 0  # no noise is proven
-    independence = 0.02 + 0.45 * (1 - 1 / sharpness)
+    independence, flips_weight = 0.02 + 0.45 * (1 - 1 / sharpness), 1 - 1 / sharpness
+    sharper, matrix, disagreement = (
+        1 + 1.5 * (sharpness - 1),
+        outcome.calibration.noise.matrix,
+        c.argmax(axis=1) != codes,
+    )
+    first = fit_hardness_flips(c, codes, sharper, matrix)
+    clusters = fit_class_clusters(c, lambda part: first.posterior(c[part], codes[part]), sharper, disagreement.mean())
+    by_flips = fit_hardness_flips(c, codes, clusters, matrix).posterior(c, codes)
     for row in range(0, 400, 13):
         mode = c[row] ** sharpness / np.sum(c[row] ** sharpness)
         truth = np.zeros(3)
@@ -119,6 +129,7 @@ def test_the_judgement_posterior_of_rows_is_that_of_plain_loops(rng):
             given = (1 - stays) * excess / max(excess.sum(), 1e-300)
             given[z] += stays
             truth += label * ((1 - independence) * given + independence * mode)
+        truth = flips_weight * by_flips[row] + (1 - flips_weight) * truth
         np.testing.assert_allclose(judged.posterior[row], truth, atol=2e-3)
 
 

@@ -6,7 +6,8 @@ q(x) proportional to c(x)^sharpness. From the scores of a ridge, whose c(x) is a
 follows the maximal coupling of c and q (t = z with probability min(1, q_z / c_z), else one of the classes with q > c),
 but for a fraction in which t is drawn from q whatever z is. From the probabilities of any other model, flips by class
 and hardness of the row are fitted with q, and t follows by Bayes' rule (`hardness_flips`); once more with a q in which
-the classes are clusters of rows (`class_clusters`). The interval is that of couplings in both cases.
+the classes are clusters of rows (`class_clusters`). The sharper q is than c, the more these flips count from the scores
+of a ridge too. The interval is that of couplings in both cases.
 
 From (x, y) alone this reading cannot be told from the outcome reading, in which classes overlap and only flips beyond
 that are errors. Where class-conditional flips explain most of the disagreement between model and labels, the noise
@@ -53,6 +54,7 @@ ERROR_RANGE = (1.5, 0.25)  # factors on that error that the interval allows for
 HALVES_DISAGREEMENT = 0.8  # the same of a model, from that of two fitted to halves of its rows, which share their bias
 HALVES_ERROR_RANGE = (2.0, 0.25)
 OWN_ERROR_POWER = 3  # the sharper than the models' own error explains, the less flips by class may be all there is
+FLIPS_ROWS = 50_000  # flips by hardness are fitted to so many rows at most
 FIT_ROWS, FIT_SCORES = 8000, 2_000_000  # the temperature is fitted to so many rows, and numbers, at most
 LOG_TEMPERATURES = (-2.5, 2.5)  # searched
 LEAST_PROBABILITY = 1e-5  # times 1 / n_classes, before the logarithm of a probability is taken
@@ -269,7 +271,7 @@ def _combine(
     """Posterior, written over `judged`, and counts of the judgement reading, block by block.
 
     `label` gives the distribution of the judged label of the rows of a block, given the observed one. The truth follows
-    by flips that depend on the hardness of a row, or else by a coupling with the judged label.
+    by flips that depend on the hardness of a row, or else by these and a coupling with the judged label.
     """
     n = len(codes)
 
@@ -287,17 +289,16 @@ def _combine(
         sharpness = sharpness_for(judged, error.likely)
         extremes = sharpness_for(judged, error.most), sharpness_for(judged, error.least)
     independence = LEAST_INDEPENDENCE + INDEPENDENCE * (1 - 1 / sharpness)
-    flips = _fit_flips(judged, codes, sharpness, disagreements / n, outcome) if by_hardness else None
+    flips_weight = 1.0 if by_hardness else 1 - 1 / sharpness
+    flips = _fit_flips(judged, codes, sharpness, disagreements / n, outcome) if flips_weight else None
     count = variance = least = most = 0.0
     for part in blocks(n):
         z = label(part)
         least += float(wrong(couple(judged[part], z, extremes[0], INDEPENDENCE_RANGE[0]), part).sum())
         most += float(wrong(couple(judged[part], z, extremes[1], INDEPENDENCE_RANGE[1]), part).sum())
-        truth = (
-            couple(judged[part], z, sharpness, independence)
-            if flips is None
-            else flips.posterior(judged[part], codes[part])
-        )
+        truth = flips_weight * flips.posterior(judged[part], codes[part]) if flips else np.float32(0)
+        if flips_weight < 1:
+            truth += (1 - flips_weight) * couple(judged[part], z, sharpness, independence)
         judged[part] = weight * z + (1 - weight) * truth
         p = wrong(judged[part], part)
         count, variance = count + float(p.sum()), variance + float((p * (1 - p)).sum())
@@ -317,6 +318,9 @@ def _fit_flips(
 ) -> HardnessFlips:
     """Flips by class and hardness, and where rows are enough, again with the mode by clusters of the classes."""
     sharper, matrix = 1 + SHARPER * (sharpness - 1), outcome.calibration.noise.matrix
+    if len(codes) > FLIPS_ROWS:
+        some = np.random.default_rng(0).permutation(len(codes))[:FLIPS_ROWS]
+        judged, codes = judged[some], codes[some]
     flips = fit_hardness_flips(judged, codes, sharper, matrix)
     if not has_clusters(*judged.shape):
         return flips
