@@ -9,7 +9,8 @@ from sklearn.ensemble import RandomForestClassifier
 
 from noisewise import FlipMatrix, audit_labels
 from noisewise.labels import RobustRidgeClassifier
-from noisewise.noise import ModelError, read_noise, read_row_judgements
+from noisewise.noise import ModelError, read_judgements, read_noise, read_row_judgements
+from noisewise.noise.calibration import judgement
 from noisewise.noise.calibration.class_clusters import fit_class_clusters
 from noisewise.noise.calibration.hardness_flips import fit_hardness_flips
 from noisewise.noise.calibration.judgement import sharpness_for
@@ -157,3 +158,15 @@ def test_what_is_not_proven_of_the_count_does_not_empty_the_list(labels_are):
             found, wrong_among = found + len(audit.picked), wrong_among + np.sum((observed != truth)[audit.picked])
     assert found >= 20  # of about 48
     assert wrong_among >= 0.8 * found
+
+
+def test_flips_fitted_to_some_rows_are_nearly_those_of_all(rng, monkeypatch):
+    scores = rng.dirichlet([0.3] * 4, 4000)
+    codes = np.array([rng.choice(4, p=row) for row in scores])
+    outcome = read_noise(scores, codes)
+    whole = read_judgements([scores], codes, outcome)
+    monkeypatch.setattr(judgement, "FLIPS_ROWS", 2000)
+    half = read_judgements([scores], codes, outcome)
+    assert half.n_wrong == pytest.approx(whole.n_wrong, rel=0.05)
+    assert np.abs(half.posterior - whole.posterior).mean() < 0.02
+    assert half.interval == pytest.approx(whole.interval, rel=0.05)
