@@ -125,7 +125,7 @@ def _discriminant(
 def shrunk_frequencies(frequencies: Floats, disagreement: float) -> Floats:
     """Frequencies of classes, shrunk towards equal ones by their error.
 
-    >>> shrunk_frequencies(np.array([0.23, 0.25, 0.26, 0.26]), 0.4)
+    >>> shrunk_frequencies(np.array([0.23, 0.25, 0.26, 0.26]), 0.5)
     array([0.25, 0.25, 0.25, 0.25])
     >>> shrunk_frequencies(np.array([0.1, 0.2, 0.3, 0.4]), 0.04).round(3)
     array([0.1, 0.2, 0.3, 0.4])
