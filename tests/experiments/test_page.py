@@ -1,6 +1,7 @@
 """Verdicts follow the stated rules, and pages hold every compared number."""
 
 import json
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -125,6 +126,12 @@ def test_pages_are_written_as_markdown_html_and_figures(tmp_path):
     assert "a &amp; b" in page
     assert page.count("<svg") == 1
     assert "![a figure](toy_paper-f.svg)" in (tmp_path / "pages" / "toy_paper.md").read_text()
+
+
+def test_ticks_keep_their_digits_and_paths_are_short():
+    drawing = panels({"a": {"one": Curve([0, 1], [0.62, 0.83])}}, "x", "y", limits=(0.62, 0.83))
+    assert ">0.775</text>" in drawing
+    assert not re.search(r'd="[^"]*\d\.\d{3}', drawing)
 
 
 def test_figures_that_no_page_links_are_removed(tmp_path):

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-LONG_NUMBER = re.compile(r"(?<![\w.])\d+\.\d{3,}(?![\w.])")  # hundredths of a point are fine enough
+LONG_NUMBER = re.compile(r"(?<![\w.])\d+\.\d{3,}(?![\w.<])")  # of paths, not of text: hundredths of a point are enough
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#999933", "#882255")
 
 
