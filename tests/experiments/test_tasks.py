@@ -27,9 +27,7 @@ from noisewise.experiments.papers.formulas import tables
 from noisewise.experiments.papers.formulas import tasks as formulas
 from noisewise.experiments.papers.gao import folds, methods
 from noisewise.experiments.papers.gao import tasks as neighbors
-from noisewise.experiments.papers.gao.density_ratio import RatioReweightedClassifier, density_ratio, ratio_weights
-from noisewise.experiments.papers.gao.protocol import CLASSES, taken_group
-from noisewise.experiments.papers.gao.scales import (
+from noisewise.experiments.papers.gao.choices import (
     SELECTIONS,
     cut_split,
     cuts,
@@ -39,6 +37,8 @@ from noisewise.experiments.papers.gao.scales import (
     selection,
     selections,
 )
+from noisewise.experiments.papers.gao.density_ratio import RatioReweightedClassifier, density_ratio, ratio_weights
+from noisewise.experiments.papers.gao.protocol import CLASSES, taken_group
 from noisewise.experiments.papers.gao.second_order import FullCovariance
 from noisewise.experiments.papers.gao.tables import as_printed, table_2
 from noisewise.experiments.papers.ngo import tasks as passes

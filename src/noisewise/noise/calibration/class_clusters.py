@@ -2,7 +2,7 @@
 
 Where annotators call half of the trucks cars, a model says "car" and "truck" of every truck alike: its probabilities
 are far from certain and yet tell trucks from cars. So the centred log-probabilities l(x) of the rows whose truth is t
-are taken as normal, N(mu_t, Sigma), with moments by the posteriors of the truth from the probabilities alone. The log
+are taken as normal, N(mu_t, Sigma), with moments by posteriors of the truth that were fitted without clusters. The log
 posterior of t is then linear in l(x),
 
     mu_t' Sigma^+ l(x) - mu_t' Sigma^+ mu_t / 2 + log frequency_t,

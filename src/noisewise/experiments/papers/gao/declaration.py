@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from noisewise.experiments.harness.spec import Experiment, Paper
-from noisewise.experiments.papers.gao import figures, protocol, scales, tables
+from noisewise.experiments.papers.gao import choices, figures, protocol, tables
 from noisewise.experiments.papers.gao.density_ratio import CENTRES
 from noisewise.experiments.papers.gao.folds import FOLDS, NOISES
 from noisewise.experiments.papers.gao.methods import CAPACITY, CHOSEN_BY, HERDING, METHODS
@@ -155,35 +155,35 @@ PAPER = Paper(
         Experiment(
             "selection",
             "What k and k' are selected on",
-            scales.selection,
+            choices.selection,
             SPLITS,
-            scales.selections,
+            choices.selections,
             quick=QUICK,
             keep=_affordable,
         ),
         Experiment(
             "herding",
             "NHERD against its C",
-            scales.herding,
+            choices.herding,
             SPLITS,
-            scales.herdings,
+            choices.herdings,
             quick=QUICK,
             keep=_affordable,
         ),
         Experiment(
             "cuts",
             "Where the prices of housing are cut",
-            scales.cuts,
-            {"dataset": ["housing"], "cut": scales.CUTS_TRIED, "noise": NOISES, "repeat": list(range(40))},
-            scales.cut_prices,
+            choices.cuts,
+            {"dataset": ["housing"], "cut": choices.CUTS_TRIED, "noise": NOISES, "repeat": list(range(40))},
+            choices.cut_prices,
             quick={"repeat": list(range(8))},
         ),
         Experiment(
             "scales",
             "Columns in [0, 1] or in [-1, 1]",
-            scales.scales,
-            {"dataset": scales.TOLD, "noise": NOISES, "repeat": [0], "rows": [ALL_ROWS]},
-            scales.either_scale,
+            choices.scales,
+            {"dataset": choices.TOLD, "noise": NOISES, "repeat": [0], "rows": [ALL_ROWS]},
+            choices.either_scale,
         ),
         Experiment(
             "groupings",

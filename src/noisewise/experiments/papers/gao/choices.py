@@ -27,6 +27,7 @@ SELECTIONS = {
     "usual_test": f"clean labels of the test rows, k' = {USUAL_VOTERS} throughout",
     "test": "clean labels of the test rows",
 }
+PARTS = ("every second set, chosen by", "other sets")
 CUTS_TRIED = [18.0, 19.0, 20.0, 20.5, 21.0, 21.2, 22.5, 24.0, 25.0]  # 21.2 is the median, 22.5 the mean
 CUT_BY = {"RNN": "rnn-oracle", "UE-LLog": "ue-llog", "AROW": "arow"}
 
@@ -173,9 +174,6 @@ def cut_prices(rows: Rows, printed: Printed) -> list[Block]:
         "root mean square in units of the std",
     ]
     return [Table("Housing cut at a price", header, lines)] if lines else [Text("Not run.")]
-
-
-PARTS = ("every second set, chosen by", "other sets")
 
 
 def _near(rows: Rows, printed: Printed, method: str, name: str, at: int = 0) -> list[str]:
