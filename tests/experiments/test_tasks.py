@@ -8,6 +8,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
 from noisewise.experiments import Cell, Rows, printed_numbers
+from noisewise.experiments.harness.blocks import Comparison, Text
 from noisewise.experiments.harness.data import is_here
 from noisewise.experiments.papers.agarwal import tasks as feedback
 from noisewise.experiments.papers.agarwal.features import outputs
@@ -25,8 +26,9 @@ from noisewise.experiments.papers.cesa_bianchi.other_noises import noisy_copies
 from noisewise.experiments.papers.cesa_bianchi.tasks import kernel_regret, quadratic
 from noisewise.experiments.papers.formulas import tables
 from noisewise.experiments.papers.formulas import tasks as formulas
-from noisewise.experiments.papers.gao import folds, methods
+from noisewise.experiments.papers.gao import checked, folds, methods
 from noisewise.experiments.papers.gao import tasks as neighbors
+from noisewise.experiments.papers.gao.checked import check_split
 from noisewise.experiments.papers.gao.choices import (
     SELECTIONS,
     cut_split,
@@ -40,7 +42,7 @@ from noisewise.experiments.papers.gao.choices import (
 from noisewise.experiments.papers.gao.density_ratio import RatioReweightedClassifier, density_ratio, ratio_weights
 from noisewise.experiments.papers.gao.protocol import CLASSES, taken_group
 from noisewise.experiments.papers.gao.second_order import FullCovariance
-from noisewise.experiments.papers.gao.tables import as_printed, table_2
+from noisewise.experiments.papers.gao.tables import SMALL, as_printed, held_out, table_2
 from noisewise.experiments.papers.ngo import tasks as passes
 from noisewise.kernels import Gaussian
 from noisewise.labels import RobustKernelLogisticRegression, RobustKNeighborsClassifier
@@ -353,14 +355,44 @@ def test_reasons_are_facts_of_the_cell():
     assert [entry.reason for entry in compared.entries if entry.ours is not None] == ["unexplained"]
 
 
-def test_housing_cut_at_its_median_is_the_set():
+def test_housing_is_cut_where_it_is_nearest_to_print():
     if not is_here("housing"):
         pytest.skip("needs the data folder")
-    cell = Cell("gao.cuts", {"dataset": "housing", "cut": 21.2, "noise": [0.1, 0.2], "repeat": 0})
+    cell = Cell("gao.cuts", {"dataset": "housing", "cut": 20.5, "noise": [0.1, 0.2], "repeat": 0})
     data = cut_split(cell)
     _, labels = folds.rows_of("housing")
     assert data.true.sum() + data.targets.sum() == labels.sum()
     assert sorted(cuts(cell)) == ["arow", "rnn-oracle", "ue-llog"]
+
+
+def test_a_printed_number_of_robust_neighbours_is_compared_once():
+    printed = printed_numbers("gao")
+    row = {"dataset": "heart", "noise": [0.1, 0.2], "repeat": 0, "rows": 3000}
+    rows = Rows({**row, "method": name, "accuracy": 0.5} for name in ("rnn", "rnn-oracle"))
+    blocks = [block for block in table_2(rows, printed) if isinstance(block, Comparison)]
+    ran = [entry for block in blocks for entry in block.entries if entry.ours is not None]
+    assert [entry.is_as_printed for entry in ran] == [False, None]
+    assert ran[0].labels[2] == "RNN, k and k' by test labels"
+    assert ran[1].is_verified is False  # the bound is for held-out selection
+    (said,) = (block.text for block in held_out(rows, printed) if isinstance(block, Text))
+    assert "in 0 of 1 cells" in said
+
+
+def test_sets_of_the_check_have_all_classes_in_the_usual_columns():
+    data = check_split(Cell("gao.checked", {"dataset": "wine", "noise": [0.1, 0.2], "repeat": 0, "rows": 3000}))
+    X = np.concatenate([data.train, data.test])
+    assert len(X) == 178
+    assert np.allclose([X.min(axis=0), X.max(axis=0)], [[-1] * 13, [1] * 13])
+    assert set(data.true) == {0, 1}
+
+
+def test_verified_means_are_compared_on_the_sets_of_the_check():
+    printed = printed_numbers("gao")
+    row = {"noise": [0.1, 0.2], "method": "rnn", "accuracy": 0.83}
+    (compared,) = checked.means(Rows({**row, "dataset": name} for name in SMALL), printed)
+    assert [entry.verdict for entry in compared.entries if entry.ours is not None] == ["as verified"]
+    (compared,) = checked.means(Rows([{**row, "dataset": "heart"}]), printed)
+    assert {entry.verdict for entry in compared.entries} == {"not run: needs all ten sets"}
 
 
 def test_the_number_of_a_sample_is_a_constant_column(rng):
@@ -496,7 +528,7 @@ def test_either_scale_of_the_columns_is_that_of_the_set_scaled_so(monkeypatch):
 
 def test_half_of_a_class_is_positive_where_the_number_of_classes_is_odd(rng):
     labels = np.repeat(np.arange(3), 4)
-    assert list(folds.in_two(labels, rng, (2,), halved=1)) == [0] * 4 + [1, 1, 0, 0] + [1] * 4
+    assert list(folds.in_two(labels, rng, (2,), halved=1)) == [0] * 4 + [0, 0, 1, 1] + [1] * 4
 
 
 @pytest.mark.parametrize("name", CLASSES)

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from noisewise.experiments.harness.spec import Experiment, Paper
-from noisewise.experiments.papers.gao import choices, figures, protocol, tables
+from noisewise.experiments.papers.gao import checked, choices, figures, protocol, tables
 from noisewise.experiments.papers.gao.density_ratio import CENTRES
-from noisewise.experiments.papers.gao.folds import FOLDS, NOISES
+from noisewise.experiments.papers.gao.folds import CUTS, FOLDS, NOISES
 from noisewise.experiments.papers.gao.methods import CAPACITY, CHOSEN_BY, HERDING, METHODS
 from noisewise.experiments.papers.gao.protocol import CLASSES, EITHER_WAY
 from noisewise.experiments.papers.gao.tables import (
@@ -97,6 +97,20 @@ PAPER = Paper(
             quick=QUICK,
             keep=_affordable,
             revision=6,
+        ),
+        Experiment(
+            "table-2-check",
+            "Table 2: means over ten sets as an independent check had them",
+            checked.checked,
+            {
+                "dataset": SMALL,
+                "noise": NOISES,
+                "method": checked.CHECKED,
+                "repeat": list(range(40)),
+                "rows": [MOST_ROWS],
+            },
+            checked.means,
+            quick={"repeat": [0, 1, 2, 3]},
         ),
         Experiment(
             "table-2-ue",
@@ -191,7 +205,7 @@ PAPER = Paper(
             grouping,
             {"dataset": list(CLASSES)},
             protocol.groupings,
-            revision=5,
+            revision=6,
         ),
     ],
     notes=f"""Means over folds of four, ten repetitions in the full protocol; IR, LD and UE get the true noise rates, as
@@ -215,12 +229,21 @@ in the paper. What print leaves out was looked for in its numbers (`noisewise re
   a constant for print's tenth column, the number of the sample in the LIBSVM file, which hardly varies in [-1, 1].
 - vehicle are buses and saabs, optdigits the digits 1 and 3, letter has its first 15,000 rows: the only ones with the
   numbers of rows that print shows. The positive class of diabetes is the healthy one, as in the LIBSVM file.
-  housing is cut at the median of its prices.
-- pendigits is taken as 5 to 9 against 0 to 4; segment, of seven classes, as the first three and half of the fourth
-  against the others; shuttle as the classes with odd numbers; landsat, usps and letter have the nearest to print.
-- k and k' are selected on held-out observed labels in the column RNN; the oracle picks them on the clean test labels,
-  as print seems to: with held-out clean labels of the training rows RNN stays below print too (the part on what k and
-  k' are selected on).
+  housing is cut at a price of {CUTS["housing"]:g}, which is nearest to print; its median is 21.2.
+- pendigits is taken as 5 to 9 against 0 to 4; segment, of seven classes, as the first three and the second half of
+  the fourth against the others; shuttle as the classes with odd numbers; landsat, usps and letter have the nearest to
+  print.
+- k and k' of RNN are selected on the clean test labels, as print seems to have done: with held-out observed labels, and
+  with held-out clean labels of the training rows, RNN stays below print (the part on what k and k' are selected on).
+  RNN with held-out selection, which alone is a fair method, stands beside it with its difference from print and its
+  verified bounds.
+- Each printed number is compared once: RNN with the selection of print, UE-LLog with a ridge by held-out labels. RNN
+  with held-out selection and UE-LLog with one weak ridge are shown beside print without a verdict on it, and the page
+  says how many of their cells would agree.
+- Means over the ten smaller sets were verified by an independent check with all columns in [-1, 1]. Its notes do not
+  name the two groups of vehicle and optdigits; the first declaration of this experiment, of the same days, drew halves
+  of all their classes at random and cut housing at the median. The part on the check has its sets so, apart from those
+  of Table 2.
 
 Groups were chosen by 15-NN, a linear method and AROW at (0.1, 0.2) and (0.3, 0.1) (the table of groupings); columns by
 RNN and AROW, after some twenty looks at all noises; [0, 1] by LD and AROW of three sets, in twenty looks; the grid of
@@ -228,10 +251,17 @@ AROW is LIBOL's. The form of IR, LD and UE was chosen by every second set of Tab
 fourclass, splice, segment, mushroom, pendigits, magic04, shuttle): some 25 forms of the weights, 80 pairs of C and
 width, eight grids for UE; the positive group of pendigits and segment by IR-LLog. C of NHERD was chosen by the same
 sets, of nine, after 18 looks at ranges of C with cross-validation and with LIBOL's count of online errors, none of
-which is nearer, nor is for AROW. Looked at and left as they were: eight ways to select k and k', six to get Table 3,
-nine scales of magic04, landsat and vehicle, the groups of usps, pendigits and landsat with a kernel machine beside,
-and the cut of housing, in some thirty looks: cuts from 19 to 21.2, the median, can't be told apart, and what served
-no choice, IR-LLog and Table 3, gains one cell with 20 and loses one.
+which is nearer, nor is for AROW. Looked at and left as they were: eight ways to select k and k', seven to get
+Table 3 (the last, k' as the oracle has it, is near in half of the cells), nine scales of magic04, landsat and vehicle,
+the groups of usps, pendigits and landsat with a kernel machine beside, and r of AROW and C of NHERD selected on the
+test labels, in one look, which explain none of vehicle, magic04 and landsat.
+The cut of housing was chosen by RNN, UE-LLog and AROW, by three looks at nine cuts each: repeats 0 to 15 and repeats 16
+to 39, which both have their minimum at 20.5 (the full run of the part on cuts), and columns in [-1, 1], further from
+print than standardised ones with every cut from 19.5; some thirty looks before had left it at the median. IR-KSVM,
+IR-LLog, LD-KSVM and NHERD, which served no choice, agree in 11 of 12 cells with 20.5, and in 9 with the median; Table 3
+in 6 of 6 with either. The half of segment's grass was chosen by the table of groupings, which has the nearest
+grouping, and its positive group by IR-LLog, in three looks; of what served no choice, Table 3 gains a cell by it and
+LD-KSVM loses one, and so does RNN at (0.4, 0.4).
 What served no choice and judges them: IR and LD on the other sets (but LD of optdigits and usps, and IR-LLog of
 ionosphere and optdigits, at which C = {CAPACITY:g} was looked at too), NHERD on the other sets, and Table 3. All rows
 are used, but for {MOST_ROWS:,} of w8a by kernel machines; parameters of UE-LLog and AROW are chosen by at most

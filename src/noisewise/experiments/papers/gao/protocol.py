@@ -11,7 +11,7 @@ from noisewise._typing import Codes
 from noisewise.experiments.harness.blocks import Block, Printed, Table, Text
 from noisewise.experiments.harness.rows import Rows
 from noisewise.experiments.papers.gao.folds import FOLDS, GROUPS, HALVED, NOISES
-from noisewise.experiments.papers.gao.tables import OURS, PLAIN, SMALL, TITLES, as_printed
+from noisewise.experiments.papers.gao.tables import ORACLE, OURS, PLAIN, SMALL, TITLES, as_printed
 from noisewise.experiments.papers.gao.tasks import groupings_of
 
 CLASSES = {"segment": 7, "landsat": 6, "shuttle": 7, "pendigits": 10, "usps": 10, "letter": 26}  # put into two groups
@@ -114,7 +114,7 @@ def _smaller(rows: Rows, printed: Printed) -> Iterator[tuple[dict[str, Any], Row
 
 def _forms_of(title: str) -> list[str]:
     base = next(name for name, known in TITLES.items() if known == title)
-    return [base, *(form for form in OURS if form.startswith(base))]
+    return [base, *(form for form in [*OURS, ORACLE] if form.startswith(base))]
 
 
 def groupings(rows: Rows, printed: Printed) -> list[Block]:
@@ -154,12 +154,13 @@ def taken_group(name: str) -> Codes:
         return group
     group = np.repeat(group, 2)
     if name in HALVED:
-        group[2 * HALVED[name]] = 1
+        group[2 * HALVED[name] + 1] = 1
     return group
 
 
 def _in_words(group: Codes, n_classes: int) -> str:
     """Its classes by number; a half is marked."""
     halves = group.reshape(n_classes, -1)
-    words = [f"{k}" if half.all() else f"half of {k}" for k, half in enumerate(halves) if half.any()]
+    which = ["second", "first"]
+    words = [f"{k}" if half.all() else f"{which[half[0]]} half of {k}" for k, half in enumerate(halves) if half.any()]
     return " ".join(words)

@@ -18,6 +18,7 @@ SMALL += ["vehicle", "fourclass", "german_numeric", "splice_libsvm", "optdigits"
 BIG = ["segment", "landsat", "mushroom", "usps", "pendigits", "letter", "magic04", "w8a", "shuttle", "acoustic"]
 TITLES = {"rnn": "RNN", "ir-ksvm": "IR-KSVM", "ir-llog": "IR-LLog", "ld-ksvm": "LD-KSVM", "ue-llog": "UE-LLog"}
 TITLES |= {"arow": "AROW", "nherd": "NHERD"}
+ORACLE = "rnn-oracle"  # k and k' selected on the clean test labels, as print seems to
 GROUPED = dict.fromkeys(["landsat", "usps", "letter"], "the groups of its classes are those nearest to print")
 MOST_ROWS = 3000  # training and test rows where a kernel machine would take hours with all of them
 ALL_ROWS = 100_000
@@ -28,7 +29,7 @@ OURS += ["arow-intercept", "arow-diagonal", "nherd-chosen", "nherd-intercept", "
 FACTS = {
     "acoustic": "the set can't be had",
     "optdigits": "56 columns that are not constant; print has 42 and does not say which",
-    "housing": "print does not say where it cuts the prices; the median here",
+    "housing": "print does not say where it cuts the prices (the part on cuts)",
 }
 
 
@@ -65,64 +66,86 @@ def table_1(rows: Rows, printed: Printed) -> list[Block]:
 
 
 def table_2(rows: Rows, printed: Printed) -> list[Block]:
-    """Every printed accuracy beside ours, then who beats RNN, and the column that print seems to show."""
+    """Every printed accuracy beside ours, RNN with held-out selection, means, and who beats RNN.
+
+    A printed number is compared once: RNN with the selection that print seems to have.
+    """
     rows = as_printed(rows)
-    checks = {(one["dataset"], *one["noise"]): one for one in printed["verified"]["table-2"]}
-    plain = {title: name for name, title in TITLES.items()}
+    plain = {title: name for name, title in TITLES.items()} | {"RNN": ORACLE}
     instances = {line["dataset"]: line["instances"] for line in printed["table-1"]["rows"]}
     entries = []
     for line in printed["table-2"]["rows"]:
         method, name = plain[line["method"]], line["dataset"]
-        chosen = rows.where(dataset=PLAIN.get(name, name), noise=line["noise"], method=method)
-        check = checks.get((name, *line["noise"])) if method == "rnn" else None
+        chosen = rows.where(dataset=PLAIN.get(name, name), noise=line["noise"])
         entries.append(
             Entry.of(
-                (name, str(tuple(line["noise"])), line["method"]),
-                chosen,
+                (name, str(tuple(line["noise"])), TEST_SELECTED if method == ORACLE else line["method"]),
+                chosen.where(method=method),
                 "accuracy",
-                check,
                 printed=line["mean"],
                 std=line["std"],
-                side="least",
-                reason=_reason(
-                    rows.where(dataset=PLAIN.get(name, name), noise=line["noise"]), line, method, instances[name]
-                ),
+                reason=_reason(chosen, line, method, instances[name]),
             )
         )
     blocks: list[Block] = [Comparison("Accuracy on clean test labels", ["set", "noise", "method"], entries)]
-    blocks += [_oracle(rows, printed), _means(rows, printed)]
+    blocks += [*held_out(rows, printed), _means(rows, printed)]
     return [*blocks, _wins(rows, printed), _claims(rows, printed)]
 
 
-def _oracle(rows: Rows, printed: Printed) -> Comparison:
-    """Print's RNN beside the selection that it seems to have."""
-    entries = _column(rows.where(method="rnn-oracle"), printed, "rnn")
-    return Comparison("Print's RNN beside k and k' selected on the clean test labels", ["set", "noise"], entries)
+TEST_SELECTED = "RNN, k and k' by test labels"
+
+
+def held_out(rows: Rows, printed: Printed) -> list[Block]:
+    """RNN with held-out selection: its difference from print, not judged a second time, and verified bounds."""
+    checks = {(one["dataset"], *one["noise"]): one for one in printed["verified"]["table-2"]}
+    entries, near, total = [], {"rnn": 0, ORACLE: 0}, {"rnn": 0, ORACLE: 0}
+    for line in printed["table-2"]["rows"]:
+        name = line["dataset"]
+        cell = rows.where(dataset=PLAIN.get(name, name), noise=line["noise"])
+        if line["method"] != "RNN":
+            continue
+        for method in near:
+            chosen = cell.where(method=method)
+            mean = chosen.mean("accuracy")
+            if mean is not None:
+                near[method] += agrees(mean, len(chosen), line)
+                total[method] += 1
+        chosen = cell.where(method="rnn")
+        if len(chosen):
+            labels = (name, str(tuple(line["noise"])), f"{line['std']:.3f}")
+            check = checks.get((name, *line["noise"]))
+            known = {"printed": line["mean"], "side": "least", "reason": UNEXPLAINED}
+            entries.append(Entry.of(labels, chosen, "accuracy", check, **known))
+    title = "RNN, k and k' selected on held-out observed labels; beside print, but not judged by it a second time"
+    said = (
+        f"Selected on held-out observed labels RNN would be within the paper's std in {near['rnn']} of {total['rnn']} "
+        f"cells, selected on the clean test labels it is in {near[ORACLE]} of {total[ORACLE]}. Print's column is "
+        "compared with the latter alone, since print seems to have selected so (the part on what k and k' are "
+        "selected on); nobody should. The bounds that were verified are for held-out selection and count."
+    )
+    return [Comparison(title, ["set", "noise", "std of print"], entries), Text(said)] if entries else []
 
 
 def table_2_weak_ridge(rows: Rows, printed: Printed) -> list[Block]:
-    """Print's UE-LLog beside the ridge that it seems to have."""
-    title = f"Print's UE-LLog beside the unbiased loss with C = {WEAK:g}; held-out labels often prefer a stronger ridge"
-    return [Comparison(title, ["set", "noise"], _column(as_printed(rows), printed, "ue-llog"))]
-
-
-def _column(rows: Rows, printed: Printed, method: str) -> list[Entry]:
-    """A column of Table 2 beside rows of another form of its method."""
-    instances = {line["dataset"]: line["instances"] for line in printed["table-1"]["rows"]}
-    return [
-        Entry.of(
-            (name, str(tuple(line["noise"]))),
-            chosen,
-            "accuracy",
-            printed=line["mean"],
-            std=line["std"],
-            reason="; ".join(_facts(name, chosen, instances[name])) or _unexplained(name),
-        )
-        for line in printed["table-2"]["rows"]
-        if line["method"] == TITLES[method]
-        for name in [line["dataset"]]
-        for chosen in [rows.where(dataset=PLAIN.get(name, name), noise=line["noise"])]
-    ]
+    """UE-LLog with one weak ridge for all sets: its difference from print, which Table 2 is judged by, not this."""
+    rows = as_printed(rows)
+    entries, near = [], 0
+    for line in printed["table-2"]["rows"]:
+        name = line["dataset"]
+        chosen = rows.where(dataset=PLAIN.get(name, name), noise=line["noise"])
+        mean = chosen.mean("accuracy")
+        if line["method"] == "UE-LLog" and mean is not None:
+            near += agrees(mean, len(chosen), line)
+            labels = (name, str(tuple(line["noise"])), f"{line['std']:.3f}")
+            entries.append(Entry.of(labels, chosen, "accuracy", printed=line["mean"]))
+    if not entries:
+        return [Text("Not run.")]
+    title = f"UE-LLog by the unbiased loss with C = {WEAK:g}; held-out labels often prefer a stronger ridge"
+    said = (
+        f"With C = {WEAK:g} throughout UE-LLog would be within the paper's std in {near} of {len(entries)} cells. "
+        "Print's column is compared once, in Table 2, with a ridge chosen by held-out labels."
+    )
+    return [Comparison(title, ["set", "noise", "std of print"], entries), Text(said)]
 
 
 def _reason(rows: Rows, line: dict[str, Any], method: str, instances: int) -> str:
@@ -133,10 +156,6 @@ def _reason(rows: Rows, line: dict[str, Any], method: str, instances: int) -> st
     facts = _facts(name, rows.where(method=method), instances)
     if method == "ue-llog" and (rows.where(method=method).mean("accuracy") or 0.0) > line["mean"]:
         facts.append("a stronger ridge, by held-out labels, than print seems to have (the part on UE-LLog)")
-    oracle = rows.where(method="rnn-oracle")
-    mean = oracle.mean("accuracy")
-    if method == "rnn" and mean is not None and agrees(mean, len(oracle), line):
-        facts.append(f"held-out selection; selected on the test labels {mean:.3f}, which agrees with print")
     if not facts and method == "nherd":
         return f"{_unexplained(name)}; no C has print's means and deviations on all sets (the part on C)"
     return "; ".join(facts) or _unexplained(name)
@@ -161,38 +180,31 @@ def _unexplained(name: str) -> str:
 
 
 def _means(rows: Rows, printed: Printed) -> Comparison:
-    """Means over the ten smaller sets: verified for held-out selection; the oracle has no printed mean of its own."""
-    checks = printed["verified"]["table-2 means over ten sets"]
+    """Means over the ten smaller sets; print's RNN beside the oracle."""
+    titles = {name: title for name, title in TITLES.items() if name != "rnn"} | {ORACLE: "RNN"}
     entries = []
-    for method in [*TITLES, *OURS, "knn", "rnn-ours", "rnn-oracle"]:
-        for index, noise in enumerate(NOISES):
+    for method in [*TITLES, *OURS, "knn", "rnn-ours", ORACLE]:
+        for noise in NOISES:
             means = [rows.where(dataset=name, noise=noise, method=method).mean("accuracy") for name in SMALL]
             beside = [
                 line["mean"]
                 for line in printed["table-2"]["rows"]
-                if line["method"] == TITLES.get(method.replace("-oracle", ""))
+                if line["method"] == titles.get(method)
                 and tuple(line["noise"]) == noise
                 and PLAIN.get(line["dataset"], line["dataset"]) in SMALL
             ]
             complete = [mean for mean in means if mean is not None]
+            whole = len(complete) == len(SMALL)
             entries.append(
                 Entry(
                     (method, str(noise)),
-                    ours=float(np.mean(complete)) if len(complete) == len(SMALL) else None,
+                    ours=float(np.mean(complete)) if whole else None,
                     printed=float(np.mean(beside)) if beside else None,
-                    verified=checks[method][index] if method in checks else None,
-                    tolerance=checks["tolerance"],
                     printed_tolerance=0.03,
-                    reason=_why_mean(method in checks, len(complete) == len(SMALL)),
+                    reason=UNEXPLAINED if whole else "needs all ten sets",
                 )
             )
     return Comparison("Mean over the ten smaller sets", ["method", "noise"], entries)
-
-
-def _why_mean(checked: bool, whole: bool) -> str:
-    if not whole:
-        return "needs all ten sets"
-    return "optdigits and vehicle have other classes than in the check, and easier ones" if checked else UNEXPLAINED
 
 
 def _claims(rows: Rows, printed: Printed) -> Table:
@@ -210,7 +222,7 @@ def _claims(rows: Rows, printed: Printed) -> Table:
     best = {noise: max(every, key=lambda method: np.nan_to_num(mean(method, noise))) for noise in NOISES}
     winners = ", ".join(f"{TITLES.get(best[noise], best[noise])} at {noise}" for noise in NOISES)
     beside = [line["mean"] for line in printed["table-2"]["rows"] if line["method"] == "RNN"]
-    gap = mean("rnn", mild) - mean("rnn-oracle", mild)
+    gap = mean("rnn", mild) - mean(ORACLE, mild)
     lines = [
         [
             "RNN better than k-NN, (0.3, 0.1)",
@@ -234,7 +246,7 @@ def _wins(rows: Rows, printed: Printed) -> Table:
 
     lines = []
     for method in list(TITLES)[1:]:
-        counts = {"rnn": [0, 0, 0], "rnn-oracle": [0, 0, 0]}
+        counts = {"rnn": [0, 0, 0], ORACLE: [0, 0, 0]}
         for name in rows.unique("dataset"):
             for noise in NOISES:
                 cell = rows.where(dataset=name, noise=noise)
@@ -321,15 +333,17 @@ def _rates(rows: Rows, printed: Printed) -> list[Entry]:
                     verified=None if check is None else float(np.mean(check[rate])),
                     tolerance=0.0 if check is None else float(np.ptp(check[rate])) / 2,
                     printed_tolerance=NEAR_RATE,
-                    reason=_nearest(curves.mean(axis=0), line[rate]) if len(curves) else FACTS.get(name, ""),
+                    reason=_nearest(chosen, line) if len(chosen) else FACTS.get(name, ""),
                     runs=len(curves),
                 )
             )
     return entries
 
 
-def _nearest(found: Any, printed: float) -> str:
-    """With which number of voters the printed rate is found, or that none finds it."""
-    best = int(np.argmin(np.abs(found - printed)))
-    said = f"nearest at k' = {VOTERS[best]}: {found[best]:.3f}"
-    return said if abs(found[best] - printed) <= NEAR_RATE else f"{UNEXPLAINED}: {said}"
+def _nearest(rows: Rows, line: dict[str, Any]) -> str:
+    """With which number of voters both printed rates of a cell are found, or that none finds them."""
+    found = np.array([rows.mean_curve(rate) for rate in ("tau_plus", "tau_minus")])
+    off = np.abs(found - [[line["tau_plus"]], [line["tau_minus"]]]).max(axis=0)
+    best = int(np.argmin(off))
+    said = f"both rates are nearest at k' = {VOTERS[best]}: {found[0, best]:.3f}, {found[1, best]:.3f}"
+    return said if off[best] <= NEAR_RATE else f"{UNEXPLAINED}: {said}"

@@ -141,13 +141,14 @@ def parts_of(labels: Codes) -> Codes:
 def groupings_of(n_classes: int) -> Codes:
     """Equal groups, one line of zeros and ones each, both sides as the positive one: all, or of 26 classes random ones.
 
-    Of an odd number of classes one is halved, or one group has a class more; the columns are halves of classes.
+    Of an odd number of classes one is halved, either half with the group, or one group has a class more; the columns
+    are halves of classes.
 
     >>> groupings_of(2)
     array([[1, 0],
            [0, 1]])
     >>> groupings_of(3).shape
-    (12, 6)
+    (18, 6)
     """
     chosen: list[Any]
     if n_classes > 10:
@@ -159,9 +160,9 @@ def groupings_of(n_classes: int) -> Codes:
     if n_classes % 2 == 0:
         return groups
     whole = np.repeat(np.concatenate([groups, 1 - groups]), 2, axis=1)
-    halved = [(group, k) for group in groups for k in np.flatnonzero(group == 0)]
+    halved = [(group, 2 * k + half) for group in groups for k in np.flatnonzero(group == 0) for half in (0, 1)]
     mixed = np.repeat([group for group, _ in halved], 2, axis=1)
-    mixed[np.arange(len(halved)), [2 * k for _, k in halved]] = 1
+    mixed[np.arange(len(halved)), [part for _, part in halved]] = 1
     return np.concatenate([whole, mixed])
 
 
