@@ -3,6 +3,7 @@
     NOISEWISE_DATA=... python benchmarks/audit_real.py                          every set and model
     NOISEWISE_DATA=... python benchmarks/audit_real.py --sets cifar10n_worst    one set
     NOISEWISE_DATA=... python benchmarks/audit_real.py --limit                  F1 with the truth known
+    NOISEWISE_DATA=... python benchmarks/audit_real.py --power 6 --favour 1     networks too sure, which favour classes
 
 The folder real_noise of NOISEWISE_DATA has an npz file for each set: `p_<model>`, out-of-fold probabilities, `y`, the
 observed labels, and `truth`. CIFAR-10N (Wei et al. 2022) with the models of cleanlab's published benchmark was used for
@@ -28,6 +29,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 from cleanlab.filter import find_label_issues
 from cleanlab.rank import get_label_quality_scores
+from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score, roc_auc_score
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
@@ -95,16 +97,24 @@ def cleanlab(p, y, wrong):
         yield {"method": f"cleanlab, {name}", **picks(wrong, issues), "CPU s": time.process_time() - start}
 
 
-def load(path: Path, most: int | None = None):
+def distorted(p, power, favour):
+    """The same probabilities by a model that is surer by a power, and favours classes by normal offsets of a std."""
+    offsets = favour * np.random.default_rng(0).standard_normal(p.shape[1])
+    return softmax(power * np.log(np.maximum(p.astype(np.float64), 1e-30)) + offsets, axis=1)
+
+
+def load(path: Path, most: int | None = None, power: float = 1.0, favour: float = 0.0):
     """The probabilities of each model, observed and true labels."""
     with np.load(path) as data:
         models = {name[2:]: data[name][:most].astype(np.float64) for name in data.files if name.startswith("p_")}
+        if (power, favour) != (1, 0):
+            models = {name: distorted(p, power, favour) for name, p in models.items()}
         return models, data["y"][:most].astype(int), data["truth"][:most].astype(int)
 
 
-def limits(path: Path, most: int | None = None):
+def limits(*given):
     """The largest F1 score with the truth known, beside our picks and those of cleanlab's default filter."""
-    models, y, truth = load(path, most)
+    path, (models, y, truth) = given[0], load(*given)
     wrong, labels = y != truth, np.eye(truth.max() + 1)[y]
     for model, p in models.items():
         logits = np.log(np.maximum(p, LEAST_PROBABILITY)).astype(np.float64)
@@ -127,9 +137,9 @@ def limits(path: Path, most: int | None = None):
             yield {"set": path.stem, "errors": int(wrong.sum()), "model": model, "method": method, "F1": float(score)}
 
 
-def rows(path: Path, most: int | None = None):
+def rows(*given):
     """All methods on each model of a set, and ours on all models together."""
-    models, y, truth = load(path, most)
+    path, (models, y, truth) = given[0], load(*given)
     wrong = y != truth
     for model, p in models.items():
         for row in (*ours(audit_probabilities, [p], y, wrong), *cleanlab(p, y, wrong)):
@@ -152,12 +162,14 @@ def main(arguments=None):
     parser.add_argument("--sets", nargs="+")
     parser.add_argument("--rows", type=int, help="the first rows of each set only")
     parser.add_argument("--limit", action="store_true", help="the largest F1 score with the truth known")
+    parser.add_argument("--power", type=float, default=1.0, help="of the probabilities: above 1, too sure")
+    parser.add_argument("--favour", type=float, default=0.0, help="standard deviation of offsets of the classes")
     options = parser.parse_args(arguments)
     paths = sorted(path for path in folder().glob("*.npz") if not options.sets or path.stem in options.sets)
     columns = ("set", "errors", "model", "method", *KEYS)
     print(f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}")
     for path in paths:
-        for row in (limits if options.limit else rows)(path, options.rows):
+        for row in (limits if options.limit else rows)(path, options.rows, options.power, options.favour):
             print(f"| {' | '.join(text(row.get(key)) for key in columns)} |", flush=True)
 
 

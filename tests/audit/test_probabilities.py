@@ -18,9 +18,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score, roc_auc_score
 from sklearn.model_selection import cross_val_predict
 from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
 
 from benchmark_scripts import benchmark
-from noisewise import FlipMatrix, audit_probabilities
+from noisewise import FlipMatrix, audit_labels, audit_probabilities
 from noisewise.noise import read_judgements, read_noise
 from noisewise.noise.calibration.judgement import (
     LEAST_PROBABILITY,
@@ -489,6 +490,43 @@ def test_labels_of_people_are_read_at_least_as_well_as_by_cleanlab(name, model):
 @pytest.mark.parametrize("name", F1)
 def test_two_models_find_more_than_one(name):
     assert scored(name, ["resnet18", "efficientnet_b1"])[2] >= F1[name][1]
+
+
+@pytest.mark.parametrize("power", [0.5, 0.8])
+def test_the_interval_holds_noise_by_row_that_flips_by_class_would_explain_in_part(power):
+    X, truth = load_digits(return_X_y=True)
+    rows = np.arange(len(truth))
+    logs = np.log(out_of_fold(LogisticRegression(C=0.1, max_iter=200), X / 16, truth))
+    logs[rows, truth] = logs.max(axis=1)
+    draws = softmax(power * logs, axis=1).cumsum(axis=1)
+    y = np.minimum((np.random.default_rng(0).random((len(truth), 1)) > draws).sum(axis=1), 9)
+    audit = audit_probabilities(out_of_fold(KNeighborsClassifier(20), X, y), y)
+    n_wrong = int(np.sum(y != truth))
+    judged, outcome = (audit.readings[name].expected_errors for name in ("judgements", "outcomes"))
+    assert outcome.interval[1] < n_wrong
+    assert judged.interval[0] <= n_wrong <= judged.interval[1]
+
+
+def test_a_model_of_audit_labels_that_favours_a_class_judges_as_one_that_does_not():
+    X, y, _ = simulated(600, 3, 0.25)
+    model = GaussianNB(priors=[0.98, 0.01, 0.01])
+    audit = audit_labels(X, y, model=model)
+    assert any(note.startswith("the model favours some classes") for note in audit.notes)
+    plain = audit_labels(X, y, model=GaussianNB())
+    assert np.abs(audit.probability - plain.probability).mean() < 0.02
+
+
+def test_the_benchmark_of_other_models_prints_every_one(monkeypatch, capsys):
+    pytest.importorskip("cleanlab", reason="it is compared with")
+    monkeypatch.syspath_prepend(Path(__file__).parents[2] / "benchmarks")
+    script = benchmark("audit_models")
+    monkeypatch.setattr(script, "MODELS", {"5-NN": script.MODELS["5-NN"]})
+    script.main(["--sets", "wine"])
+    head, _, *lines = [line.strip("| ").split(" | ") for line in capsys.readouterr().out.splitlines()]
+    assert [line[:2] for line in lines] == [[kind, name] for kind in script.CHOSEN for name in ("5-NN", "all")]
+    found = {line[0]: dict(zip(head, line, strict=True)) for line in lines}
+    assert found["clean"]["AP"] == "-"
+    assert float(found["pair 20 %"]["AP"]) > 0.3
 
 
 def test_the_benchmark_prints_every_method(tmp_path, monkeypatch, capsys):

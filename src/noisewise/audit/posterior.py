@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from noisewise._typing import Codes, Floats
-from noisewise._words import counted
+from noisewise._words import counted, percent
 from noisewise.audit.folds import Folds, out_of_fold
 from noisewise.audit.summaries import is_small
 from noisewise.audit.trees import pooled_with_trees
@@ -20,8 +20,10 @@ from noisewise.noise import (
     Estimate,
     FlipMatrix,
     Judgements,
+    LabelCalibration,
     ModelError,
     NoiseReading,
+    fit_label_calibration,
     flips_of,
     graded,
     read_judgements,
@@ -98,6 +100,7 @@ def _judge_included(
 ) -> dict[str, Reading]:
     """Fit to the rows of the mask `included`; the others get their clean posterior, P(true | x)."""
     known: Any = slice(None) if included.all() else included
+    note: tuple[str, ...] = ()
     judged = pooled = None
     if isinstance(model, RobustRidgeClassifier) and not folds.asked:
         observed = codes[known]
@@ -120,14 +123,16 @@ def _judge_included(
             judged = read_row_judgements(scores[known], observed, outcome, ModelError.of_halves(*halves))
     else:
         arrays = out_of_fold(model, rows, codes, n_classes, folds, included)
-        scores = arrays[0] if len(arrays) == 1 else np.mean(arrays, axis=0)
-        known = included & np.isfinite(scores[:, 0])
+        known = included & np.isfinite(arrays[0][:, 0])
         observed = codes[known]
+        arrays, note = fitted_to_labels(arrays, codes, known)
+        scores = mean_of(arrays)
         outcome = graded(read_noise(scores[known], observed, noise), scores[known], observed)
         if labels_are != "outcomes":
             judged = read_judgements([array[known] for array in arrays], observed, outcome)
     readings = both_readings(outcome, judged, observed, noise)
-    note = () if pooled is None else (WITH_TREES,)
+    if pooled is not None:
+        note = (WITH_TREES,)
     note = note if _explained(outcome.calibration, scores[known], observed) else (UNEXPLAINED,)
     readings = {name: replace(reading, notes=(*note, *reading.notes)) for name, reading in readings.items()}
     if len(observed) < len(codes):
@@ -135,6 +140,32 @@ def _judge_included(
         readings = {name: _with_excluded(reading, known, clean) for name, reading in readings.items()}
         readings = {name: _with_unjudged(reading, codes, included & ~known) for name, reading in readings.items()}
     return readings
+
+
+def fitted_to_labels(
+    arrays: list[NDArray[Any]], codes: Codes, known: Any = slice(None)
+) -> tuple[list[NDArray[Any]], tuple[str, ...]]:
+    """The probabilities of models that are far too sure, or favour classes, fitted to the observed labels; notes."""
+    found = [fit_label_calibration(one[known], codes[known]) for one in arrays]
+    fitted = [one if how is None else how(one) for one, how in zip(arrays, found, strict=True)]
+    return fitted, tuple(dict.fromkeys(_fit_note(how) for how in found if how is not None))
+
+
+def mean_of(arrays: list[NDArray[Any]]) -> NDArray[Any]:
+    """The mean of the probabilities of several models, in their precision."""
+    return arrays[0] if len(arrays) == 1 else np.asarray(np.mean(arrays, axis=0, dtype=arrays[0].dtype))
+
+
+def _fit_note(how: LabelCalibration) -> str:
+    """What was done to probabilities that are far from the observed labels."""
+    if how.offsets is None:
+        extent = "far surer than it is right" if how.exponent < 1 else "far less sure than it is right"
+        return f"the model is {extent}: its probabilities are taken to the power {how.exponent:.2g}, by the labels"
+    most = int(np.argmax(how.mean / how.frequencies))
+    return (
+        f"the model favours some classes (one has {percent(how.mean[most], 1)} of its probability and "
+        f"{percent(how.frequencies[most], 1)} of the labels): its probabilities are fitted to the labels"
+    )
 
 
 def _explained(calibration: Calibration, scores: NDArray[np.floating], observed: Codes) -> bool:

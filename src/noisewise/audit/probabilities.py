@@ -13,7 +13,7 @@ from noisewise._typing import Codes
 from noisewise._validation import listed, one_column
 from noisewise._words import percent
 from noisewise.audit.given_probabilities import read_probabilities
-from noisewise.audit.posterior import LabelsAre, both_readings, chosen_reading
+from noisewise.audit.posterior import LabelsAre, both_readings, chosen_reading, fitted_to_labels, mean_of
 from noisewise.audit.result import LabelAudit
 from noisewise.audit.summaries import alike_classes, small_classes
 from noisewise.noise import (
@@ -115,11 +115,14 @@ def audit_probabilities(
         raise ValueError(f"annotators has length {len(who)}, y has {len(codes)} labels; one for each label is needed")
     if noise is not None and noise.n_classes != len(names):
         raise ValueError(f"noise has {noise.n_classes} classes, probabilities have {len(names)}")
+    given = mean_of(arrays)
+    _warn_if_in_sample(given, codes)
+    _warn_if_out_of_order(given, codes, names)
+    del given
+    arrays, fitted_notes = fitted_to_labels(arrays, codes)
     arrays, fold_notes = _without_fold_offsets(arrays, codes, folds)
-    notes += fold_notes
-    mean = arrays[0] if len(arrays) == 1 else np.mean(arrays, axis=0, dtype=arrays[0].dtype)
-    _warn_if_in_sample(mean, codes)
-    _warn_if_out_of_order(mean, codes, names)
+    notes += fitted_notes + fold_notes
+    mean = mean_of(arrays)
     with reporting(progress, f"auditing {len(codes):,} rows"):
         outcome = graded(read_noise(mean, codes, noise), mean, codes, overwrite=True)
         step(1, 2)

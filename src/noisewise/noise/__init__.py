@@ -12,6 +12,8 @@ from noisewise.noise.calibration.judgement import fitted_temperature as fitted_t
 from noisewise.noise.calibration.judgement import flips_of as flips_of
 from noisewise.noise.calibration.judgement import read_judgements as read_judgements
 from noisewise.noise.calibration.judgement import read_row_judgements as read_row_judgements
+from noisewise.noise.calibration.label_calibration import LabelCalibration as LabelCalibration
+from noisewise.noise.calibration.label_calibration import fit_label_calibration as fit_label_calibration
 from noisewise.noise.calibration.noise_models import Calibration as Calibration
 from noisewise.noise.calibration.noise_models import NoiseModel
 from noisewise.noise.calibration.read_noise import NoiseReading as NoiseReading
@@ -81,6 +83,7 @@ __shared__ = [
     "Calibration",
     "ExplorationMoment",
     "Judgements",
+    "LabelCalibration",
     "MeanFeedback",
     "ModelError",
     "NoiseReading",
@@ -95,6 +98,7 @@ __shared__ = [
     "consistent_head",
     "exploration_sums",
     "exploration_terms",
+    "fit_label_calibration",
     "fitted_temperature",
     "flips_of",
     "graded",

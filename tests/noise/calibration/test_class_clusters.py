@@ -54,6 +54,14 @@ def test_offsets_give_the_frequencies_asked_for():
     np.testing.assert_allclose(mode(judged).mean(axis=0), wanted, rtol=1e-3)
 
 
+@pytest.mark.parametrize("n_classes", [2, 5])
+def test_offsets_of_a_mode_that_is_nearly_certain_are_found_too(n_classes):
+    judged = np.random.default_rng(0).dirichlet(np.full(n_classes, 0.3), 4000).astype(np.float32)
+    wanted = np.arange(1, n_classes + 1) / np.arange(1, n_classes + 1).sum()
+    mode = with_frequencies(Mode(12.0, np.zeros(n_classes)), judged, wanted)
+    np.testing.assert_allclose(mode(judged).mean(axis=0), wanted, rtol=1e-3)
+
+
 @pytest.mark.parametrize("disagreement", [0.0, 0.1, 0.5])
 def test_frequencies_are_shrunk_as_james_and_stein_do(disagreement):
     frequencies = np.array([0.1, 0.15, 0.2, 0.25, 0.3])

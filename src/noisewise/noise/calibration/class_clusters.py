@@ -27,7 +27,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
-from scipy.special import softmax
+from scipy.special import logsumexp, softmax
 
 from noisewise._numerics.blocks import blocks
 from noisewise._typing import Floats
@@ -39,7 +39,8 @@ FEWEST_ROWS, MOST_CLASSES = 20, 100  # rows for each class that a covariance is 
 LEAST_EIGENVALUE = 1e-6  # of the covariance, as a fraction of the largest
 FIT_ROWS = 8000  # to which one scale is fitted
 LOG_SCALES = (-6.0, 6.0)  # searched
-ITERATIONS, TOLERANCE = 30, 1e-4  # of the offsets; relative to the frequencies
+ITERATIONS, TOLERANCE = 30, 1e-5  # of the offsets; relative to the frequencies
+LEAST_CURVATURE = 1e-9  # eigenvalue of their Hessian, as a fraction of the largest
 LEAST = 1e-30  # before the logarithm of a probability is taken
 
 
@@ -65,11 +66,15 @@ class Mode:
 
     def __call__(self, judged: NDArray[np.floating]) -> NDArray[np.floating]:
         """The distribution for each of these c(x)."""
+        return np.asarray(softmax(self.scores(judged), axis=1))
+
+    def scores(self, judged: NDArray[np.floating]) -> NDArray[np.floating]:
+        """What the softmax is taken of."""
         kind = judged.dtype.type
         scores = kind(self.sharpness) * np.log(np.maximum(judged, LEAST)) + self.offsets.astype(kind)
         if self.weights is not None:
             scores += _logs(judged) @ self.weights.T.astype(kind)
-        return np.asarray(softmax(scores, axis=1))
+        return np.asarray(scores)
 
 
 def has_clusters(n_rows: int, n_classes: int) -> bool:
@@ -96,7 +101,7 @@ def fit_class_clusters(
     scale = np.exp(brentq(excess, low, high, xtol=1e-3)) if excess(low) < 0 < excess(high) else 1.0
     part = CLUSTER_WEIGHT * scale
     mode = Mode((1 - CLUSTER_WEIGHT) * sharpness, part * offsets, part * weights)
-    frequencies = _totals(judged, mode)[0] / len(judged)
+    frequencies = _moments(judged, mode)[1] / len(judged)
     return with_frequencies(mode, judged, shrunk_frequencies(frequencies, disagreement))
 
 
@@ -139,22 +144,41 @@ def shrunk_frequencies(frequencies: Floats, disagreement: float) -> Floats:
 
 
 def with_frequencies(mode: Mode, judged: NDArray[np.floating], frequencies: Floats) -> Mode:
-    """The mode with the offsets at which its mean over the rows is `frequencies`."""
-    offsets, wanted = mode.offsets, len(judged) * frequencies
+    """The mode with the offsets at which its mean over the rows is `frequencies`, by Newton steps.
+
+    Two classes, of which a model gives the second too much:
+
+    >>> judged = np.array([[0.5, 0.5], [0.2, 0.8], [0.1, 0.9]])
+    >>> mode = with_frequencies(Mode(1.0, np.zeros(2)), judged, np.array([0.6, 0.4]))
+    >>> mode(judged).mean(axis=0).round(3)
+    array([0.6, 0.4])
+    """
+    offsets, wanted, length = mode.offsets, len(judged) * frequencies, 1.0
+    value, totals, hessian = _moments(judged, mode)
     for _ in range(ITERATIONS):
-        totals, curvature = _totals(judged, replace(mode, offsets=offsets))
         if np.abs(totals / wanted - 1).max() < TOLERANCE:
             break
-        offsets = offsets + np.clip((wanted - totals) / curvature, -1.0, 1.0)
+        inverse = np.linalg.pinv(hessian, rcond=LEAST_CURVATURE, hermitian=True)  # one offset for all changes nothing
+        step = inverse @ (wanted - totals)
+        tried = offsets + min(length, 1 / max(1.0, np.abs(step).max())) * step
+        found = _moments(judged, replace(mode, offsets=tried))
+        lower = found[0] - wanted @ tried < value - wanted @ offsets + TOLERANCE * len(judged)
+        if lower:  # the function that the offsets minimise; it is convex
+            offsets, (value, totals, hessian), length = tried, found, 1.0
+        else:
+            length /= 4
     return replace(mode, offsets=offsets - offsets.mean())
 
 
-def _totals(judged: NDArray[np.floating], mode: Mode) -> tuple[Floats, Floats]:
-    """Sum of the mode over the rows, and its derivatives by the offsets."""
-    totals = np.zeros(judged.shape[1])
-    curvature = np.full(judged.shape[1], LEAST)
+def _moments(judged: NDArray[np.floating], mode: Mode) -> tuple[float, Floats, Floats]:
+    """Sum of the log normalisers of the mode q, and its derivatives by the offsets: sum q, diag(sum q) - sum q q'."""
+    n_classes = judged.shape[1]
+    value, totals, products = 0.0, np.zeros(n_classes), np.zeros((n_classes, n_classes))
     for part in blocks(len(judged)):
-        q = mode(judged[part])
+        scores = mode.scores(judged[part])
+        logs = logsumexp(scores, axis=1, keepdims=True)
+        q = np.exp(scores - logs)
+        value += float(logs.sum(dtype=np.float64))
         totals += q.sum(axis=0, dtype=np.float64)
-        curvature += (q * (1 - q)).sum(axis=0, dtype=np.float64)
-    return totals, curvature
+        products += q.T @ q
+    return value, totals, np.diag(totals) - products

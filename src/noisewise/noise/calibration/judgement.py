@@ -57,7 +57,9 @@ OWN_ERROR_POWER = 3  # the sharper than the models' own error explains, the less
 FLIPS_ROWS = 50_000  # flips by hardness are fitted to so many rows at most
 FIT_ROWS, FIT_SCORES = 8000, 2_000_000  # the temperature is fitted to so many rows, and numbers, at most
 LOG_TEMPERATURES = (-2.5, 2.5)  # searched
-LEAST_PROBABILITY = 1e-5  # times 1 / n_classes, before the logarithm of a probability is taken
+TEMPERATURE_DIGITS, TEMPERATURE_TOLERANCE = 4, 1e-8  # of its logarithm: the order of classes shall not show
+LEAST_PROBABILITY = 1e-5  # times 1 / n_classes, of a class that a model gives none: before the logarithm is taken
+LEAST_FLOAT = 1e-30  # and of any other
 TINY = 1e-12
 
 
@@ -185,25 +187,38 @@ def fitted_temperature(p: NDArray[np.floating], codes: Codes, matrix: Floats | N
     True
     """
     chosen = _some_rows(p)
-    logits = np.log(np.maximum(p[chosen], LEAST_PROBABILITY / p.shape[1]).astype(np.float64))
+    logits = np.log(np.maximum(p[chosen].astype(np.float64), least_probability(p)))
     flips = (np.eye(p.shape[1]) if matrix is None else matrix).T[codes[chosen]]
 
     def loss(log_a: float) -> float:
         clean = np.exp(log_softmax(np.exp(log_a) * logits, axis=1))
         return -float(np.log(np.einsum("ij,ij->i", clean, flips) + 1e-300).mean())
 
-    return float(np.exp(minimize_scalar(loss, bounds=LOG_TEMPERATURES, method="bounded").x))
+    found = minimize_scalar(loss, bounds=LOG_TEMPERATURES, method="bounded", options={"xatol": TEMPERATURE_TOLERANCE})
+    return float(np.exp(round(found.x, TEMPERATURE_DIGITS)))
 
 
 def _calibrated(p: NDArray[np.floating], codes: Codes, matrix: Floats, overwrite: bool = False) -> NDArray[np.float32]:
     """P(judged label | x) from the probabilities of a model, by one temperature under the flips T."""
-    a = np.float32(fitted_temperature(p, codes, matrix))
+    a, least = np.float32(fitted_temperature(p, codes, matrix)), least_probability(p)
     in_place = overwrite and p.dtype == np.float32 and p.flags.c_contiguous
     judged = np.asarray(p, dtype=np.float32) if in_place else np.empty(p.shape, dtype=np.float32)
     for part in blocks(len(codes)):
-        logits = np.log(np.maximum(p[part], LEAST_PROBABILITY / p.shape[1]).astype(np.float32))
+        logits = np.log(np.maximum(p[part].astype(np.float32), np.float32(least)))
         judged[part] = np.exp(log_softmax(a * logits, axis=1))
     return judged
+
+
+def least_probability(p: NDArray[np.floating]) -> float:
+    """What zeros are raised to before a logarithm is taken, so that smaller probabilities that a model gives are kept.
+
+    >>> least_probability(np.array([[1.0, 0.0]])), least_probability(np.array([[1.0, 1e-20]]))
+    (5e-06, 1e-20)
+    """
+    least = LEAST_PROBABILITY / p.shape[1]
+    for part in blocks(len(p)):
+        least = min(least, float(np.min(p[part], where=p[part] > 0, initial=least)))
+    return max(float(least), LEAST_FLOAT)
 
 
 def _some_rows(p: NDArray[np.floating]) -> Codes:
@@ -307,7 +322,7 @@ def _combine(
     if error is not None and extremes[0] == 1:  # the models' own error may explain all but flips by class
         least = min(least, outcome.interval[0])
     low = weight * outcome.interval[0] + (1 - weight) * least
-    weight_above = weight if error is None else weight / sharpness**OWN_ERROR_POWER
+    weight_above = weight / sharpness**OWN_ERROR_POWER
     high = weight_above * outcome.interval[1] + (1 - weight_above) * (most + half_width)
     ends = float(np.clip(min(low, count), 0, n)), float(np.clip(max(high, count), 0, n))
     return Judgements(judged, count, ends, sharpness, float(weight))
