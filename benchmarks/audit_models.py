@@ -74,7 +74,7 @@ def measured(p, y, wrong):
     audit = audit_probabilities(p, y, progress=False)
     judged, n_wrong = audit.readings["judgements"].expected_errors, int(wrong.sum())
     row = {
-        "fitted": any("by the labels" in note or "fitted to the labels" in note for note in audit.notes),
+        "fitted": any("fitted to the labels" in note for note in audit.notes),
         "holds, judgements": holds(judged, n_wrong),
         "holds, default": holds(audit.expected_errors, n_wrong),
     }

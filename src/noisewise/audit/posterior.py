@@ -159,8 +159,11 @@ def mean_of(arrays: list[NDArray[Any]]) -> NDArray[Any]:
 def _fit_note(how: LabelCalibration) -> str:
     """What was done to probabilities that are far from the observed labels."""
     if how.offsets is None:
-        extent = "far surer than it is right" if how.exponent < 1 else "far less sure than it is right"
-        return f"the model is {extent}: its probabilities are taken to the power {how.exponent:.2g}, by the labels"
+        extent = "surer" if how.exponent < 1 else "less sure"
+        return (
+            f"the model is far {extent} than the labels agree with it: its probabilities are fitted to the labels "
+            f"(taken to the power {how.exponent:.2g})"
+        )
     most = int(np.argmax(how.mean / how.frequencies))
     return (
         f"the model favours some classes (one has {percent(how.mean[most], 1)} of its probability and "
