@@ -40,9 +40,9 @@ from noisewise.experiments.papers.gao.choices import (
     selections,
 )
 from noisewise.experiments.papers.gao.density_ratio import RatioReweightedClassifier, density_ratio, ratio_weights
-from noisewise.experiments.papers.gao.protocol import CLASSES, taken_group
+from noisewise.experiments.papers.gao.protocol import CLASSES, protocol, taken_group
 from noisewise.experiments.papers.gao.second_order import FullCovariance
-from noisewise.experiments.papers.gao.tables import SMALL, as_printed, held_out, table_2
+from noisewise.experiments.papers.gao.tables import SMALL, agrees, as_printed, held_out, table_2
 from noisewise.experiments.papers.ngo import tasks as passes
 from noisewise.kernels import Gaussian
 from noisewise.labels import RobustKernelLogisticRegression, RobustKNeighborsClassifier
@@ -351,6 +351,8 @@ def test_reasons_are_facts_of_the_cell():
     assert "training rows" not in reasons["segment"]  # it has 2,310
     assert reasons["segment"].startswith("unexplained; no C")
     assert "3,000 of 37,311 training rows" in reasons["w8a"]
+    reasons = table_2(Rows([{**row, "dataset": "fourclass", "method": "nherd"}]), printed)[0].entries
+    assert ["with C = 16" in entry.reason for entry in reasons if entry.ours is not None] == [True]
     (compared, *_) = table_2(Rows([{**row, "dataset": "heart", "method": "arow"}]), printed)
     assert [entry.reason for entry in compared.entries if entry.ours is not None] == ["unexplained"]
 
@@ -376,6 +378,26 @@ def test_a_printed_number_of_robust_neighbours_is_compared_once():
     assert ran[1].is_verified is False  # the bound is for held-out selection
     (said,) = (block.text for block in held_out(rows, printed) if isinstance(block, Text))
     assert "in 0 of 1 cells" in said
+
+
+def test_accuracies_are_shown_with_the_four_digits_of_print_and_judged_by_one_rule():
+    printed = printed_numbers("gao")
+    (line,) = (
+        one
+        for one in printed["table-2"]["rows"]
+        if (one["dataset"], one["noise"], one["method"]) == ("pendigits", [0.1, 0.2], "LD-KSVM")
+    )
+    assert all(round(number, 4) == number for number in (line["mean"], line["std"]))
+    row = {"dataset": "pendigits", "noise": line["noise"], "method": "ld-ksvm", "rows": 100_000}
+    for accuracy in (0.9965, 0.9967):  # 0.9974 ± 0.0007, not 0.997 ± 0.001
+        rows = Rows({**row, "repeat": repeat, "accuracy": accuracy} for repeat in range(10))
+        (compared, *_) = table_2(rows, printed)
+        (entry,) = (entry for entry in compared.entries if entry.ours is not None)
+        assert entry.is_as_printed is agrees(accuracy, 10, line) is (accuracy == 0.9967)
+        assert any("0.9974 ± 0.0007" in words for words in compared.table().lines)
+        near = next(table for table in protocol(rows, printed) if table.title.startswith("Cells within"))
+        assert near.lines[0][:2] == ["LD-KSVM", "ld-ksvm"]
+        assert near.lines[0][4] == ("1 of 1" if entry.is_as_printed else "0 of 1")
 
 
 def test_sets_of_the_check_have_all_classes_in_the_usual_columns():
@@ -423,8 +445,12 @@ def test_choices_are_shown_by_the_cells_near_print():
     (table,) = selections(Rows(one for one, line in zip(as_print, lines) if line["method"] == "RNN"), printed)
     assert [line[1:] for line in table.lines] == [["3 of 3", "3 of 3", "+0.000"]] * len(SELECTIONS)
     far = [{**one, "accuracies": [0.0] * len(methods.REGULARISATIONS)} for one in split]
-    (table,) = herdings(Rows(far), printed)
+    table, missed = herdings(Rows(far), printed)
     assert {tuple(line[1:3]) for line in table.lines} == {("0 of 3", "0 of 3")}
+    assert [line[:2] for line in missed.lines] == [
+        [line["dataset"], str(tuple(line["noise"]))] for line in lines if line["method"] == "NHERD"
+    ]
+    assert not any("*" in word for line in missed.lines for word in line)
 
 
 @pytest.mark.parametrize(("name", "rows", "pair"), [("optdigits", 1143, {1, 3}), ("vehicle", 435, {0, 2})])

@@ -11,7 +11,7 @@ from noisewise._typing import Codes
 from noisewise.experiments.harness.blocks import Block, Printed, Table, Text
 from noisewise.experiments.harness.rows import Rows
 from noisewise.experiments.papers.gao.folds import FOLDS, GROUPS, HALVED, NOISES
-from noisewise.experiments.papers.gao.tables import ORACLE, OURS, PLAIN, SMALL, TITLES, as_printed
+from noisewise.experiments.papers.gao.tables import ORACLE, OURS, PLAIN, SMALL, TITLES, agrees, as_printed
 from noisewise.experiments.papers.gao.tasks import groupings_of
 
 CLASSES = {"segment": 7, "landsat": 6, "shuttle": 7, "pendigits": 10, "usps": 10, "letter": 26}  # put into two groups
@@ -67,15 +67,16 @@ def _near_by_form(rows: Rows, printed: Printed) -> Table:
     for line in printed["table-2"]["rows"]:
         name = PLAIN.get(line["dataset"], line["dataset"])
         for form in _forms_of(line["method"]):
-            mean = rows.where(dataset=name, noise=line["noise"], method=form).mean("accuracy")
+            chosen = rows.where(dataset=name, noise=line["noise"], method=form)
+            mean = chosen.mean("accuracy")
             if mean is not None:
                 part = (name in SMALL, line["dataset"] in LOOKED_AT)
-                near.setdefault((line["method"], form), []).append((part, abs(mean - line["mean"]) <= line["std"]))
+                near.setdefault((line["method"], form), []).append((part, agrees(mean, len(chosen), line)))
     lines = []
     for names, found in sorted(near.items()):
         parts = [[is_near for at, is_near in found if at == part] for part in PARTS]
         lines.append([*names, *(f"{sum(part)} of {len(part)}" if part else "" for part in parts)])
-    title = f"Cells within the printed std; IR, LD and UE were chosen by {', '.join(LOOKED_AT)}"
+    title = f"Cells within the paper's std, as in Table 2; IR, LD and UE were chosen by {', '.join(LOOKED_AT)}"
     return Table(title, ["method", "form", *PARTS.values()], lines)
 
 
