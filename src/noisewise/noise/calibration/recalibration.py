@@ -34,10 +34,10 @@ LEAST_SCORE = 1e-4  # scores are clipped to this: beyond it no model's probabili
 INTERCEPT_STD, SLOPE_STD = 1.5, 0.35  # of the normal priors of a, about 0, and b, about 1
 HIDDEN_RATES = np.array([0.0, 0.001, 0.004, 0.012, 0.03])  # values of f
 HIDDEN_CELLS = np.array([0.0025, 0.0055, 0.013, 0.02])  # widths of the cells of those above 0
-HIDDEN_MEAN, NO_HIDDEN = 0.003, 0.5  # prior of f: 0 with this probability, else exponential with this mean
+HIDDEN_MEAN, NO_HIDDEN = 0.006, 0.5  # prior of f: 0 with this probability, else exponential with this mean
 STRATUM_STD, NODES = 0.8, 5  # of the departure of a stratum from the line, and nodes of its quadrature
 STRATA, FEWEST_IN_STRATUM = 8, 10  # at most so many, each of so many verdicts
-TEMPER = 0.7  # power of the likelihood: the departures are not normal, nor constant within a stratum
+TEMPER = 0.55  # power of the likelihood: the departures are not normal, nor constant within a stratum
 MOST_BINS = 64  # of the verdicts, and of the other rows, of a stratum
 KNOTS = np.linspace(logit(LEAST_SCORE), -logit(LEAST_SCORE), 200)  # between which a recalibration map is interpolated
 
