@@ -204,7 +204,7 @@ def _calibrated(p: NDArray[np.floating], codes: Codes, matrix: Floats, overwrite
     in_place = overwrite and p.dtype == np.float32 and p.flags.c_contiguous
     judged = np.asarray(p, dtype=np.float32) if in_place else np.empty(p.shape, dtype=np.float32)
     for part in blocks(len(codes)):
-        logits = np.log(np.maximum(p[part].astype(np.float32), np.float32(least)))
+        logits = np.log(np.maximum(np.asarray(p[part], dtype=np.float32), np.float32(least)))
         judged[part] = np.exp(log_softmax(a * logits, axis=1))
     return judged
 
