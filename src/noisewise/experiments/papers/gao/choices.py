@@ -28,20 +28,8 @@ SELECTIONS = {
     "test": "clean labels of the test rows",
 }
 PARTS = ("every second set, chosen by", "other sets")
-CUTS_TRIED = [
-    18.0,
-    19.0,
-    19.5,
-    20.0,
-    20.3,
-    20.5,
-    20.8,
-    21.0,
-    21.2,
-    22.5,
-    24.0,
-    25.0,
-]  # 21.2 is the median, 22.5 the mean
+# 21.2 is the median, 22.5 the mean
+CUTS_TRIED = [18.0, 19.0, 19.5, 20.0, 20.3, 20.5, 20.8, 21.0, 21.2, 22.5, 24.0, 25.0]
 LOTS = {"repeats 0 to 15": range(16), "repeats 16 to 39": range(16, 40)}  # disjoint, each by itself
 CUT_BY = {"RNN": "rnn-oracle", "UE-LLog": "ue-llog", "AROW": "arow"}
 
@@ -181,7 +169,7 @@ def cut_prices(rows: Rows, printed: Printed) -> list[Block]:
     lines = []
     for cut in [one for one in CUTS_TRIED if len(rows.where(cut=one))]:
         chosen = rows.where(cut=cut)
-        ran = [line for line in aims if len(_lot(chosen, line))]
+        ran = [line for line in aims if len(chosen.where(noise=line["noise"]))]
         said = [(line["method"], f"{_at(chosen, line):.3f} ({line['mean']:.3f})") for line in ran]
         columns = [", ".join(word for title, word in said if title == method) for method in CUT_BY]
         lots = [Rows(row for row in chosen if row["repeat"] in lot) for lot in LOTS.values()]
@@ -191,18 +179,14 @@ def cut_prices(rows: Rows, printed: Printed) -> list[Block]:
     return [Table(title, header, lines)] if lines else [Text("Not run.")]
 
 
-def _lot(rows: Rows, line: dict[str, Any]) -> Rows:
-    return rows.where(noise=line["noise"])
-
-
 def _at(rows: Rows, line: dict[str, Any]) -> float:
     """Our mean beside a line of Table 2."""
-    return _lot(rows, line).mean(CUT_BY[line["method"]]) or 0.0
+    return rows.where(noise=line["noise"]).mean(CUT_BY[line["method"]]) or 0.0
 
 
 def _distance(rows: Rows, aims: list[dict[str, Any]]) -> str:
     """Root mean square distance from print; nothing where a noise was not run."""
-    if not all(len(_lot(rows, line)) for line in aims):
+    if not all(len(rows.where(noise=line["noise"])) for line in aims):
         return ""
     off = [(_at(rows, line) - line["mean"]) / line["std"] for line in aims]
     return f"{np.sqrt(np.mean(np.square(off))):.2f}"

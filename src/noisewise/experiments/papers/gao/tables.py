@@ -105,10 +105,10 @@ def held_out(rows: Rows, printed: Printed) -> list[Block]:
     checks = {(one["dataset"], *one["noise"]): one for one in printed["verified"]["table-2"]}
     entries, near, total = [], {"rnn": 0, ORACLE: 0}, {"rnn": 0, ORACLE: 0}
     for line in printed["table-2"]["rows"]:
-        name = line["dataset"]
-        cell = rows.where(dataset=PLAIN.get(name, name), noise=line["noise"])
         if line["method"] != "RNN":
             continue
+        name = line["dataset"]
+        cell = rows.where(dataset=PLAIN.get(name, name), noise=line["noise"])
         for method in near:
             chosen = cell.where(method=method)
             mean = chosen.mean("accuracy")
