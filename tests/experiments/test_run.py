@@ -14,6 +14,7 @@ import pytest
 import toy_paper
 from noisewise.experiments import Cell, Experiment, Rows, RowStore, comparable, named, rows_of, run
 from noisewise.experiments.harness import provenance
+from noisewise.experiments.harness.page import what_ran
 from noisewise.experiments.harness.provenance import code_of
 from noisewise.experiments.papers.gao.tasks import accuracy
 from noisewise.experiments.papers.ngo.tasks import one_pass
@@ -162,6 +163,14 @@ def test_sets_that_are_not_here_are_named_and_left_out(monkeypatch, tmp_path):
     assert [cell["dataset"] for cell in experiment.cells()] == ["iris"]
     (tmp_path / "mnist.npz").write_bytes(b"")
     assert experiment.absent() == ["acoustic"]
+
+
+def test_pages_name_only_sets_without_rows_as_not_here(monkeypatch, tmp_path):
+    monkeypatch.setenv("NOISEWISE_DATA", str(tmp_path))
+    monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path))
+    experiment = Experiment("t", "", failing, {"dataset": ["mnist", "acoustic"], "repeat": [0]}, toy_paper.show)
+    ran = [{"dataset": "mnist", "repeat": 0, "by_present_code": True, "seconds_processor": 1.0}]  # on another machine
+    assert "Not run, because the data are not here: acoustic. 1 s" in what_ran(experiment, Rows(ran), quick=False)
 
 
 def test_rows_are_picked_by_settings_and_averaged():

@@ -53,6 +53,8 @@ class NoisyCrossEntropy(torch.nn.Module):
     [1.25, 9.99]
     """
 
+    inverse: Any
+
     def __init__(
         self,
         noise: FlipMatrix | int,

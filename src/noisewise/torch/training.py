@@ -86,7 +86,7 @@ class Training:
         network.eval()
         total = 0.0
         with torch.inference_mode():
-            for some in torch.as_tensor(judged).split(PREDICTED_ROWS):
+            for some in torch.split(torch.as_tensor(judged), PREDICTED_ROWS):
                 loss = criterion(network(rows[some].to(self.device)), labels[some].to(self.device))
                 total += float(loss) * len(some)
         return total / len(judged)
@@ -124,6 +124,8 @@ class BehindNoise(torch.nn.Module):
     >>> BehindNoise(uniform, FlipMatrix.binary(0.5, 0.0))(torch.zeros(1, 1)).exp()
     tensor([[0.6000, 0.4000]], grad_fn=<ExpBackward0>)
     """
+
+    inverse: Any
 
     def __init__(self, network: Any, noise: FlipMatrix) -> None:
         super().__init__()

@@ -29,7 +29,7 @@ def parts_of(
     parts: list[Part] = []
     for experiment in experiments:
         rows = rows_of(experiment, store, quick)
-        lead: list[Block] = [Text(_what_ran(experiment, rows, quick))] if experiment.axes else []
+        lead: list[Block] = [Text(what_ran(experiment, rows, quick))] if experiment.axes else []
         parts.append((experiment, [*lead, *experiment.show(rows, printed)]))
     return parts
 
@@ -123,7 +123,8 @@ def _asked(paper: Paper, parts: Sequence[Part]) -> list[str]:
     return [paper.name, parts[0][0].name] if alone else [paper.name]
 
 
-def _what_ran(experiment: Experiment, rows: Rows, quick: bool) -> str:
+def what_ran(experiment: Experiment, rows: Rows, quick: bool) -> str:
+    """How many cells of an experiment have rows, by which code, and which sets are not here and have none."""
     said = f"{len(rows):,} of the {experiment.size(quick):,} cells of the {'quick' if quick else 'full'} run"
     repeats = rows.unique("repeat")
     if len(repeats) > 1:
@@ -131,7 +132,7 @@ def _what_ran(experiment: Experiment, rows: Rows, quick: bool) -> str:
     earlier = sum(not row["by_present_code"] for row in rows)
     if earlier:
         said += f", {earlier:,} of them by an earlier state of the code"
-    absent = experiment.absent(quick)
+    absent = [name for name in experiment.absent(quick) if name not in rows.unique("dataset")]
     if absent:
         said += f". Not run, because the data are not here: {', '.join(absent)}"
     spent = float(rows.values("seconds_processor").sum())

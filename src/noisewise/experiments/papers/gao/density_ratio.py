@@ -49,7 +49,7 @@ class RatioReweightedClassifier(ClassifierMixin, BaseEstimator):
     def fit(self, X: Floats, y: Codes) -> RatioReweightedClassifier:
         """Estimate the posterior of the observed label at each row, weight the rows, and fit the classifier."""
         rng = np.random.default_rng(self.random_state)
-        posterior = np.empty(len(X))
+        posterior = np.empty(len(y))
         for label in (0, 1):
             own = y == label
             posterior[own] = own.mean() * density_ratio(X, X[own], rng)[own]
@@ -84,7 +84,7 @@ def density_ratio(rows: Floats, above: Floats, rng: np.random.Generator) -> Floa
     The ratio is a sum of Gaussians at rows of `above` with weights >= 0 that maximises mean log ratio over `above`, the
     mean over `rows` being one. Their width is made smaller from 10 while the held-out mean log ratio grows.
     """
-    centres = above[rng.permutation(len(above))[:CENTRES]]
+    centres = above[rng.permutation(above.shape[0])[:CENTRES]]
     width, best = WIDEST, -np.inf
     for step in STEPS:
         while width - step > step / 2:
@@ -98,7 +98,7 @@ def density_ratio(rows: Floats, above: Floats, rng: np.random.Generator) -> Floa
 
 def _held_out(rows: Floats, above: Floats, centres: Floats, width: float, rng: np.random.Generator) -> float:
     mean, at = _gaussians(rows, centres, width).mean(axis=0), _gaussians(above, centres, width)
-    fold = rng.permutation(len(above)) * FOLDS // len(above)
+    fold = rng.permutation(len(at)) * FOLDS // len(at)
     ratios = (at[fold == k] @ _ascend(mean, at[fold != k]) for k in range(FOLDS))
     return float(np.mean([np.log(np.maximum(ratio, LEAST)).mean() for ratio in ratios]))
 

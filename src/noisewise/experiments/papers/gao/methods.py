@@ -45,7 +45,7 @@ def machine(data: Split, C: float = CAPACITY) -> Any:
     """
     from sklearn.svm import SVC
 
-    return SVC(C=C, gamma=1 / data.train.shape[1])
+    return SVC(C=C, gamma=1 / data.train.shape[1], cache_size=CACHE)
 
 
 def best_machine(data: Split, weights: Floats) -> Any:
@@ -68,6 +68,7 @@ def best_machine(data: Split, weights: Floats) -> Any:
 
 
 CHECKED = 1000  # rows by which width and C are chosen
+CACHE = 6000  # megabytes at most: the whole Gram matrix of w8a; by parts of it a fit would take hours
 
 
 def _ir_ksvm(data: Split, C: float = CAPACITY) -> Any:

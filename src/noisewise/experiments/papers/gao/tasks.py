@@ -9,7 +9,16 @@ import numpy as np
 
 from noisewise._typing import Codes, Floats
 from noisewise.experiments.harness.spec import Cell, named
-from noisewise.experiments.papers.gao.folds import FOLDS, NOISES, Split, noise_of, rows_of, scaled, split
+from noisewise.experiments.papers.gao.folds import (
+    FOLDS,
+    NOISES,
+    Split,
+    in_sparse_rows,
+    noise_of,
+    rows_of,
+    scaled,
+    split,
+)
 from noisewise.experiments.papers.gao.methods import METHODS, VOTERS
 
 
@@ -19,6 +28,8 @@ def accuracy(cell: Cell) -> dict[str, Any]:
     data = split(cell)
     if cell["method"] == "rnn-oracle":
         return oracle(data)
+    if "ksvm" in cell["method"]:
+        data = in_sparse_rows(data)
     model = METHODS[cell["method"]](data).fit(data.train, data.observed)
     found: dict[str, Any] = {"accuracy": float(model.score(data.test, data.targets))}
     if cell["method"] == "rnn":
