@@ -228,6 +228,8 @@ def test_rounds_in_both_estimates_are_not_counted_twice():
     [
         ({"actions": [0, 3]}, "from 0 to 2"),
         ({"feedback": [0, 2]}, "0 or 1"),
+        ({"feedback": ["yes", "no"]}, "0 or 1"),
+        ({"X": np.zeros((2, 0))}, "table of numbers"),
         ({"probabilities": [0.0, 1.0]}, "above 0"),
         ({"X": [[np.nan], [0.0]]}, "NaN"),
         ({"actions": [0]}, "one action"),
@@ -252,3 +254,14 @@ def test_actions_may_be_named(rng):
         rates_from_moments(X, history.actions, *rest, classes=["sun", "rain"])
     with pytest.raises(ValueError, match="either n_classes="):
         rates_from_moments(X, history.actions, *rest)
+
+
+@pytest.mark.parametrize(("n_right", "identified"), [(1, True), (2, False), (3, False)])
+def test_rates_are_not_identified_where_several_actions_are_right_for_every_row(n_right, identified):
+    rng = np.random.default_rng(5)
+    y, actions = rng.integers(6, size=6000), rng.integers(6, size=6000)
+    X = np.eye(6)[y] + rng.normal(scale=0.15, size=(6000, 6))
+    feedback = FlipMatrix.binary(0.1, 0.2).corrupt(((actions - y) % 6 < n_right).astype(int), rng)
+    found = rates_from_moments(X, actions, feedback, np.full(6000, 1 / 6), n_classes=6)
+    assert found.identified == identified
+    assert ("several actions may be right" in found.reason) != identified

@@ -132,3 +132,8 @@ def test_the_page_is_served_until_it_is_stopped(monkeypatch):
     said = []
     serve_lesson(Lesson(["a", "b"]), browser=False, ready=said.append)
     assert said[0].startswith("http://127.0.0.1:")
+
+
+def test_a_lesson_in_a_folder_that_is_not_there_is_refused_before_it_starts(tmp_path):
+    with pytest.raises(ValueError, match="is not a folder"):
+        Lesson(["line", "dot"], tmp_path / "nowhere" / "lesson.jsonl")

@@ -93,7 +93,7 @@ def _list(as_json: bool) -> None:
         typer.echo(f"{one.name}: {one.title}")
         for part in one.experiments:
             cells, quick = part.size(), part.size(quick=True)
-            typer.echo(f"  {part.name:<16}{part.title} ({counted(cells, 'cell')}; {quick:,} in a quick run)")
+            typer.echo(f"  {part.name:<18} {part.title} ({counted(cells, 'cell')}; {quick:,} in a quick run)")
 
 
 def _tell(ran: Ran, absent: list[str]) -> None:

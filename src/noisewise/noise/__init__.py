@@ -35,11 +35,13 @@ from noisewise.noise.exploration_moment import exploration_terms as exploration_
 from noisewise.noise.feature_noise import GaussianNoise, LaplaceNoise, MaskingNoise, SymmetricNoise
 from noisewise.noise.feedback_rates import LEAST_POOLED_SIGNAL as LEAST_POOLED_SIGNAL
 from noisewise.noise.feedback_rates import SEVERAL_OR_NONE as SEVERAL_OR_NONE
+from noisewise.noise.feedback_rates import SEVERAL_RIGHT as SEVERAL_RIGHT
 from noisewise.noise.feedback_rates import RateEstimate, rates_from_moments
 from noisewise.noise.feedback_rates import clipped_estimate as clipped_estimate
 from noisewise.noise.feedback_rates import combine_moments as combine_moments
 from noisewise.noise.feedback_rates import not_identified as not_identified
 from noisewise.noise.feedback_rates import rates_in_heads as rates_in_heads
+from noisewise.noise.feedback_rates import several_are_right as several_are_right
 from noisewise.noise.flip_matrix import FlipMatrix
 from noisewise.noise.heads import SELECTION_ERROR as SELECTION_ERROR
 from noisewise.noise.heads import MeanFeedback as MeanFeedback
@@ -80,6 +82,7 @@ __shared__ = [
     "RELATIVE_PENALTY",
     "SELECTION_ERROR",
     "SEVERAL_OR_NONE",
+    "SEVERAL_RIGHT",
     "Calibration",
     "ExplorationMoment",
     "Judgements",
@@ -115,6 +118,7 @@ __shared__ = [
     "recalibrate",
     "read_residuals",
     "right_and_wrong",
+    "several_are_right",
     "sharper_scores",
     "two_best",
     "with_interval",

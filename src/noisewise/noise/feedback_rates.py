@@ -47,6 +47,14 @@ SEVERAL_OR_NONE = (
     "the rates are not identified: actions drawn at random have more positive feedback on some rows than on others, "
     "so that several actions may be right for a row, or none, as with adverts"
 )
+SEVERAL_RIGHT = (
+    "the rates are not identified: actions drawn at random have more positive feedback than one right action among "
+    "wrong ones explains, so that several actions may be right for a row"
+)
+# Excess of a random action's positive feedback over that of wrong ones and one right one: as a fraction of
+# 1 - rho0 - rho1, of which m right ones of K have (m - 1) / (K - 1), and in standard errors. Chosen on digits, segment,
+# vehicle, landsat and pendigits: with one right action at most 2.1 standard errors in 160 logs
+LEAST_SEVERAL, SEVERAL_ERRORS = 0.1, 2.5
 LEAST_SCALE = 2.0**-20  # rows are left in their units if their largest value is between this and one over it
 
 
@@ -210,7 +218,12 @@ def combine_moments(
     rho0 = (moment.mean - (1 - rho1) / n_classes) * n_classes / (n_classes - 1)
     explored = moment.error * n_classes * (WEIGHT_TAIL if judged else 1.0)
     error0 = float(np.hypot(explored, error1) / (n_classes - 1))
-    rho0, error0 = pool_with_known_wrong(rho0, error0, known_wrong or _wrong_by_scores(feedback[wrong], judged))
+    known = known_wrong or _wrong_by_scores(feedback[wrong], judged)
+    excess, signal = rho0 - known.mean, max(1 - rho0 - rho1, LEAST_POOLED_SIGNAL)
+    in_errors = excess / float(np.hypot(error0, known.error))
+    if known.rounds >= LEAST_ROUNDS and several_are_right(excess / signal, in_errors):
+        return not_identified(moment.effective_rounds, head.rounds, SEVERAL_RIGHT)
+    rho0, error0 = pool_with_known_wrong(rho0, error0, known)
     interval0 = _within_one(rho0 - Z * error0, rho0 + Z * error0)
     signal, reason = 1 - rho0 - rho1, ""
     if signal <= Z * np.hypot(error0, error1):
@@ -221,6 +234,15 @@ def combine_moments(
         interval0 = interval1 = (0.0, 1.0)
     rates = min(max(rho0, 0.0), 1.0), rho1
     return clipped_estimate(rates, (interval0, interval1), moment.effective_rounds, head.rounds, reason)
+
+
+def several_are_right(excess: float, in_errors: float) -> bool:
+    """Whether a random action has more positive feedback than with one right action, in two units of the excess.
+
+    >>> several_are_right(0.25, 4.0), several_are_right(0.25, 1.0), several_are_right(0.01, 4.0)
+    (True, False, False)
+    """
+    return excess > LEAST_SEVERAL and in_errors > SEVERAL_ERRORS
 
 
 def rescale(rows: Any) -> Any:

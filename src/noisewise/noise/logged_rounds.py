@@ -124,8 +124,10 @@ def check_log(
     """Rows, actions, feedback and propensities as arrays of one length; a log that can't be right is refused."""
     check_n_classes(n_classes)
     rows = X.tocsr() if sparse.issparse(X) else np.asarray(X)
-    if rows.ndim != 2 or rows.dtype.kind not in "fiub":
+    if rows.ndim != 2 or rows.dtype.kind not in "fiub" or rows.shape[1] == 0:
         raise ValueError(f"X must be a table of numbers, one row a round; it has shape {rows.shape} and {rows.dtype}")
+    if np.asarray(feedback).dtype.kind in "SU":
+        raise ValueError("feedback must be 0 or 1 (False or True)")
     played, observed, propensities = np.asarray(actions), np.asarray(feedback, float), np.asarray(probabilities, float)
     n_rounds = rows.shape[0]
     if n_rounds == 0 or {played.shape, observed.shape, propensities.shape} != {(n_rounds,)}:

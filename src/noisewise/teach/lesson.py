@@ -51,6 +51,8 @@ class Lesson:
         if learner not in LEARNERS:
             raise ValueError(f"learner is {learner!r}; {', '.join(map(repr, LEARNERS))} would do")
         self.path = None if path is None else Path(path)
+        if self.path is not None and not self.path.parent.is_dir():
+            raise ValueError(f"{self.path.parent} is not a folder; the lesson is kept in a file of one that exists")
         self.learner: BanditClassifier = LEARNERS[learner](self.names)
         self.rights: list[bool] = []
         self._open: tuple[Any, Decision] | None = None

@@ -65,6 +65,7 @@ def test_played_scores_alone_are_singular_for_a_good_player_and_counterfactual_o
     printed = NREst(4, TableClassifier((0.2, 0.1)), counterfactual=False)
     printed.observe(*log)
     assert "scaled down" in printed.estimate().reason  # rho0 came out as 1 - rho1
+    assert not printed.estimate().identified  # the paper's rule has no intervals
     ours = NREst(4, TableClassifier((0.2, 0.1)))
     ours.observe(*log)
     assert ours.estimate().noise.matrix == pytest.approx(FlipMatrix.binary(0.2, 0.1).matrix)

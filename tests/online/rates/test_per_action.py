@@ -4,12 +4,12 @@ from copy import deepcopy
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
-from scipy.stats import beta as beta_distribution
 
 from linucb_rounds import Learner, digits, two_sides
 from noisewise.noise import FlipMatrix
 from noisewise.online import BanditClassifier, LeastSquares, MissingTracker, PeopleTracker, UpperConfidence
 from noisewise.online.rates.per_action import (
+    EARLY,
     LEAST_EARLY_GAP,
     ActionRates,
     ActionRateTracker,
@@ -214,17 +214,17 @@ def test_tracker_refits_at_its_checkpoints_only():
     assert refits == [500, 750, 1150]
 
 
-def test_report_has_the_rates_with_jeffreys_intervals():
+def test_a_report_of_few_rounds_has_rates_and_says_that_they_are_rough():
     report = ActionRates(
         np.array([0.1, 0.6]), np.array([0.2, 0.3]), np.array([5.0, 6.0]), np.array([7.0, 8.0]), p_value=1e-9, on=True
     )
     columns = report.columns()
     assert columns["useless"].tolist() == [False, True]
     assert columns["on"].all()
-    for name, rounds in (("false_positive", "wrong_rounds"), ("false_negative", "right_rounds")):
-        hits = columns[name] * columns[rounds]
-        limits = beta_distribution.ppf([[0.025], [0.975]], hits + 0.5, columns[rounds] - hits + 0.5)
-        assert np.stack([columns[f"{name}_low"], columns[f"{name}_high"]]) == pytest.approx(limits)
+    for name in ("false_positive", "false_negative"):
+        assert (columns[f"{name}_low"].tolist(), columns[f"{name}_high"].tolist()) == ([0, 0], [1, 1])
+    assert not columns["identified"].any()
+    assert columns["reason"] == [EARLY] * 2
     assert report.noise[0] == FlipMatrix.binary(0.1, 0.2)
     off = ActionRates(*(np.full(2, 0.4),) * 4, p_value=0.5, on=False)
     assert off.noise == [FlipMatrix.none(2)] * 2
@@ -241,6 +241,23 @@ def test_every_rate_lies_in_its_interval_from_the_first_round_on():
         for name in ("false_positive", "false_negative"):
             assert (report[f"{name}_low"] <= report[name]).all()
             assert (report[name] <= report[f"{name}_high"]).all()
+        assert not report["identified"].any()
+        assert (report["reason"] == EARLY).all()
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize(("n_right", "identified"), [(1, True), (2, False), (3, False)])
+def test_logs_in_which_several_actions_are_right_for_every_row_tell_so(n_right, identified, known):
+    rng = np.random.default_rng(3)
+    y, actions = rng.integers(6, size=8000), rng.integers(6, size=8000)
+    X = np.column_stack([np.eye(6)[y] + rng.normal(scale=0.15, size=(8000, 6)), np.ones(8000)])
+    feedback = FlipMatrix.binary(0.1, 0.2).corrupt(((actions - y) % 6 < n_right).astype(int), rng)
+    learner = linucb(6, rates="action", random_state=0)
+    learner.learn_logged(X, actions, feedback, np.full(8000, 1 / 6) if known else None)
+    report = learner.report("pandas")
+    assert (report["identified"] == identified).all()
+    assert report["reason"].str.contains("several actions may be right").all() != identified
+    assert not report["on"].any()
 
 
 def test_correction_undoes_the_channel_and_eliminates_uninformative_actions():

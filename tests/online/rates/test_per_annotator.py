@@ -5,11 +5,10 @@ from sklearn.metrics import roc_auc_score
 from linucb_rounds import digits, two_sides
 from noisewise._numerics.ridge import leave_one_out_per_action
 from noisewise.online.rates.per_annotator import (
-    GRID,
+    EARLY,
     SIGNAL,
     PeopleTracker,
     annotator_log_likelihood,
-    credible_interval,
     estimated_prior,
     log_likelihoods,
     posterior_rates,
@@ -221,20 +220,12 @@ def test_first_rounds_count_as_they_are_and_annotators_have_any_names():
         PeopleTracker(3).refit()
 
 
-def test_credible_intervals_hold_all_but_a_twentieth_of_the_posterior(rng):
-    marginals = rng.dirichlet(np.full(len(GRID), 0.3), size=50)
-    edges = np.concatenate([[0.0], (GRID[1:] + GRID[:-1]) / 2, [1.0]])
-    edges[[0, -1]] = GRID[0] / 2, (GRID[-1] + 1) / 2
-    for limits, row in zip(credible_interval(marginals), marginals):
-        below = np.interp(limits, edges, np.concatenate([[0.0], np.cumsum(row)]))
-        assert below == pytest.approx([0.025, 0.975])
-
-
 def test_an_annotator_without_informative_rounds_may_be_of_any_kind():
     tracker = PeopleTracker(2)
     tracker.weigh([1.0, 0.0], action=0, feedback=1, person="ann", scores=[0.5, 0.1])
     columns = tracker.report().columns()
-    assert columns["false_positive_low"][0] < 0.1 < 0.5 < columns["false_positive_high"][0]
+    assert (columns["false_positive_low"][0], columns["false_positive_high"][0]) == (0, 1)
+    assert (columns["identified"].tolist(), columns["reason"]) == ([False], [EARLY])
 
 
 @pytest.mark.parametrize(("distance", "known"), [(3.0, True), (0.7, False)])

@@ -29,6 +29,10 @@ UNINFORMATIVE_SCORES = (
     "the rates are not identified: the classifier hardly tells right actions from wrong ones, for want of rounds, of "
     "information in the feedback, or of interactions between x and the action, which a linear model does not have"
 )
+NO_INTERVALS = (
+    "the rates are not identified: those of played actions alone, as in the paper, have no intervals; "
+    "counterfactual=True has them"
+)
 LARGEST_DIFFERENCE = 0.05  # of a rate from the feedback it stands for: twice the mean error of the paper's own table
 LEAST_FEEDBACK = 10  # of each kind: fewer can't be split into training rows and those for early stopping
 
@@ -159,8 +163,9 @@ class NREst(PlainState):
     def _from_played(self, scores: Floats) -> RateEstimate:
         quantile = PRINTED_QUANTILE if self.quantile is None else self.quantile
         wrong, right = np.quantile(scores, [1 - quantile, quantile])
+        anything = ((0.0, 1.0), (0.0, 1.0))
         return clipped_estimate(
-            (float(wrong), float(1 - right)), ((0.0, 1.0), (0.0, 1.0)), float(len(scores)), len(scores)
+            (float(wrong), float(1 - right)), anything, float(len(scores)), len(scores), NO_INTERVALS
         )
 
     def _quantiles(self) -> Floats:

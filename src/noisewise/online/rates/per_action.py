@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,18 +14,26 @@ from noisewise._numerics.ridge import fit_per_action, leave_one_out_per_action
 from noisewise._typing import Codes, Floats
 from noisewise.noise import (
     SEVERAL_OR_NONE,
+    SEVERAL_RIGHT,
     ExplorationMoment,
     FlipMatrix,
     check_log,
     exploration_terms,
-    proportion_interval,
+    several_are_right,
     sharper_scores,
     with_interval,
 )
 from noisewise.online.rates import flip_rates
 from noisewise.online.rates.flip_rates import LEAST_CORRECTED_SIGNAL
 from noisewise.online.rates.margin_curve import RatesByMargin, bin_by_margin, rates_by_margin, signed_margins
-from noisewise.online.rates.overlap import ConfidentRounds, GroupCounts, count_by_group
+from noisewise.online.rates.overlap import (
+    NONE,
+    SEVERAL,
+    ConfidentRounds,
+    GroupCounts,
+    count_by_group,
+    implied_right_actions,
+)
 from noisewise.online.rates.pooling import equal_rates_p_value, shrunken_rates
 from noisewise.online.rates.refit import Refitter
 
@@ -43,6 +51,8 @@ GATE_OVERLAP = 1.0  # part of the excess that may be overlap in the test of equa
 GATE_LEVEL = 1e-6  # of that test: it is repeated, and a false alarm is costly
 HARMLESS_SIGNAL = 0.5  # of the median action's; an action with less gains little from a correction
 HARMLESS_LEVELS = (0.25, 0.75)  # of an uninformative action, from the wrong level of the others (0) to the right (1)
+EARLY = f"the rates are not identified: up to {COUNTING_FROM:,} rounds they are rough, and have no intervals"
+UNSEEN = "the rates are not identified: too few rounds show whether this action was right or wrong"
 COUNT_ITERATIONS, UNDAMPED, TOLERANCE = 12, 5, 0.002  # of the fixed point; steps are halved after the first five
 
 
@@ -66,7 +76,7 @@ class ActionRates:
         Why no rates are identified, if none are.
     bins : array of shape (n_actions, n_bins, 3), or None
         Rounds by their margin, from which intervals follow that include overlapping classes (`rates_by_margin`); up
-        to 3,000 rounds None, and the intervals are Jeffreys' of the counts alone.
+        to 3,000 rounds None, and nothing is identified.
     """
 
     false_positive: Floats
@@ -105,7 +115,7 @@ class ActionRates:
         if limits is None and self._by_margin is not None:
             limits = self._by_margin.limits
         if limits is None:
-            limits = np.stack(proportion_interval(rates, np.stack([self.wrong_rounds, self.right_rounds])))
+            limits = anything(len(self.false_positive))
         return np.stack([np.minimum(limits[0], rates), np.maximum(limits[1], rates)])
 
     @cached_property
@@ -115,7 +125,9 @@ class ActionRates:
 
     @property
     def _why_not(self) -> str:
-        return self.reason or ("" if self._by_margin is None else self._by_margin.reason)
+        if self.reason or self._by_margin is None:
+            return self.reason or EARLY
+        return self._by_margin.reason
 
     @property
     def _harmless(self) -> NDArray[np.bool_]:
@@ -141,7 +153,7 @@ class ActionRates:
             "on": np.full(n, self.on),
             "useless": self.uninformative,
             "identified": self.identified,
-            "reason": [self._why_not] * n,
+            "reason": [self._why_not or ("" if known else UNSEEN) for known in self.identified],
         }
 
 
@@ -200,7 +212,8 @@ class ActionRateTracker(Refitter):
         """No rates, and the reason, where a row may have several right actions or none.
 
         The test is on feedback corrected by the rates found: where these differ, the feedback of a random action
-        depends on which one is right, though exactly one is.
+        depends on which one is right, though exactly one is. Of a log without exploration, or whose propensities are
+        not known, the feedback of the two best actions tells, but less surely: rates that are used stay in use.
         """
         assert self.log is not None
         X, played, n = self.log.X, self.log.actions, self.log.n
@@ -210,12 +223,31 @@ class ActionRateTracker(Refitter):
         expected, corrected = (scores - rho0) / signal, (feedback - rho0[played]) / signal[played]
         terms, weights = exploration_terms(expected, played, corrected, self.log.propensities[:n])
         moment = ExplorationMoment.of(terms, weights, expected.mean(axis=1))
-        if not (moment.covers_all_actions and moment.depends_on_rows):
+        if not moment.covers_all_actions:
+            right = implied_right_actions(scores, played, feedback, rho0[played], found.false_negative[played])
+            if not (right.several or right.none):
+                return found
+            return replace(found, limits=anything(self.n_classes), reason=SEVERAL if right.several else NONE)
+        several = several_are_right(*_more_than_one(moment, self.n_classes))
+        if not (moment.depends_on_rows or several):
             return found
-        nothing = np.zeros(self.n_classes)
-        anything = np.stack([np.zeros((2, self.n_classes)), np.ones((2, self.n_classes))])
-        rounds = found.wrong_rounds, found.right_rounds
-        return ActionRates(nothing, nothing, *rounds, 1.0, False, anything, SEVERAL_OR_NONE)
+        nothing, rounds = np.zeros(self.n_classes), (found.wrong_rounds, found.right_rounds)
+        reason = SEVERAL_OR_NONE if moment.depends_on_rows else SEVERAL_RIGHT
+        return ActionRates(nothing, nothing, *rounds, 1.0, False, anything(self.n_classes), reason)
+
+
+def _more_than_one(moment: ExplorationMoment, n_actions: int) -> tuple[float, float]:
+    """The number of right actions above one, of those above one there may be, and in standard errors.
+
+    The moment is of corrected feedback, of which a random action has 1 / n_actions where one action is right.
+    """
+    above = n_actions * moment.mean - 1
+    return above / (n_actions - 1), above / max(n_actions * moment.error, 1e-12)
+
+
+def anything(n_actions: int) -> Floats:
+    """Intervals of both rates that hold every value, of shape (2, 2, n_actions)."""
+    return np.stack([np.zeros((2, n_actions)), np.ones((2, n_actions))])
 
 
 def action_rates(

@@ -38,6 +38,7 @@ LEAST_SIGNAL_SIZE = 1e-3  # of |1 - rho0 - rho1| as a divisor; such feedback has
 LEAST_NOISE = 0.001  # variance of the flips of the best annotators
 SCORE_VARIANCE = 0.05  # of a target without flips, around its regression
 PLAIN_VARIANCE = 0.25  # of feedback that counts as it is, with importance 1: the most that flips can have
+EARLY = f"the rates are not identified: up to {NONLINEAR_FROM:,} rounds they are rough, and have no intervals"
 NOBODY_TELLS = (
     "the rates are not identified: nobody's feedback tells right actions from wrong ones, as with rare clicks on "
     "adverts, of which several may be right for a row, or none"
@@ -49,7 +50,7 @@ class AnnotatorReport:
     """Posterior mean flip rates of each annotator, signal (1 - rho0 - rho1), and the number of `answers` they gave.
 
     Intervals, of shape (n_annotators, 2), hold a rate with 95 %: from 2,000 rounds on those of `rates_by_margin`, which
-    include overlapping classes, and before credible intervals under the estimated prior. `used` says whether feedback
+    include overlapping classes; before, they hold everything, and nothing is identified. `used` says whether feedback
     is weighted by rates; the first rounds count as they are. `reason` says why rates are not identified, if they are
     not; where several actions may be right, or none, the intervals hold everything.
     """
@@ -184,16 +185,15 @@ class PeopleTracker(Refitter):
         joint = _posterior(self.log_likelihood, self.prior).reshape(-1, len(GRID), len(GRID))
         marginals = joint.sum(axis=2), joint.sum(axis=1)
         rho0, rho1 = (marginal @ GRID for marginal in marginals)
-        interval0, interval1 = (credible_interval(marginal) for marginal in marginals)
-        reason = ""
+        interval0 = interval1 = np.tile([0.0, 1.0], (len(self.people), 1))
+        reason = EARLY
         if self.settled and self.log is not None and self.log.n >= NONLINEAR_FROM:
             scores, found = self._by_margin()
             enough = self.answers >= LEAST_ANSWERS  # with fewer, the estimated prior is worth more
             rho0, rho1 = np.where(enough, found.rates, np.clip([rho0, rho1], *found.limits))
-            interval0, interval1 = found.limits.transpose(1, 2, 0)
             reason = self._why_not(scores, found.reason, rho0, rho1)
-            if reason in (SEVERAL, NONE):
-                interval0 = interval1 = np.tile([0.0, 1.0], (len(self.people), 1))
+            if reason not in (SEVERAL, NONE):
+                interval0, interval1 = found.limits.transpose(1, 2, 0)
         people, answers, signal = list(self.people), self.answers.copy(), 1 - rho0 - rho1
         return AnnotatorReport(people, answers, rho0, rho1, signal, interval0, interval1, self.settled, reason)
 
@@ -284,19 +284,6 @@ def posterior_rates(log_likelihood: Floats, prior: Floats) -> tuple[Floats, Floa
     """Posterior mean rates [rho0, rho1] of each annotator."""
     posterior = _posterior(log_likelihood, prior)
     return posterior @ FALSE_POSITIVE, posterior @ FALSE_NEGATIVE
-
-
-def credible_interval(marginals: Floats) -> Floats:
-    """Equal-tailed 95 % credible intervals of a rate, from its probabilities on the grid; a row each."""
-    edges = (np.concatenate([[0.0], GRID]) + np.concatenate([GRID, [1.0]])) / 2
-    cumulative = np.cumsum(marginals, axis=1)
-    limits = []
-    for level in (0.025, 0.975):
-        cell = np.sum(cumulative < level, axis=1).clip(max=len(GRID) - 1)
-        mass, up_to = (np.take_along_axis(each, cell[:, None], axis=1)[:, 0] for each in (marginals, cumulative))
-        part = np.clip((level - up_to + mass) / mass, 0, 1)  # of the cell that holds the quantile
-        limits.append(edges[cell] + part * (edges[cell + 1] - edges[cell]))
-    return np.stack(limits, axis=1)
 
 
 def weighted_targets(feedback: Floats, p_right: Floats, rho0: Floats, rho1: Floats) -> tuple[Floats, Floats]:

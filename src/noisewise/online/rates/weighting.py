@@ -105,7 +105,7 @@ def _nothing_to_report(tracker: Any, learner: Any) -> str:
         return "the tracker has no report; tracker_.estimate() gives its rates"
     if learner.noise is not None:
         return "nothing is estimated: the noise was given, and noise_ has it"
-    return "nothing is estimated: name a person in learn, or use rates='action' or missing='auto'"
+    return "nothing is estimated: linucb estimates rates of persons named in learn, or by rates= or missing='auto'"
 
 
 def _tracker(learner: Any, person: Hashable | None) -> Any:
