@@ -10,7 +10,8 @@ observed labels, and `truth`. CIFAR-10N (Wei et al. 2022) with the models of cle
 choosing the constants of the judgement reading; so its numbers are those of development sets.
 
 Scores rank all rows: AUROC, AP, and lift at the number of errors (precision among so many worst rows over the error
-rate). Picked rows have an F1 score and, with an interval where there is one, a count.
+rate). Picked rows have an F1 score and, with an interval where there is one, a count. The columns "rows(.8)" and
+"rows(.9)" have the precision of the rows that are asked for with that one.
 
 The limit: softmax regression of the true class on a model's log-probabilities and the observed label, and boosted trees
 that also see the largest probabilities and their classes, trained on the true labels of the other folds; rows are
@@ -45,8 +46,9 @@ FILTERS = (
     "low_normalized_margin", "low_self_confidence",
 )  # fmt: skip
 LEAST_PROBABILITY = 1e-6  # before its logarithm is taken
+PRECISIONS = {"rows(.8)": 0.8, "rows(.9)": 0.9}  # of `rows`: the fraction that is really wrong
 LIMIT_KEYS = ("F1", "above cleanlab")
-KEYS = ("AUROC", "AP", "lift", "F1", "count", "count / errors", "interval", "holds", "CPU s")
+KEYS = ("AUROC", "AP", "lift", "F1", "count", "count / errors", "interval", "holds", *PRECISIONS, "CPU s")
 
 
 def folder() -> Path:
@@ -70,6 +72,11 @@ def picks(wrong, picked, count=None):
     return {"F1": found, "count": f"{counted:,.0f}", "count / errors": counted / n_wrong}
 
 
+def precision(wrong, rows):
+    """The fraction of these rows that is wrong, if there are any."""
+    return float(wrong[rows].mean()) if len(rows) else None
+
+
 def ours(audit_of, arrays, y, wrong):
     """Both readings, with the time of the audit, which computes both."""
     start = time.process_time()
@@ -84,6 +91,7 @@ def ours(audit_of, arrays, y, wrong):
             **row,
             "interval": f"{low:,.0f} to {high:,.0f}",
             "holds": holds,
+            **{key: precision(wrong, audit.rows(at)) for key, at in PRECISIONS.items()},
             "CPU s": seconds,
         }
 

@@ -196,6 +196,31 @@ def test_the_report_shows_annotators_questions_and_items(audit, iris, tmp_path):
     assert "rows were not used" in (tmp_path / "alone.html").read_text()
 
 
+def test_labels_that_are_given_twice_are_noted(iris):
+    _, _, *columns = iris
+    assert audit_annotations(*columns).notes == ()
+    (note,) = audit_annotations(*(np.concatenate([column, column[:40]]) for column in columns)).notes
+    assert note.startswith("40 labels have the item, annotator and label of another")
+
+
+def test_one_label_an_item_is_refused_without_rows(iris, probabilities):
+    X, _, *columns = iris
+    single = [column[::2] for column in columns]
+    with pytest.raises(ValueError, match=r"one label at most.*X=.*probabilities= or a second label"):
+        audit_annotations(*single)
+    for rows in ({"X": X}, {"probabilities": probabilities}):
+        assert len(audit_annotations(*single, **rows).items) == 150
+
+
+def test_no_item_is_worth_a_look_where_all_annotators_agree(tmp_path):
+    truth = np.random.default_rng(0).integers(3, size=200)
+    audit = audit_annotations(np.repeat(truth[:, None], 6, axis=1))
+    assert audit.expected_consensus_errors < 0.5
+    assert len(audit.picked) == audit.summary()["picked"] == 0
+    audit.to_html(tmp_path / "audit.html")
+    assert "No item is worth a look." in (tmp_path / "audit.html").read_text()
+
+
 WIDE = np.array([[0, 1], [1, 1], [0, 0]])
 EVEN = np.full((3, 2), 0.5)
 

@@ -22,6 +22,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from benchmark_scripts import benchmark
 from noisewise import FlipMatrix, audit_labels, audit_probabilities
+from noisewise.audit.probabilities import better_order
 from noisewise.noise import read_judgements, read_noise
 from noisewise.noise.calibration.judgement import (
     LEAST_PROBABILITY,
@@ -433,6 +434,103 @@ def test_columns_in_another_order_than_the_classes_are_warned_of():
         audit_probabilities(np.roll(p, 1, axis=1), y)
     rng = np.random.default_rng(0)
     audit_probabilities(rng.dirichlet([1, 1, 1], len(y)), y)  # by chance: warns of nothing
+
+
+PETS = ["wolf", "ant", "fox", "bee"]  # in the order of the columns, which is not the sorted one
+
+
+@pytest.mark.parametrize(
+    "categorical",
+    [
+        lambda labels: pd.Categorical(labels, categories=PETS),
+        lambda labels: pd.Series(pd.Categorical(labels, categories=PETS)),
+        lambda labels: pl.Series(labels, dtype=pl.Enum(PETS)),
+    ],
+    ids=["Categorical", "pandas", "polars"],
+)
+def test_categories_say_the_order_of_the_columns_unless_the_sorted_labels_agree_better(categorical):
+    p, y, _ = simulated(400, 4)
+    labels = np.array(PETS)[y]
+    audit = audit_probabilities(p, categorical(labels))
+    assert audit.classes.tolist() == PETS
+    assert "the columns are taken in the order of the categories of y" in audit.notes
+    same(audit, audit_probabilities(p, y))
+    by_sorted = audit_probabilities(p[:, np.argsort(PETS)], categorical(labels))  # as scikit-learn's are
+    assert by_sorted.classes.tolist() == sorted(PETS)
+    assert any("in the sorted order of the labels" in note for note in by_sorted.notes)
+    named = audit_probabilities(pd.DataFrame(p[:, ::-1], columns=PETS[::-1]), categorical(labels))
+    assert named.classes.tolist() == PETS[::-1]  # names of columns come first
+    fewer = audit_probabilities(p[y < 3], categorical(labels[y < 3]))  # a category without a row
+    assert fewer.classes.tolist() == PETS
+
+
+def test_categories_in_sorted_order_need_no_note():
+    p, y, _ = simulated(300)
+    audit = audit_probabilities(p, pd.Categorical(np.array(["a", "b", "c"])[y]))
+    assert not any("order" in note for note in audit.notes)
+
+
+@pytest.mark.parametrize("names", ["p_{}", "P({})", "{} probability", "t_{}_t"])
+@pytest.mark.parametrize("labels", [["two", "three", "ten"], [2, 0, 1]], ids=["text", "numbers"])
+def test_what_all_names_of_columns_begin_and_end_with_is_left_out(names, labels):
+    p, y, _ = simulated(300)
+    frame = pl.DataFrame(dict(zip([names.format(label) for label in labels], p.T)))
+    audit = audit_probabilities(frame, np.array(labels)[y])
+    assert audit.classes.tolist() == labels
+    same(audit, audit_probabilities(p, y))
+
+
+def test_names_of_columns_that_are_no_labels_are_warned_of():
+    p, y, _ = simulated(300)
+    labels = np.array(["a", "b", "c"])[y]
+    with pytest.warns(UserWarning, match="'first', 'second', 'third' are not named by the labels: .* 'a', 'b', 'c'"):
+        audit_probabilities(pd.DataFrame(p, columns=["first", "second", "third"]), labels)
+    for unnamed in (pd.DataFrame(p), pl.DataFrame(p), pd.DataFrame(p, columns=["0", "1", "2"])):  # warns of nothing
+        same(audit_probabilities(unnamed, labels), audit_probabilities(p, y))
+
+
+@pytest.mark.parametrize("n_classes", [3, 10, 40])
+def test_an_order_of_the_columns_that_agrees_far_better_is_named(n_classes):
+    p, y, _ = simulated(2000, n_classes, 0.3)
+    half = np.arange(n_classes)
+    half[: n_classes // 2 + 1] = np.roll(half[: n_classes // 2 + 1], 1)  # the other half is right: above chance
+    sentence = "agree with .* of the labels, (and with .* if their columns are|fewer than by chance)"
+    with pytest.warns(UserWarning, match=sentence):
+        audit_probabilities(p[:, half], y)
+    np.testing.assert_array_equal(better_order(half.argsort()[p.argmax(axis=1)], y, n_classes), half)
+
+
+def noisy(kind, n, n_classes, margin, rng):
+    """Labels by 40 % pair noise, by people who take the second best on hard rows, by chance, or mostly of one class."""
+    truth = rng.integers(0, n_classes, n)
+    scores = rng.normal(size=(n, n_classes))
+    scores[np.arange(n), truth] += margin
+    if kind == "pair":
+        y = np.where(rng.random(n) < 0.4, (truth + 1) % n_classes, truth)
+    elif kind == "people":
+        ranked = np.argsort(-scores, axis=1)
+        margins = -np.diff(np.take_along_axis(scores, ranked[:, :2], axis=1))[:, 0]
+        y = np.where(margins < np.quantile(margins, 0.35), ranked[:, 1], truth)
+    elif kind == "chance":
+        y = rng.integers(0, n_classes, n)
+    else:
+        y = np.where(rng.random(n) < 0.3, 0, truth)
+    return scores.argmax(axis=1), y
+
+
+@pytest.mark.parametrize("kind", ["pair", "people", "chance", "one class"])
+@pytest.mark.parametrize("n_classes", [2, 10, 100])
+@pytest.mark.parametrize("margin", [1.0, 3.0])
+def test_noisy_labels_and_columns_in_order_are_not_warned_of(kind, n_classes, margin):
+    for seed in range(5):
+        for n in (120, 1000, 5000):
+            modes, y = noisy(kind, n, n_classes, margin, np.random.default_rng(seed))
+            assert better_order(modes, y, n_classes) is None
+
+
+def test_a_model_that_always_predicts_one_class_is_not_warned_of():
+    y = (np.random.default_rng(0).random(1000) < 0.8).astype(int)
+    assert better_order(np.zeros(1000, dtype=int), y, 2) is None
 
 
 @pytest.mark.parametrize("kind", ["Float64", "object"])

@@ -71,6 +71,47 @@ def test_once_the_noise_is_identified_most_rows_are_the_likeliest():
         assert list(choose(wrong, 100, n_reviewed, 0.5)[: n_likeliest + 1]) != list(likeliest[: n_likeliest + 1])
 
 
+@pytest.mark.parametrize("size", [1, 3, 7, 50])
+def test_small_batches_have_as_many_of_the_likeliest_rows_as_large_ones(size):
+    """Of 300 rows: a quarter of the first 150 and three quarters of the others."""
+    wrong = np.random.default_rng(0).random(3000)
+    left, n_likeliest = np.arange(3000), np.zeros(2)
+    for n in range(0, 300, size):
+        chosen = choose(wrong[left], size, n, 0.5)
+        likeliest = np.argsort(-wrong[left], kind="stable")[:size]
+        n_likeliest[int(n >= 150)] += np.sum(np.cumprod(chosen == likeliest))  # the leading ones
+        left = np.delete(left, chosen)
+    np.testing.assert_allclose(n_likeliest, [38, 112], atol=7)
+
+
+def test_rows_drawn_one_at_a_time_are_spread_as_those_of_one_batch(case):
+    audit, *_ = case
+    wrong = 1 - audit.probability
+    left, single = np.arange(len(wrong)), []
+    for n in range(100):
+        row = left[choose(wrong[left], 1, n, 0.5)]
+        single += row.tolist()
+        left = np.setdiff1d(left, row)
+    batch = audit.next(100).rows
+    edges = [0, 0.1, 0.5, 0.9, 1]
+    counts = [np.histogram(wrong[rows], edges)[0] for rows in (single, batch)]
+    np.testing.assert_allclose(*counts, atol=8)
+
+
+def test_reviews_one_at_a_time_find_errors_as_a_batch_does(case):
+    audit, y, truth = case
+    later = audit
+    for _ in range(40):
+        later = later.update(verdicts_of(later.next(1), truth))
+    found, in_batch = (np.sum((y != truth)[list(rows)]) for rows in (later.verdicts, audit.next(40)))
+    assert found > 0.6 * in_batch
+    assert later.expected_errors.low <= np.sum(y != truth) <= later.expected_errors.high
+
+
+def test_the_first_row_of_a_review_is_the_likeliest(case):
+    assert list(case[0].next(1)) == [case[0].order[0]]
+
+
 def test_a_batch_larger_than_the_table_is_the_table(case):
     audit, *_ = case
     assert sorted(audit.next(5000)) == list(range(1500))

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from noisewise.audit import audit_probabilities
-from noisewise.audit.verdicts import read_verdicts
+from noisewise.audit.verdicts import Given, new_labels, read_verdicts, verdicts_of
 
 
 def audit_of(labels, n=60):
@@ -96,6 +96,42 @@ def test_a_patch_that_a_spreadsheet_saved_in_latin_1_is_read(tmp_path):
 )
 def test_labels_that_are_no_text_are_found_by_their_text(labels, given, code):
     assert read_verdicts({0: given}, audit_of(labels)) == {0: code}
+
+
+@pytest.mark.parametrize("labels", [["cat", "cat ", "dog"], ["cat ", "cat", "dog"], [1, "1", 2]])
+def test_labels_that_differ_by_spaces_or_kind_are_taken_as_they_are_written(labels):
+    audit = audit_of(labels)
+    observed = {row: labels[code] for row, code in enumerate(audit.observed)}
+    assert read_verdicts(observed, audit) == dict(enumerate(audit.observed))
+    confirmed = audit.update(observed)
+    assert confirmed.verdicts == observed
+
+
+def test_labels_that_differ_by_spaces_come_back_from_a_patch(tmp_path):
+    audit = audit_of(["cat", "cat ", "dog"])
+    path = tmp_path / "patch.csv"
+    audit.patch(path, rows=np.arange(6))
+    patch = pl.read_csv(path, infer_schema=False)
+    patch.with_columns(decision="observed").write_csv(path)
+    audit.patch(path, rows=np.arange(3))  # decisions are kept, spaces too
+    assert read_verdicts(path, audit) == dict(enumerate(audit.observed[:6]))
+
+
+def test_spaces_around_a_decision_count_only_where_they_tell_labels_apart():
+    assert read_verdicts({0: " cat", 1: "DOG "}, audit_of(["cat ", "dog"])) == {0: 0, 1: 1}
+    with pytest.raises(ValueError, match=r"' cat' may be any of the labels 'cat', 'cat '; write it exactly so"):
+        read_verdicts({0: " cat"}, audit_of(["cat", "cat ", "dog"]))
+    assert new_labels([Given(0, " cat"), Given(1, "ox ")], ["cat", "cat ", "dog"]) == ["ox"]
+
+
+def test_decisions_about_merged_labels_are_the_merged_spelling():
+    classes, observed = ["cat", "cat ", "Cat", "dog"], np.array([0, 0, 0, 1, 2, 3, 3])
+    seen = [Given(3, "cat", "cat"), Given(4, "dog", "cat"), Given(5, "CAT ", "dog")]
+    assert verdicts_of(seen, classes, observed) == {3: 0, 4: 3, 5: 0}
+    seen_as_they_are = [Given(3, "cat ", "cat "), Given(5, "Cat", "dog")]
+    assert verdicts_of(seen_as_they_are, classes, observed) == {3: 1, 5: 2}
+    with pytest.raises(ValueError, match="about another table"):
+        verdicts_of([Given(3, "dog", "cat"), Given(4, "dog", "cat "), Given(5, "dog", "dog")], classes, observed)
 
 
 def test_a_class_called_skip_is_a_decision():

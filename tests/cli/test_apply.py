@@ -68,6 +68,37 @@ def decisions(folder):
     return {row: decision for row, decision in zip(patch["row"], patch["decision"], strict=True) if decision}
 
 
+def spaced(folder):
+    """The iris table with a space behind every seventh label."""
+    frame = pl.read_csv(folder / "iris.csv")
+    labels = [name + " " * (row % 7 == 0) for row, name in enumerate(frame["species"])]
+    frame.with_columns(species=pl.Series(labels)).write_csv(folder / "spaced.csv")
+    return labels
+
+
+def test_decisions_after_merging_put_in_the_merged_spelling(run, iris):
+    labels = spaced(iris)
+    done = run("audit", "spaced.csv", "-l", "species", "--merge-labels", "--next", "60", cwd=iris)
+    assert "noisewise review spaced.csv --label species --merge-labels, which" in done.stderr
+    rows = pl.read_csv(iris / "patch.csv")["row"].to_list()
+    assert any(row % 7 == 0 for row in rows)
+    decide(iris, dict.fromkeys(rows, "setosa"))
+    done = run("apply", "spaced.csv", "patch.csv", "-l", "species", "-o", "mended.csv", cwd=iris)
+    assert done.returncode == 0, done.stderr
+    mended = pl.read_csv(iris / "mended.csv")["species"].to_list()
+    assert mended == ["setosa" if row in rows else label for row, label in enumerate(labels)]
+
+
+def test_without_merging_labels_keep_their_spaces(run, iris):
+    labels = spaced(iris)
+    run("audit", "spaced.csv", "-l", "species", "--next", "60", cwd=iris)
+    patch = pl.read_csv(iris / "patch.csv", infer_schema=False)
+    patch.with_columns(decision="observed").write_csv(iris / "patch.csv")
+    done = run("apply", "spaced.csv", "patch.csv", "-l", "species", "-o", "mended.csv", "--json", cwd=iris)
+    assert json.loads(done.stdout)["changed"] == 0
+    assert pl.read_csv(iris / "mended.csv")["species"].to_list() == labels
+
+
 def test_a_label_that_is_new_has_to_be_meant(run, audited):
     decide(audited, {3: "iris of my own"})
     refused = run("apply", "iris.csv", "patch.csv", "-o", "mended.csv", cwd=audited)

@@ -230,7 +230,34 @@ def test_the_screen_tells_both_numbers_unless_a_reading_is_chosen(run, scored, l
     assert ("if labels are outcomes that the row only hints at, about" in done.stderr) == both
     assert ("ranked as judgements" in done.stderr) == both
     assert ("Two readings" in (scored / "audit.html").read_text(encoding="utf-8")) == both
-    assert len(done.stdout.splitlines()) == 11
+    n_picked = pl.read_csv(scored / "patch.csv").height
+    assert len(done.stdout.splitlines()) == (1 + min(n_picked, 10) if n_picked else 0)
+
+
+@pytest.mark.parametrize("labels_are", [[], ["--labels-are", "outcomes"]])
+def test_where_no_row_is_worth_a_look_none_is_shown(run, scored, monkeypatch, labels_are):
+    from noisewise.audit import LabelAudit
+
+    monkeypatch.setattr(LabelAudit, "picked", np.array([], dtype=np.intp))
+    arguments = ("audit", "--probabilities", "p.npy", "iris.csv", "--label", "species", *labels_are)
+    done = run(*arguments, cwd=scored)
+    assert done.returncode == 0, done.stderr
+    assert "no row is worth a look; audit.csv has all of them" in done.stderr
+    assert done.stdout == ""
+    patch = pl.read_csv(scored / "patch.csv")
+    assert patch.height == 0
+    assert {"row", "observed", "suggested", "decision"} <= set(patch.columns)
+    assert pl.read_csv(scored / "audit.csv").height == 150
+    assert (scored / "audit.html").exists()
+    summary = json.loads(run(*arguments, "--json", cwd=scored).stdout)
+    assert (summary["picked"], summary["picked_rows"]) == (0, [])
+
+
+def test_no_more_rows_are_shown_than_are_picked(run, iris):
+    done = run("audit", "iris.csv", "-l", "species", "--precision", "0.5", cwd=iris)
+    n_picked = pl.read_csv(iris / "patch.csv").height
+    assert 0 < n_picked < 10
+    assert len(done.stdout.splitlines()) == 1 + n_picked
 
 
 def test_a_file_without_a_header_loses_no_row(run, scored):
@@ -240,6 +267,29 @@ def test_a_file_without_a_header_loses_no_row(run, scored):
     with_header = run("audit", "--probabilities", "p.npy", "--labels", "codes.npy", "--json", cwd=scored)
     assert done.stdout == with_header.stdout
     assert "header" not in run("audit", "--probabilities", "p.csv", "--labels", "y.csv", cwd=scored).stderr
+
+
+@pytest.mark.parametrize("first", [[0, 0, 1], [0.5, 0.5, 0]])
+def test_a_file_without_a_header_may_begin_with_equal_numbers(run, scored, first):
+    p = np.load(scored / "p.npy")
+    p[0] = first
+    np.save(scored / "p.npy", p)
+    np.savetxt(scored / "bare.csv", p, delimiter=",")
+    bare, plain = (
+        run("audit", "--probabilities", name, "--labels", "codes.npy", "--json", cwd=scored)
+        for name in ("bare.csv", "p.npy")
+    )
+    assert bare.returncode == 0, bare.stderr
+    assert "bare.csv has no header" in bare.stderr
+    assert bare.stdout == plain.stdout
+
+
+def test_numbers_with_decimals_are_no_classes(run, tmp_path):
+    rows = "".join(f"{i},{i % 5 / 2}\n" for i in range(60))
+    (tmp_path / "prices.csv").write_text("x,price\n" + rows)
+    done = run("audit", "prices.csv", "--label", "price", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "holds numbers with decimals, as 0.5, which are no classes; --target price" in done.stderr
 
 
 def test_rows_of_a_table_with_probabilities_are_reviewed_with_them(run, scored):

@@ -5,6 +5,7 @@ import polars as pl
 import pytest
 
 from noisewise import audit_labels
+from noisewise.audit import LabelAudit
 from noisewise.review import ReviewSession
 from noisewise.review import server as served
 
@@ -106,12 +107,54 @@ def test_groups_are_kept_apart_in_reviews_of_numbers_and_tags(run, visits, opene
         (["-l", "grade", "--separator", ";", "--missing", "skip"], "are for the classes of a label column"),
         (["-l", "grade", "--probabilities", "p.npy", "--groups", "patient"], "not for --probabilities"),
         (["-l", "grade"], "--missing skip"),
+        (["-l", "grade", "--separator", ";", "--merge-labels"], "--merge-labels is for labels of one class a row"),
+        (["-l", "grade", "--classes", "names.txt"], "--classes is for --probabilities"),
     ],
 )
 def test_options_that_do_not_go_together_get_one_sentence(run, visits, opened, options, sentence):
     done = run("review", "visits.csv", *options, cwd=visits)
     assert done.returncode == 2
     assert sentence in done.stderr
+
+
+def test_labels_are_merged_as_in_an_audit_and_put_in_as_merged(run, iris, opened):
+    frame = pl.read_csv(iris / "iris.csv")
+    labels = [name + " " * (row % 7 == 0) for row, name in enumerate(frame["species"])]
+    frame.with_columns(species=pl.Series(labels)).write_csv(iris / "iris.csv")
+    done = run("review", "iris.csv", "-l", "species", "--merge-labels", "--no-browser", cwd=iris)
+    assert done.returncode == 0, done.stderr
+    review = opened[0].review
+    assert list(review.audit.classes) == ["setosa", "versicolor", "virginica"]
+    review.decide(7, "setosa")  # as it is, but for its space
+    review.decide(8, "virginica")
+    review.decide(9, "setosa")
+    mended = pl.read_csv(review.finish()[-1])["species"].to_list()
+    assert mended == [*labels[:7], "setosa", "virginica", *labels[9:]]
+
+
+def test_classes_say_the_order_of_the_columns(run, iris, opened):
+    species = pl.read_csv(iris / "iris.csv")["species"].to_numpy()
+    names = ["virginica", "setosa", "versicolor"]
+    rng = np.random.default_rng(0)
+    p = 0.8 * (species[:, None] == names) + 0.2 * rng.dirichlet([1, 1, 1], 150)
+    p[:20] = np.roll(p[:20], 1, axis=1)
+    np.save(iris / "p.npy", p)
+    (iris / "names.txt").write_text("\n".join(names))
+    options = ("--probabilities", "p.npy", "--classes", "names.txt", "--no-browser")
+    done = run("review", "iris.csv", "-l", "species", *options, cwd=iris)
+    assert done.returncode == 0, done.stderr
+    assert list(opened[0].review.audit.classes) == names
+    codes = pl.read_csv(iris / "iris.csv").with_columns(species=pl.Series([names.index(name) for name in species]))
+    codes.write_csv(iris / "codes.csv")
+    done = run("review", "codes.csv", "-l", "species", *options, cwd=iris)
+    assert "holds indices, and a review puts in what it holds; leave --classes out" in done.stderr
+
+
+def test_a_review_without_picked_rows_shows_the_most_suspicious(run, iris, opened, monkeypatch):
+    monkeypatch.setattr(LabelAudit, "picked", np.array([], dtype=np.intp))
+    done = run("review", "iris.csv", "-l", "species", "--no-browser", cwd=iris)
+    assert done.returncode == 0, done.stderr
+    np.testing.assert_array_equal(opened[0].review.rows, opened[0].review.audit.order[:50])
 
 
 def test_the_audit_names_the_options_of_its_review(run, visits):

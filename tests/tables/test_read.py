@@ -166,3 +166,15 @@ def test_codes_keep_their_leading_zeros(tmp_path):
     frame = read_table(str(tmp_path / "codes.csv"))
     assert frame["zip"].to_list() == ["06330", "12345"]
     assert frame["n"].to_list() == [10, 0]
+
+
+def test_a_first_line_of_numbers_is_a_row_where_a_header_may_be_missing(tmp_path):
+    (tmp_path / "bare.csv").write_text("0.5,0.5,0\n1,0,0\n")
+    said = []
+    frame = read_table(str(tmp_path / "bare.csv"), said.append, may_lack_header=True)
+    assert frame.rows() == [(0.5, 0.5, 0), (1, 0, 0)]
+    assert "has no header: its first line is taken for a row" in said[0]
+    with pytest.raises(ValueError, match=r"has two columns called '0\.5'"):
+        read_table(str(tmp_path / "bare.csv"))
+    (tmp_path / "named.csv").write_text("2,0,1\n0.1,0.2,0.7\n")
+    assert read_table(str(tmp_path / "named.csv"), may_lack_header=True).columns == ["2", "0", "1"]

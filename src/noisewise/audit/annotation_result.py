@@ -14,9 +14,9 @@ from noisewise._files import write_whole
 from noisewise._frames import frame_like
 from noisewise._typing import Codes, Floats
 from noisewise.audit.questions import choose_questions
-from noisewise.audit.summaries import NORMAL_95
+from noisewise.audit.summaries import NORMAL_95, rows_worth_a_look
 from noisewise.labels import Annotations, Annotators, ItemEstimates
-from noisewise.noise import Estimate, likely_wrong
+from noisewise.noise import Estimate
 
 # Error of the expected numbers that does not shrink with the number of items, as a standard deviation of their
 # logarithm: how far errors of annotators and classifier go together is known no better.
@@ -117,8 +117,11 @@ class AnnotationAudit:
 
     @property
     def picked(self) -> Codes:
-        """Items worth a look, worst first: the number with the highest expected F1 score of wrong consensus labels."""
-        return likely_wrong(1 - self.probability)
+        """Items worth a look, worst first: the number with the highest expected F1 score of wrong consensus labels.
+
+        None where less than half a wrong consensus label is expected.
+        """
+        return rows_worth_a_look(1 - self.probability)
 
     @cached_property
     def expected_errors(self) -> Estimate:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from noisewise._progress import Report, reporting
 from noisewise._typing import RandomState
 from noisewise._validation import check_binary_or_more, one_column
+from noisewise._words import counted
 from noisewise.audit.annotation_result import AnnotationAudit
 from noisewise.audit.given_probabilities import read_probabilities
 from noisewise.audit.summaries import alike_classes
@@ -65,7 +66,8 @@ def audit_annotations(
         or out of fold by `model`; with `probabilities` they are only shown in the report. Items without labels are
         scored too.
     probabilities : array of shape (n_items, n_classes), or a list of such arrays, optional
-        Out-of-fold probabilities of any model, or of several. Without them and X all items have the same prior.
+        Out-of-fold probabilities of any model, or of several. Without them and X all items have the same prior, and
+        some items must have two labels: what is wrong shows where labels differ.
     model : classifier that takes `sample_weight`, optional
         Scores the rows of X instead of the ridge.
     classes : sequence, optional
@@ -107,6 +109,7 @@ def audit_annotations(
     >>> questions = audit.next(5)  # which items to ask about, and whom
     """
     annotations, arrays, notes = _read(items, annotators, labels, missing, probabilities, classes)
+    notes += _note_on_repeated(annotations)
     if item_names is None and not (X is None and not arrays):
         item_names = np.arange(_n_rows(X, arrays))
     if item_names is not None:
@@ -117,6 +120,8 @@ def audit_annotations(
         raise ValueError(f"there are {n_items} item_names and {_n_rows(X, arrays)} rows; they must be as many")
     if model is not None and (X is None or arrays):
         raise ValueError("model scores the rows of X; pass X, and no probabilities")
+    if X is None and not arrays:
+        _check_some_have_two_labels(annotations)
     with reporting(progress, f"auditing {n_items:,} items"):
         logits = [log_probabilities(each) for each in arrays]
         if X is not None and not logits:
@@ -142,6 +147,27 @@ def _read(
     if len({len(each) for each in arrays}) > 1:
         raise ValueError("the arrays of probabilities have different numbers of rows; one for each item is needed")
     return replace(read, classes=names, label_codes=codes), arrays, notes
+
+
+def _note_on_repeated(read: Annotations) -> tuple[str, ...]:
+    """A note on labels that are given twice: second judgements count, copies of a line should not."""
+    codes, shape = (read.item_codes, read.annotator_codes, read.label_codes), (len(read.items), len(read.annotators))
+    n_repeated = len(codes[0]) - len(np.unique(np.ravel_multi_index(codes, (*shape, len(read.classes)))))
+    if not n_repeated:
+        return ()
+    return (
+        f"{counted(n_repeated, 'label', 'have')} the item, annotator and label of another: each counts as a judgement; "
+        "leave copies of a line out",
+    )
+
+
+def _check_some_have_two_labels(read: Annotations) -> None:
+    """Refuse labels that nothing can be compared with."""
+    if np.bincount(read.item_codes).max() < 2:
+        raise ValueError(
+            "every item has one label at most, and there are no rows: nothing tells which labels are wrong; rows (X=), "
+            "probabilities= or a second label of some items would do"
+        )
 
 
 def _check_columns_share_labels(read: Annotations) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,7 @@ from noisewise._typing import Codes
 from noisewise._validation import check_binary_or_more, encode_labels, find_actions, known_classes, listed, one_column
 
 SUM_TOLERANCE = 0.02  # half precision adds up to one no better than this
+UNNAMED = re.compile(r"(column_)?\d+")  # columns as pandas and polars call them where nobody has
 
 
 def read_probabilities(
@@ -21,8 +24,30 @@ def read_probabilities(
     """Arrays of probabilities, the classes of their columns, each label as an index of these, and notes."""
     given = _given(probabilities)
     arrays, notes = _arrays(given)
-    names, codes = _codes(y, _column_names(given, y) if classes is None else classes, arrays[0].shape[1])
+    n_columns = arrays[0].shape[1]
+    if classes is None:
+        classes = _column_names(given, y)
+    if classes is None and (categories := _categories(y, n_columns)) is not None:
+        classes, note = _order_of_categories(categories, y, arrays[0])
+        notes += note
+    names, codes = _codes(y, classes, n_columns)
+    if classes is None and (other := _other_names(given)) and not _are_indices(one_column(y), n_columns):
+        warnings.warn(
+            f"the columns {listed(other)} are not named by the labels: they are taken in the sorted order of the "
+            f"labels, {listed(names.tolist())}; classes= (--classes) gives another",
+            stacklevel=3,
+        )
     return arrays, names, codes, notes
+
+
+def excess_agreement(modes: Codes, codes: Codes, n_classes: int) -> float:
+    """Fraction of labels that a model predicts, beyond what it would by chance: the numerator of Cohen's kappa.
+
+    >>> excess_agreement(np.array([0, 0, 1, 1]), np.array([0, 0, 1, 1]), 2)
+    0.5
+    """
+    frequencies = [np.bincount(one, minlength=n_classes) / len(codes) for one in (modes, codes)]
+    return float(np.mean(modes == codes) - frequencies[0] @ frequencies[1])
 
 
 def _given(probabilities: Any) -> list[Any]:
@@ -96,7 +121,7 @@ def _codes(y: Any, classes: Any, n_columns: int) -> tuple[NDArray[Any], Codes]:
         if len(names) != n_columns:
             raise ValueError(f"there are {len(names)} classes and {n_columns} columns of probabilities")
         codes = find_actions(labels, names, "label")
-    elif labels.dtype.kind in "iu" and len(labels) and labels.min() >= 0 and labels.max() < n_columns:
+    elif _are_indices(labels, n_columns):
         names, codes = np.arange(n_columns), labels.astype(np.intp)
     else:
         names, codes = encode_labels(y)
@@ -108,18 +133,85 @@ def _codes(y: Any, classes: Any, n_columns: int) -> tuple[NDArray[Any], Codes]:
     return names, codes
 
 
-def _column_names(given: list[Any], y: Any) -> list[Any] | None:
-    """The names of the columns where frames are given and all labels are among them: they say the order.
+def _are_indices(labels: NDArray[Any], n_columns: int) -> bool:
+    """Whether labels may be the indices of the columns."""
+    return bool(labels.dtype.kind in "iu" and len(labels) and labels.min() >= 0 and labels.max() < n_columns)
 
-    Names that a file has as text may be whole numbers, as the labels are.
+
+def _categories(y: Any, n_columns: int) -> list[Any] | None:
+    """The categories of a pandas Categorical or a polars Enum, where there is one for each column."""
+    categories: Any = getattr(getattr(y, "dtype", None), "categories", None)
+    names = categories.to_list() if hasattr(categories, "to_list") else []
+    return names if len(names) == n_columns else None
+
+
+def _order_of_categories(categories: list[Any], y: Any, array: NDArray[Any]) -> tuple[list[Any], tuple[str, ...]]:
+    """The classes in the order of the categories, unless their default order agrees better with the labels; a note.
+
+    Classifiers of scikit-learn sort the labels whatever the order of the categories is.
     """
+    try:
+        default, default_codes = _codes(y, None, len(categories))
+    except ValueError:  # some classes have no row
+        return categories, ()
+    if default.tolist() == categories:
+        return categories, ()
+    codes, modes = _codes(y, categories, len(categories))[1], array.argmax(axis=1)
+    if len(codes) == len(modes):
+        by_categories, by_default = (excess_agreement(modes, each, len(categories)) for each in (codes, default_codes))
+        if by_default > by_categories:
+            return default.tolist(), (
+                "the columns are in the sorted order of the labels, with which they agree better than with the order "
+                "of the categories of y",
+            )
+    return categories, ("the columns are taken in the order of the categories of y",)
+
+
+def _column_names(given: list[Any], y: Any) -> list[Any] | None:
+    """The labels that the columns of frames are named by, in their order; None where a label is not among them."""
     frames = [list(one.columns) for one in given if hasattr(one, "columns")]
-    labels = set(one_column(y).tolist())
-    as_numbers = [[int(name) if str(name).isdecimal() else name for name in names] for names in frames[:1]]
-    names = next((names for names in (*frames[:1], *as_numbers) if labels <= set(names)), None)
+    names = named_by(frames[0], set(one_column(y).tolist())) if frames else None
     if names is not None and any(other != frames[0] for other in frames):
         raise ValueError("the frames of probabilities have different columns; the same classes in one order are needed")
     return names
+
+
+def named_by(columns: Sequence[Any], labels: set[Any]) -> list[Any] | None:
+    """The label that each column is named by: itself, as text, or as text within what all columns begin and end with.
+
+    >>> named_by(["p_one", "p_two"], {"two", "one"}), named_by(["P(2)", "P(1)", "P(0)"], {0, 1})
+    (['one', 'two'], [2, 1, 0])
+    >>> named_by(["first", "second"], {"one", "two"})
+    """
+    if labels <= set(columns):
+        return list(columns)
+    by_text = {str(label): label for label in labels}
+    whole = all(isinstance(label, int) for label in labels)
+    for texts in _within([str(column) for column in columns]):
+        if by_text.keys() <= set(texts) and len(set(texts)) == len(texts):
+            others = [int(text) if whole and text.isdecimal() else text for text in texts]
+            return [by_text.get(text, other) for text, other in zip(texts, others, strict=True)]
+    return None
+
+
+def _within(texts: list[str]) -> Iterator[list[str]]:
+    """Texts without some of what all of them begin and end with, the least first."""
+    most_after = _n_shared([text[::-1] for text in texts])
+    for before in range(_n_shared(texts) + 1):
+        for after in range(most_after + 1):
+            yield [text[before : len(text) - after] for text in texts]
+
+
+def _n_shared(texts: list[str]) -> int:
+    """The number of characters that all texts begin with."""
+    first, last = min(texts), max(texts)
+    return next((i for i, (one, other) in enumerate(zip(first, last)) if one != other), min(len(first), len(last)))
+
+
+def _other_names(given: list[Any]) -> list[Any]:
+    """The names of a frame's columns, where somebody has named them."""
+    frames = [list(one.columns) for one in given if hasattr(one, "columns")]
+    return [] if not frames or all(UNNAMED.fullmatch(str(name)) for name in frames[0]) else frames[0]
 
 
 def _numbers(column: Any, name: Any) -> NDArray[np.float64]:

@@ -34,11 +34,13 @@ from noisewise.noise import (
 LabelsAre = Literal["judgements", "outcomes"]
 
 WITH_TREES = "trees predict these labels better than a smooth model alone: both judge the rows together"
-UNEXPLAINED = (
-    "the rows predict these labels no better than the frequencies of the classes do: "
-    "single labels can't be judged by them"
+_NO_BETTER = (
+    "predict these labels no better than the frequencies of the classes do: single labels can't be judged by them"
 )
+UNEXPLAINED, UNEXPLAINED_BY_PROBABILITIES = f"the rows {_NO_BETTER}", f"the probabilities {_NO_BETTER}"
 LEAST_GAIN, GAIN_ROWS = 2.0, 8000  # in log-likelihood over the frequencies, in standard errors, of so many rows
+LEAST_EVIDENCE = 2.0  # standard errors of the score test; of models fitted to random labels 3 in 100 exceed them
+LEAST_PROBABILITY, ROUNDING = 1e-3, 1e-9  # over the number of classes, before a logarithm; of a mean of logarithms
 MOST_EXCLUDED = 0.05  # of the rows; a table with more rows in small classes is about small classes
 
 
@@ -125,7 +127,7 @@ def _judge_included(
         arrays = out_of_fold(model, rows, codes, n_classes, folds, included)
         known = included & np.isfinite(arrays[0][:, 0])
         observed = codes[known]
-        arrays, note = fitted_to_labels(arrays, codes, known)
+        arrays, note = _fitted(arrays, codes, known)
         scores = mean_of(arrays)
         outcome = graded(read_noise(scores[known], observed, noise), scores[known], observed)
         if labels_are != "outcomes":
@@ -142,13 +144,46 @@ def _judge_included(
     return readings
 
 
-def fitted_to_labels(
+def fitted_to_labels(arrays: list[NDArray[Any]], codes: Codes) -> tuple[list[NDArray[Any]], tuple[str, ...]]:
+    """The probabilities of models that are far too sure, or favour classes, fitted to the observed labels; notes.
+
+    Where they tell nothing about the labels, that alone is noted.
+    """
+    fitted, notes = _fitted(arrays, codes)
+    return fitted, notes if tells_labels(mean_of(fitted), codes) else (UNEXPLAINED_BY_PROBABILITIES,)
+
+
+def _fitted(
     arrays: list[NDArray[Any]], codes: Codes, known: Any = slice(None)
 ) -> tuple[list[NDArray[Any]], tuple[str, ...]]:
-    """The probabilities of models that are far too sure, or favour classes, fitted to the observed labels; notes."""
+    """The probabilities, fitted to the observed labels where they are far from them, and what was done."""
     found = [fit_label_calibration(one[known], codes[known]) for one in arrays]
     fitted = [one if how is None else how(one) for one, how in zip(arrays, found, strict=True)]
     return fitted, tuple(dict.fromkeys(_fit_note(how) for how in found if how is not None))
+
+
+def tells_labels(p: NDArray[np.floating], codes: Codes) -> bool:
+    """Whether labels are likelier where their probability is higher: a score test, which needs no calibration.
+
+    In P(y | x) proportional to f_y p_y(x)^a, with f the frequencies of the classes and log p centred by class, the
+    derivative of the log-likelihood at a = 0 is the sum over rows of log p_y - sum_k f_k log p_k.
+
+    >>> codes = np.arange(300) % 3
+    >>> tells_labels(np.tile([0.7, 0.2, 0.1], (300, 1)), codes), tells_labels(0.1 + 0.7 * np.eye(3)[codes], codes)
+    (False, True)
+
+    References
+    ----------
+    .. [1] Rao, C. R. (1948). Large sample tests of statistical hypotheses concerning several parameters with
+       applications to problems of estimation. Mathematical Proceedings of the Cambridge Philosophical Society 44.
+    """
+    some = np.random.default_rng(0).permutation(len(codes))[:GAIN_ROWS]
+    n_classes, labels = p.shape[1], codes[some]
+    logs = np.log(np.maximum(p[some].astype(np.float64), LEAST_PROBABILITY / n_classes))
+    logs -= logs.mean(axis=0)
+    frequencies = np.bincount(labels, minlength=n_classes) / len(labels)
+    score = logs[np.arange(len(labels)), labels] - logs @ frequencies
+    return bool(score.mean() > LEAST_EVIDENCE * score.std() / np.sqrt(len(labels)) + ROUNDING)
 
 
 def mean_of(arrays: list[NDArray[Any]]) -> NDArray[Any]:

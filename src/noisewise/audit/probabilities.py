@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
 
 from noisewise._progress import Report, reporting, step
 from noisewise._typing import Codes
 from noisewise._validation import listed, one_column
 from noisewise._words import percent
-from noisewise.audit.given_probabilities import read_probabilities
+from noisewise.audit.given_probabilities import excess_agreement, read_probabilities
 from noisewise.audit.posterior import LabelsAre, both_readings, chosen_reading, fitted_to_labels, mean_of
 from noisewise.audit.result import LabelAudit
 from noisewise.audit.summaries import alike_classes, small_classes
@@ -31,6 +32,9 @@ IN_SAMPLE = 0.998  # agreement with the labels from which a model has probably s
 # labels need exponents of 2 to 12, out of fold 0.3 to 2, and up to 4 where labels are clean.
 NEARLY_ALL, UNSURE = 0.9, 4.0
 FEWEST_ROWS = 100  # with fewer, such an agreement is nothing unusual
+# By how much another order of the columns has to agree better with the labels: in rows, and in standard errors.
+CLEARLY_BETTER, STANDARD_ERRORS = 0.1, 4.0
+MOST_ORDERED = 2000  # classes; finding the best order of more takes longer than the audit
 
 
 def audit_probabilities(
@@ -60,8 +64,10 @@ def audit_probabilities(
     y : array of shape (n,)
         Observed labels: the indices of the columns, or labels of any kind.
     classes : sequence, optional
-        The labels in the order of the columns; by default the names of a frame's columns where these are the labels,
-        else 0, 1, ... or the sorted labels.
+        The labels in the order of the columns. By default the names of a frame's columns where these are the labels
+        (also within what all names begin and end with, as p_cat, p_dog); else the categories of a pandas Categorical
+        or a polars Enum, if they are as many as the columns and the sorted labels agree no better with the
+        probabilities; else 0, 1, ... or the sorted labels.
     labels_are : "judgements", "outcomes" or None
         None: rows are ranked and picked as judgements, and the interval of the number of errors spans both readings;
         as outcomes where `noise` is given.
@@ -183,15 +189,54 @@ def _warn_if_in_sample(mean: NDArray[Any], codes: Codes) -> None:
 
 
 def _warn_if_out_of_order(mean: NDArray[Any], codes: Codes, names: NDArray[Any]) -> None:
-    """Warn where the model agrees with fewer labels than it would by chance: its columns are not these classes."""
+    """Warn where the columns are probably not these classes.
+
+    The model then agrees with fewer labels than it would by chance, or with far more in another order of its columns.
+    """
     if len(codes) < FEWEST_ROWS:
         return
     modes, n = mean.argmax(axis=1), len(codes)
-    counts = (np.bincount(one, minlength=len(names)) / n for one in (modes, codes))
-    agreement, by_chance = float(np.mean(modes == codes)), float(np.prod([*counts], axis=0).sum())
-    if agreement < by_chance - 4 * np.sqrt(by_chance * (1 - by_chance) / n):
+    agreement = float(np.mean(modes == codes))
+    by_chance = agreement - excess_agreement(modes, codes, len(names))
+    if agreement < by_chance - STANDARD_ERRORS * np.sqrt(by_chance * (1 - by_chance) / n):
         warnings.warn(
             f"the probabilities agree with {percent(agreement, 1)} of the labels, fewer than by chance "
             f"({percent(by_chance, 1)}): are their columns in the order of the classes, {listed(names.tolist())}?",
             stacklevel=3,
         )
+    elif (order := better_order(modes, codes, len(names))) is not None:
+        better = float(np.mean(order[modes] == codes))
+        warnings.warn(
+            f"the probabilities agree with {percent(agreement, 1)} of the labels, and with {percent(better, 1)} if "
+            f"their columns are {listed(names[order].tolist())}: are they in the order of the classes, "
+            f"{listed(names.tolist())}?",
+            stacklevel=3,
+        )
+
+
+def better_order(modes: Codes, codes: Codes, n_classes: int) -> Codes | None:
+    """The class of each column, if the predicted columns agree far better with the labels in that order; else None.
+
+    The order is found by half of the rows (linear assignment of columns to classes, by how often they coincide beyond
+    chance) and has to agree better with the labels of the others.
+
+    >>> labels = np.arange(300) % 3
+    >>> better_order(np.array([0, 2, 1])[labels], labels, 3), better_order(labels, labels, 3)
+    (array([0, 2, 1]), None)
+    """
+    if n_classes > MOST_ORDERED:
+        return None
+    half = np.random.default_rng(0).random(len(codes)) < 0.5
+    n = int(half.sum())
+    counts = np.bincount(codes[half] * n_classes + modes[half], minlength=n_classes**2)
+    excess = counts.reshape(n_classes, n_classes).astype(np.float64)
+    excess -= np.outer(excess.sum(axis=1), excess.sum(axis=0) / max(n, 1))
+    order = np.empty(n_classes, dtype=np.intp)
+    classes, columns = linear_sum_assignment(excess, maximize=True)
+    order[columns] = classes
+    given, labels = modes[~half], codes[~half]
+    moved = order[given]
+    gains = (moved == labels).astype(np.float64) - (given == labels)
+    gain = excess_agreement(moved, labels, n_classes) - excess_agreement(given, labels, n_classes)
+    least = max(CLEARLY_BETTER, STANDARD_ERRORS * float(gains.std()) / np.sqrt(len(labels)))
+    return order if gain > least else None

@@ -20,8 +20,14 @@ from noisewise.audit.export import write_argilla, write_label_studio, write_patc
 from noisewise.audit.ordered import order_summary
 from noisewise.audit.review import Batch, Review, next_batch, progress_sentence, review_summary, updated
 from noisewise.audit.review import batches as plan_batches
-from noisewise.audit.summaries import NORMAL_95, columns_by_annotator, columns_by_class, columns_of_rows
-from noisewise.noise import Estimate, FlipMatrix, likely_wrong
+from noisewise.audit.summaries import (
+    NORMAL_95,
+    columns_by_annotator,
+    columns_by_class,
+    columns_of_rows,
+    rows_worth_a_look,
+)
+from noisewise.noise import Estimate, FlipMatrix
 
 if TYPE_CHECKING:
     from noisewise.audit.posterior import LabelsAre, Reading
@@ -64,7 +70,7 @@ class LabelAudit:
     kept : array of int, optional
         Where rows without a label were left out: the row in X, as it was given, of every row of the audit.
     predicted : frame, optional
-        Predicted labels of these rows: row in X, label, probability.
+        Predicted labels of rows without a label: row in X, label, probability.
     """
 
     X: Any = field(repr=False)
@@ -144,13 +150,12 @@ class LabelAudit:
     def picked(self) -> Codes:
         """Rows worth a look, worst first: the number of rows with the highest expected F1 score.
 
+        None where less than half a wrong label is expected.
         Where labels are outcomes and the interval of the number of wrong labels includes zero, noise is not proven:
         then only the rows whose own label is wrong with a probability of 80 % or more. `rows(precision)` gives others.
         """
         wrong = 1 - self.probability[self.unreviewed]
-        if not len(wrong):
-            return self.unreviewed
-        chosen = likely_wrong(wrong)
+        chosen = rows_worth_a_look(wrong)
         if self.labels_are == "outcomes" and self.expected_errors.low <= 0:
             chosen = chosen[wrong[chosen] >= LEAST_UNPROVEN]
         return self.unreviewed[chosen]

@@ -19,6 +19,7 @@ from noisewise.noise import Estimate, Recalibration, flips_of, recalibrate
 if TYPE_CHECKING:
     from noisewise.audit.result import LabelAudit
 
+GOLDEN = (np.sqrt(5) - 1) / 2  # its multiples, modulo 1, are spread evenly however many there are (Weyl, 1916)
 DRAWN = 0.75  # fraction of a batch drawn along P(wrong), to identify the noise; the others are the likeliest wrong
 IDENTIFIED = 150  # verdicts, from which on the fraction drawn is 1 - DRAWN
 STOP = 0.1  # expected fraction of wrong labels in the next rows below which a review mends little
@@ -103,7 +104,8 @@ def choose(wrong: Floats, budget: int, n_reviewed: int, start: float) -> Codes:
     """Positions of the rows to review, likeliest wrong first: the likeliest, and others drawn along P(wrong).
 
     Those are drawn systematically with probabilities proportional to sqrt(P (1 - P)), the allocation that estimates
-    the number of wrong labels best (Neyman, 1934); `start`, from 0 to 1, is where the first one falls.
+    the number of wrong labels best (Neyman, 1934); `start`, from 0 to 1, is where the first one of a review falls.
+    How many, and where, continues from the rows reviewed before: one at a time they are as in one batch.
 
     >>> choose(np.array([0.9, 0.0, 0.5, 0.6, 0.1]), 3, 0, 0.5)
     array([0, 3, 2])
@@ -111,12 +113,22 @@ def choose(wrong: Floats, budget: int, n_reviewed: int, start: float) -> Codes:
     order = np.argsort(-wrong, kind="stable")
     if budget >= len(order):
         return order
-    early = min(budget, max(IDENTIFIED - n_reviewed, 0))
-    n_drawn = round(DRAWN * early + (1 - DRAWN) * (budget - early))
+    n_before = drawn_of(n_reviewed)
+    n_drawn = drawn_of(n_reviewed + budget) - n_before
     likeliest, others = np.split(order, [budget - n_drawn])
     p = np.clip(wrong[others], 1e-4, 1 - 1e-4)
-    drawn = others[systematic(np.sqrt(p * (1 - p)), n_drawn, start)]
+    drawn = others[systematic(np.sqrt(p * (1 - p)), n_drawn, (start + n_before * GOLDEN) % 1)]
     return np.concatenate([likeliest, drawn])
+
+
+def drawn_of(n_reviewed: int) -> int:
+    """How many of the first rows of a review are drawn; the others are the likeliest, first of all.
+
+    >>> [drawn_of(n) for n in (1, 2, 3, 4, 5, 150, 154)]
+    [0, 1, 2, 3, 3, 112, 113]
+    """
+    early = min(n_reviewed, IDENTIFIED)
+    return int(DRAWN * early + (1 - DRAWN) * (n_reviewed - early))
 
 
 def systematic(sizes: Floats, n: int, start: float) -> Codes:

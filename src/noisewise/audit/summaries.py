@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from noisewise._typing import Codes
+from noisewise._typing import Codes, Floats
 from noisewise._words import counted, some_of
 from noisewise.audit.ordered import steps_of
-from noisewise.noise import Estimate
+from noisewise.noise import Estimate, likely_wrong
 
 if TYPE_CHECKING:
     from noisewise.audit.result import LabelAudit
 
 SMALL_CLASS = 5  # rows; the flip rates of fewer can't be estimated
 MOST_NAMED = 20  # classes in a note
-LEAST_SHOWN = 0.001  # probability that is written with three decimals
-LEAST_TOLD = 1e-6  # probability; what is smaller no table of this world could prove
+LEAST_SHOWN = 0.001  # probability that is written with three decimals; smaller ones are not known so well
+LEAST_EXPECTED = 0.5  # wrong labels; with fewer, none is the likeliest number
 LEAST_CONFUSED = 0.5  # expected rows of a pair of classes that is worth a sentence
 NORMAL_95 = 1.645  # quantile of the standard normal distribution, for two-sided 90 % intervals
 PRIOR_WRONG, PRIOR_LABELS = 1, 10  # beta prior of an annotator's error rate: one wrong label of ten
@@ -43,7 +43,27 @@ def headline(audit: LabelAudit) -> str:
         found = f"about {some_of(wrong, n, 'label', 'look')} wrong ({wrong.low:,.0f} to {wrong.high:,.0f})"
     else:
         found = f"label noise is not proven: between 0 and {wrong.high:,.0f} of {n:,} labels may be wrong"
-    return f"{found}; {counted(len(audit.picked), 'row', 'are')} worth a look"
+    return f"{found}; {worth_a_look(len(audit.picked))}"
+
+
+def worth_a_look(n_picked: int, noun: str = "row") -> str:
+    """How many rows are worth a look, for a reader.
+
+    >>> worth_a_look(12), worth_a_look(0)
+    ('12 rows are worth a look', 'no row is worth a look')
+    """
+    return f"{counted(n_picked, noun, 'are') if n_picked else f'no {noun} is'} worth a look"
+
+
+def rows_worth_a_look(probability_wrong: Floats) -> Codes:
+    """Indices of the rows to look at, worst first: by `likely_wrong`; none where less than half an error is expected.
+
+    >>> rows_worth_a_look(np.array([0.1, 0.9, 0.05])), rows_worth_a_look(np.array([0.1, 0.2, 0.05]))
+    (array([1]), array([], dtype=int64))
+    """
+    if np.sum(probability_wrong, dtype=np.float64) < LEAST_EXPECTED:
+        return np.empty(0, dtype=np.intp)
+    return likely_wrong(probability_wrong)
 
 
 def is_open(audit: LabelAudit) -> bool:
@@ -60,14 +80,12 @@ def readings_sentence(audit: LabelAudit) -> str:
 
 
 def probability_text(probability: float) -> str:
-    """A probability for a reader; small ones are told apart, too.
+    """A probability for a reader; how small a small one is no table could prove. Zero is that of a verdict.
 
-    >>> probability_text(0.25), probability_text(0.000213), probability_text(1e-9), probability_text(0.0)
-    ('0.250', '1 in 4,700', 'under 1 in 1,000,000', '0.000')
+    >>> probability_text(0.25), probability_text(0.000213), probability_text(0.0)
+    ('0.250', 'below 1 in 1,000', '0.000')
     """
-    if 0 < probability < LEAST_TOLD:
-        return f"under 1 in {1 / LEAST_TOLD:,.0f}"
-    return f"1 in {float(f'{1 / probability:.2g}'):,.0f}" if 0 < probability < LEAST_SHOWN else f"{probability:.3f}"
+    return f"below 1 in {1 / LEAST_SHOWN:,.0f}" if 0 < probability < LEAST_SHOWN else f"{probability:.3f}"
 
 
 def count_with_interval(count: Estimate) -> str:

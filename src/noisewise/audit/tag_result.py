@@ -19,8 +19,8 @@ from noisewise.audit.export import FIRST_SPREADSHEET_ROW, row_entries_text
 from noisewise.audit.result import LabelAudit
 from noisewise.audit.review import review_sentence
 from noisewise.audit.row_verdicts import NO_TAGS, tag_verdicts
+from noisewise.audit.summaries import rows_worth_a_look
 from noisewise.audit.verdicts import given_decisions, refuse_decided
-from noisewise.noise import likely_wrong
 
 SURE = 0.5  # a tag less probable than this is taken back, one more probable is added
 
@@ -81,7 +81,7 @@ class TagAudit:
         may be wrong.
         """
         rows = self.unreviewed
-        found = rows[likely_wrong(1 - self.probability[rows])] if len(rows) else rows
+        found = rows[rows_worth_a_look(1 - self.probability[rows])]
         return np.asarray(found[(self.suggested[found] != self.observed[found]).any(axis=1)])
 
     @cached_property

@@ -18,8 +18,9 @@ from noisewise._typing import Codes, Floats
 from noisewise.audit.export import FIRST_SPREADSHEET_ROW, row_entries_text
 from noisewise.audit.review import review_sentence
 from noisewise.audit.row_verdicts import SAME, number_verdicts
+from noisewise.audit.summaries import rows_worth_a_look
 from noisewise.audit.verdicts import given_decisions, refuse_decided
-from noisewise.noise import Estimate, likely_wrong, recalibrate
+from noisewise.noise import Estimate, recalibrate
 
 MOST_WRONG = 0.3  # fraction of targets; beyond, wrong and right ones can't be told apart
 MOST_UNFIT = 0.1  # fraction worth a look of a table with more: those that the model fits worst
@@ -78,7 +79,7 @@ class TargetAudit:
 
         Where so many look wrong that it is the model that does not fit, they are one row in ten.
         """
-        n = len(likely_wrong(1 - self.probability[self.unreviewed])) if len(self.unreviewed) else 0
+        n = len(rows_worth_a_look(1 - self.probability[self.unreviewed]))
         if self.expected_errors > MOST_WRONG * len(self.observed):
             n = min(n, round(MOST_UNFIT * len(self.observed)))
         return self.order[np.isin(self.order, self.unreviewed)][:n]

@@ -6,8 +6,7 @@ import csv
 import io
 import json
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,6 +15,7 @@ import narwhals as nw
 from noisewise._typing import Codes
 from noisewise._validation import is_missing, listed
 from noisewise._words import counted
+from noisewise.audit.label_names import merge_labels
 
 if TYPE_CHECKING:
     from noisewise.audit.result import LabelAudit
@@ -56,18 +56,32 @@ def read_verdicts(reviewed: Any, audit: LabelAudit) -> dict[int, int | None]:
     >>> read_verdicts({3: "dog", 7: "?", 8: ""}, audit)
     {3: 1, 7: None}
     """
-    return verdicts_of(given_decisions(reviewed), audit.classes.tolist(), audit.observed)
+    return _verdicts(_decided(given_decisions(reviewed)), audit.classes.tolist(), audit.observed, {})
 
 
 def verdicts_of(decisions: Iterable[Given], classes: list[Any], observed: Codes) -> dict[int, int | None]:
-    """The verdicts of decisions that were read before: `read_verdicts` has the rules."""
-    code_of = _codes_by_text(classes)
+    """The verdicts about the labels of a table: `read_verdicts` has the rules.
+
+    Where the reviewer saw merged labels and the table has the labels before that, decisions are the merged spelling.
+    """
+    decided = _decided(decisions)
+    return _verdicts(decided, classes, observed, _merged_before(decided, classes, observed))
+
+
+def _decided(decisions: Iterable[Given]) -> list[Given]:
+    return [given for given in decisions if not is_blank(given.decision)]
+
+
+def _verdicts(
+    decided: list[Given], classes: list[Any], observed: Codes, merged: Mapping[Any, Any]
+) -> dict[int, int | None]:
+    """The verdicts, where labels were merged into others before they were seen."""
+    labels = _Labels(classes, merged)
     verdicts: dict[int, int | None] = {}
-    for given in decisions:
-        if is_blank(given.decision):
-            continue
-        row, code = row_of(given.row, len(observed)), _code(given.decision, code_of, classes)
-        _check_observed(row, given, code_of, classes[observed[row]])
+    for given in decided:
+        row, code = row_of(given.row, len(observed)), _code(given.decision, labels)
+        label = classes[observed[row]]
+        _check_observed(row, given, labels, merged.get(label, label))
         if verdicts.setdefault(row, code) != code:
             first, second = ("?" if c is None else str(classes[c]) for c in (verdicts[row], code))
             raise ValueError(f"row {row} has two decisions, {first!r} and {second!r}; one for each row is needed")
@@ -83,15 +97,15 @@ def earlier_decisions(path: Path, audit: LabelAudit) -> dict[int, str]:
     """
     if not path.exists():
         return {}
-    code_of = _codes_by_text(audit.classes.tolist())
+    labels = _Labels(audit.classes.tolist())
     found: dict[int, str] = {}
     try:
         for given in given_decisions(path):
             if is_blank(given.decision):
                 continue
             row = row_of(given.row, len(audit.observed))
-            _check_observed(row, given, code_of, audit.classes[audit.observed[row]])
-            found[row] = str(given.decision).strip()
+            _check_observed(row, given, labels, labels.classes[audit.observed[row]])
+            found[row] = _plain_text(given.decision, labels)
     except ValueError as error:
         raise ValueError(
             f"{path} is left as it is, with its decisions: {error}; move it, or name another folder"
@@ -111,9 +125,13 @@ def new_labels(decisions: Iterable[Given], classes: list[Any]) -> list[str]:
     >>> new_labels([Given(0, "ox"), Given(1, "CAT"), Given(2, "?"), Given(3, "")], ["cat", "dog"])
     ['ox']
     """
-    code_of = _codes_by_text(classes)
-    texts = [str(given.decision).strip() for given in decisions if not is_blank(given.decision)]
-    return [text for text in dict.fromkeys(texts) if _found(text, code_of) is None and not is_undecided(text)]
+    labels = _Labels(classes)
+    texts = [
+        str(given.decision).strip()
+        for given in decisions
+        if not is_blank(given.decision) and not labels.fits(given.decision)
+    ]
+    return [text for text in dict.fromkeys(texts) if not is_undecided(text)]
 
 
 def given_decisions(reviewed: Any) -> Iterator[Given]:
@@ -201,12 +219,40 @@ def _of_record(record: Mapping[str, Any]) -> Iterator[Given]:
             yield Given(metadata["row"], response.get("value"), metadata.get("observed"))
 
 
-def _codes_by_text(classes: list[Any]) -> dict[str, int]:
-    """Index of a class by its text, and by what a spreadsheet may make of it where no two classes share that."""
-    loose = [_loose(name) for name in classes]
-    shared = Counter(loose)
-    codes = {text: code for code, text in enumerate(loose) if shared[text] == 1}
-    return codes | {str(name).strip(): code for code, name in enumerate(classes)}
+class _Labels:
+    """Classes by what a decision may be: the label itself, its text, or what a person or a spreadsheet makes of it.
+
+    The first of these that fits any class decides, so that "cat" and "cat " are two labels where both are classes.
+    Classes that were merged into others are no choice.
+    """
+
+    def __init__(self, classes: list[Any], merged: Mapping[Any, Any] | None = None) -> None:
+        self.classes = classes
+        chosen = [(code, name) for code, name in enumerate(classes) if name not in (merged or {})]
+        self._codes: list[dict[Any, list[int]]] = []
+        for form in FORMS:
+            codes: dict[Any, list[int]] = {}
+            for code, name in chosen:
+                codes.setdefault(form(name), []).append(code)
+            self._codes.append(codes)
+
+    def fits(self, decision: Any) -> list[int]:
+        """Indices of the classes that a decision may be: one, none, or several if it does not tell them apart."""
+        found = (codes.get(form(decision)) for form, codes in zip(FORMS, self._codes, strict=True))
+        return next((codes for codes in found if codes), [])
+
+
+def _itself(label: Any) -> Any:
+    """A label as a key; the text of what can't be one."""
+    try:
+        hash(label)
+    except TypeError:
+        return str(label)
+    return label
+
+
+def _stripped(label: Any) -> str:
+    return str(label).strip()
 
 
 def _loose(label: Any) -> str:
@@ -219,8 +265,31 @@ def _loose(label: Any) -> str:
     return text.partition(".")[0] if re.fullmatch(r"-?(0|[1-9]\d*)\.0+", text) else text
 
 
-def _found(label: Any, code_of: dict[str, int]) -> int | None:
-    return code_of.get(str(label).strip(), code_of.get(_loose(label)))
+FORMS: tuple[Callable[[Any], Any], ...] = (_itself, str, _stripped, _loose)  # the most exact first
+
+
+def _plain_text(decision: Any, labels: _Labels) -> str:
+    """A decision as text, without spaces around it unless they tell two labels apart."""
+    text = str(decision)
+    return text.strip() if labels.fits(text) == labels.fits(text.strip()) else text
+
+
+def _merged_before(decided: list[Given], classes: list[Any], observed: Codes) -> dict[Any, Any]:
+    """What labels of the table were merged into before a reviewer saw them; nothing where they were seen as they are.
+
+    >>> _merged_before([Given(2, "ox", "cat")], ["cat", "Cat", "ox"], [0, 0, 1, 2])
+    {'Cat': 'cat'}
+    """
+    labels = [classes[observed[row_of(given.row, len(observed))]] for given in decided]
+    seen = [
+        (label, str(given.observed))
+        for label, given in zip(labels, decided, strict=True)
+        if not is_missing(given.observed) and str(label) != str(given.decision)  # else it may have been put in since
+    ]
+    if all(str(label) == text for label, text in seen):
+        return {}
+    merged = merge_labels([classes[code] for code in observed])[1]
+    return merged if all(str(merged.get(label, label)) == text for label, text in seen) else {}
 
 
 def is_blank(decision: Any) -> bool:
@@ -233,18 +302,21 @@ def is_undecided(decision: Any) -> bool:
     return _loose(decision).replace("’", "'") in UNDECIDED
 
 
-def _code(decision: Any, code_of: dict[str, int], classes: list[Any]) -> int | None:
+def _code(decision: Any, labels: _Labels) -> int | None:
     """Index of the decision; None where there is none. What is the name of a class is a decision."""
-    code = _found(decision, code_of)
-    if code is None and not is_undecided(decision):
-        raise ValueError(f"the decision {decision!r:.60} is not among the labels {listed(classes)}")
-    return code
+    codes = labels.fits(decision)
+    if len(codes) > 1:
+        fitting = listed([labels.classes[code] for code in codes])
+        raise ValueError(f"the decision {decision!r:.60} may be any of the labels {fitting}; write it exactly so")
+    if not codes and not is_undecided(decision):
+        raise ValueError(f"the decision {decision!r:.60} is not among the labels {listed(labels.classes)}")
+    return codes[0] if codes else None
 
 
-def _check_observed(row: int, given: Given, code_of: dict[str, int], label: Any) -> None:
+def _check_observed(row: int, given: Given, labels: _Labels, label: Any) -> None:
     """Refuse a decision about a row whose label was another one; the decided label may have been put in since."""
-    seen = (given.observed, given.decision)
-    if is_missing(given.observed) or _found(label, code_of) in [_found(one, code_of) for one in seen]:
+    code = labels.fits(label)[0]
+    if is_missing(given.observed) or any(code in labels.fits(seen) for seen in (given.observed, given.decision)):
         return
     raise ValueError(
         f"row {row} had the label {given.observed!r:.60} when it was reviewed and has {str(label)!r:.60} now: the "

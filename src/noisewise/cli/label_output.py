@@ -53,7 +53,7 @@ def print_json(result: LabelAudit, picked: Any, truth: Any, paths: list[Path]) -
 
 def print_worst(result: LabelAudit, picked: Any, truth: Any, in_batches: bool) -> None:
     """What is known of the number of wrong labels, and the worst rows."""
-    from noisewise.audit import is_open, order_sentences, probability_text, readings_sentence
+    from noisewise.audit import is_open, order_sentences, readings_sentence
 
     for note in result.notes:
         say(f"note: {note}")
@@ -67,21 +67,32 @@ def print_worst(result: LabelAudit, picked: Any, truth: Any, in_batches: bool) -
         say(sentence)
     if in_batches:
         mended = (1 - result.probability[picked]).sum()
-        say(f"{counted(len(picked), 'row')} to review next, about {mended:,.0f} of them wrong; the likeliest are")
-    elif proven:
-        ranked = ", ranked as judgements" if is_open(result) else ""
-        say_worst(len(picked), ranked)
+        likeliest = "; the likeliest are" if len(picked) else ""
+        say(f"{counted(len(picked), 'row')} to review next, about {mended:,.0f} of them wrong{likeliest}")
     else:
-        say(f"label noise is not proven: between 0 and {wrong.high:,.0f} labels may be wrong; the most suspicious are")
+        if not proven:
+            say(f"label noise is not proven: between 0 and {wrong.high:,.0f} labels may be wrong")
+        if len(picked):
+            say_worst(len(picked), ", ranked as judgements" if is_open(result) else "")
+        else:
+            say("no row is worth a look; audit.csv has all of them, the most suspicious first")
+    if len(picked):
+        _print_rows(result, picked[:SHOWN])
+    if truth is not None:
+        found = result.found(truth)
+        n = found["wrong"]
+        say(f"{found['found']} of the {n} changed labels ({percent(found['found'] / n)}) are among the {n} worst rows")
+
+
+def _print_rows(result: LabelAudit, rows: Any) -> None:
+    """The labels of some rows, or pictures, in columns."""
+    from noisewise.audit import probability_text
+
     names: Any = range(len(result.observed)) if result.images is None else result.images
     lines = [("row" if result.images is None else "picture", "observed", "suggested", "P(label is right)")]
-    for row in (picked if in_batches else result.order)[:SHOWN]:
+    for row in rows:
         observed, suggested = result.classes[result.observed[row]], result.suggested[row]
         lines.append((str(names[row]), str(observed), str(suggested), probability_text(result.probability[row])))
     first, second, third = (max(len(line[column]) for line in lines) for column in range(3))
     for row_text, observed, suggested, probability in lines:
         typer.echo(f"{row_text:>{max(first, 8)}}  {observed:<{second}}  {suggested:<{third}}  {probability}")
-    if truth is not None:
-        found = result.found(truth)
-        n = found["wrong"]
-        say(f"{found['found']} of the {n} changed labels ({percent(found['found'] / n)}) are among the {n} worst rows")

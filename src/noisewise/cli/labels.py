@@ -55,7 +55,9 @@ class TableOptions:
         }
         typed |= {"--model": self.model, "--labels-are": self.labels_are, "--encoder": self.encoder}
         typed |= {"--image-column": self.images, "--seed": self.seed}
-        return "".join(f" {name} {shlex.quote(str(value))}" for name, value in typed.items() if value is not None)
+        merge = " --merge-labels" if self.labels.merge and self.labels.missing is None else ""  # labelled.csv is merged
+        others = (f" {name} {shlex.quote(str(value))}" for name, value in typed.items() if value is not None)
+        return "".join([merge, *others])
 
     def settings(self) -> Settings:
         """The same for the library."""
@@ -105,12 +107,24 @@ def _table(data: str | None, label: str | None, options: TableOptions) -> tuple[
         raise ValueError("--engine dask audits a Parquet file, or a folder of them, with the default model")
     if data is not None:
         may_miss = options.labels.missing is not None
-        return read_labelled(data, label, annotator, not in_memory, say, may_miss, options.groups, ask), None
+        table = read_labelled(data, label, annotator, not in_memory, say, may_miss, options.groups, ask)
+        _refuse_amounts(table.labels, str(label))
+        return table, None
     if annotator is not None:
         raise ValueError("--annotator names a column of a data file; the demonstration has none")
     X, y, truth = _demonstration()
     say("scikit-learn's 1,797 handwritten digits, 20 % of the labels changed at random")
     return LabelledTable(X, y), truth
+
+
+def _refuse_amounts(labels: list[Any], name: str) -> None:
+    """Refuse numbers with decimals, which are no classes."""
+    amounts = (one for one in labels if isinstance(one, float) and one == one and not one.is_integer())
+    if (amount := next(amounts, None)) is not None:
+        raise ValueError(
+            f"column {name!r} holds numbers with decimals, as {amount}, which are no classes; --target {name} instead "
+            "of --label audits numbers"
+        )
 
 
 def _run(table: LabelledTable, settings: Settings, options: TableOptions, progress: Progress) -> LabelAudit:

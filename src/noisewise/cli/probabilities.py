@@ -26,8 +26,8 @@ class Files(NamedTuple):
     annotator: str | None
 
 
-def audit_files(files: Files, labels_are: Any) -> LabelAudit:
-    """The audit of the probabilities in these files."""
+def audit_files(files: Files, labels_are: Any, as_written: bool = False) -> LabelAudit:
+    """The audit of the probabilities in these files; with `as_written`, of the labels that the table holds."""
     from noisewise.audit import audit_probabilities
     from noisewise.tables import read_labelled
 
@@ -45,9 +45,14 @@ def audit_files(files: Files, labels_are: Any) -> LabelAudit:
         if files.annotator is not None:
             raise ValueError("--annotator names a column of a data file; add data.csv --label NAME instead of --labels")
         labels = read_labels(str(files.labels), len(arrays[0]))
-    names = None
+    names: list[Any] | None = None
     if files.classes is not None:
-        names, labels = named_labels(labels, read_names(files.classes))
+        names, named = named_labels(labels, read_names(files.classes))
+        if as_written and named != list(labels):
+            raise ValueError(
+                f"column {files.label!r} holds indices, and a review puts in what it holds; leave --classes out"
+            )
+        labels = named
     return audit_probabilities(arrays, labels, classes=names, labels_are=labels_are, X=X, annotators=annotators)
 
 
@@ -113,17 +118,18 @@ def read_names(name: str) -> list[str]:
     return [line.strip() for line in lines if line.strip()]
 
 
-def named_labels(labels: Any, names: list[str]) -> tuple[list[str], list[Any]]:
-    """Labels by these names: they are the names themselves, or their indices.
+def named_labels(labels: Any, names: list[str]) -> tuple[list[Any], list[Any]]:
+    """Labels by these names: they are the names themselves, also as numbers, or their indices.
 
-    >>> named_labels([1, 0], ["cat", "dog"])
-    (['cat', 'dog'], ['dog', 'cat'])
+    >>> named_labels([1, 0], ["cat", "dog"]), named_labels([7, 5], ["5", "7", "9"])
+    ((['cat', 'dog'], ['dog', 'cat']), ([5, 7, '9'], [7, 5]))
     """
     given = labels.tolist() if hasattr(labels, "tolist") else list(labels)
-    texts = [str(label) for label in given]
-    if not set(texts) <= set(names) and all(isinstance(label, int) and 0 <= label < len(names) for label in given):
-        return names, [names[label] for label in given]
-    return names, texts
+    by_text = {str(label): label for label in given}
+    indices = all(isinstance(label, int) and 0 <= label < len(names) for label in given)
+    if indices and not by_text.keys() <= set(names):
+        return list(names), [names[label] for label in given]
+    return [by_text.get(name, name) for name in names], given
 
 
 def _table(name: str) -> Any:
@@ -131,19 +137,13 @@ def _table(name: str) -> Any:
 
     Without a header, as NumPy writes it, its first line is a row.
     """
-    import numpy as np
-
     from noisewise.tables import read_table
 
-    frame = read_table(name, say)
+    frame = read_table(name, say, may_lack_header=True)
     if frame.width > 2 and frame.height > 1 and frame.to_series().to_list() == list(range(frame.height)):
         say(f"the first column of {name} counts the rows: left out")
         frame = frame.drop(frame.columns[0])
-    first = [_number(column) for column in frame.columns]
-    if None in first or all(value == round(value) for value in first if value is not None):  # names of classes
-        return frame
-    say(f"{name} has no header: its first line is taken for a row")
-    return np.vstack([np.array(first, dtype=np.float64), frame.to_numpy()])
+    return frame
 
 
 def _number(text: str) -> float | None:

@@ -15,7 +15,7 @@ from noisewise.cli.label_options import LabelOptions
 from noisewise.cli.labels import TableOptions, audited_labels
 from noisewise.cli.probabilities import Files, audit_files
 from noisewise.cli.tags import audited_tags
-from noisewise.cli.talk import say
+from noisewise.cli.talk import noting, say
 from noisewise.cli.targets import audited_numbers
 
 
@@ -25,10 +25,16 @@ def review(
     ],
     label: completion.Label = None,
     separator: audit_options.Separator = None,
+    merge_labels: Annotated[
+        bool, typer.Option("--merge-labels", help="Merge labels that differ in case, spaces or a misspelt letter.")
+    ] = False,
     ordered: audit_options.Ordered = None,
     missing: audit_options.MissingLabels = None,
     target: audit_options.Target = None,
     probabilities: audit_options.Probabilities = None,
+    classes: Annotated[
+        str | None, typer.Option("--classes", help="Text file: the classes in the order of the columns, one a line.")
+    ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Folder of the decisions; by default that of the table's name.")
     ] = None,
@@ -70,6 +76,10 @@ def review(
     if sum(option is not None for option in (separator or None, target, probabilities)) > 1:
         raise ValueError("--separator, --target and --probabilities are for tags, numbers and labels; give one of them")
     audit_options.check_labels(ordered, missing, bool(separator or target or probabilities))
+    if merge_labels and (separator or target or probabilities):
+        raise ValueError("--merge-labels is for labels of one class a row that are scored here; leave it out")
+    if classes is not None and not probabilities:
+        raise ValueError("--classes is for --probabilities; of a table, --label names the column")
     if probabilities and groups is not None:
         raise ValueError("--groups is for rows that are scored here by folds, not for --probabilities")
     audit: Any
@@ -79,10 +89,11 @@ def review(
     elif separator:
         audit = audited_tags(data, _needed(label), separator, model, seed, groups)
     elif probabilities:
-        files = Files(probabilities, None, None, [data], _needed(label), annotator)
-        audit = audit_files(files, labels_are and labels_are.value)
+        files = Files(probabilities, None, classes, [data], _needed(label), annotator)
+        with noting():
+            audit = audit_files(files, labels_are and labels_are.value, as_written=True)
     else:
-        of_labels = LabelOptions(separator is None, False, missing, folder, data, label, ordered)
+        of_labels = LabelOptions(separator is None, merge_labels, missing, folder, data, label, ordered)
         options = TableOptions(annotator, groups, model, labels_are, encoder, images, seed, of_labels)
         audit, _ = audited_labels(data, label, options)
         table = str(of_labels.labelled or data)

@@ -16,7 +16,7 @@ from noisewise._typing import Codes
 from noisewise.audit import CANT_TELL, LabelAudit, TagAudit, TargetAudit
 from noisewise.review.decision_log import Action, Decision, DecisionLog, now
 from noisewise.review.subjects import LabelSubject, subject_of
-from noisewise.tables import check_ending, mend_table
+from noisewise.tables import check_ending, mend_table, read_table
 
 LOG, VERDICTS, HISTORY, MENDED = "decisions.jsonl", "reviewed.csv", "history.csv", "mended"
 RECALIBRATED = 25  # verdicts after which the number of wrong labels is estimated again; it takes a moment
@@ -198,6 +198,11 @@ class ReviewSession:
     def _mended(self, data: str, label: str) -> Path:
         path = self.folder / f"{MENDED}{Path(data).suffix.lower()}"
         changes = {row: verdict for row, verdict in self.verdicts.items() if self._changes(row)}
+        if isinstance(
+            self.audit, LabelAudit
+        ):  # labels that were merged before the audit are put in as they were merged
+            cells = read_table(data, as_they_are=[label])[label].to_list()
+            changes |= {row: one for row, one in self.verdicts.items() if str(cells[row]) != str(one)}
         mend_table(data, label, {row: self._cell(verdict) for row, verdict in changes.items()}, path)
         return path
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import math
 import re
 import sys
 from collections.abc import Callable, Collection
@@ -38,10 +39,16 @@ def scan_table(data: str) -> Any:
     return frame
 
 
-def read_table(data: str, say: Callable[[str], None] = lambda sentence: None, as_they_are: Collection[str] = ()) -> Any:
+def read_table(
+    data: str,
+    say: Callable[[str], None] = lambda sentence: None,
+    as_they_are: Collection[str] = (),
+    may_lack_header: bool = False,
+) -> Any:
     """A polars frame from a file; - is stdin. `say` is called with what had to be guessed.
 
-    In a CSV, localized numbers and dates are parsed, except in the columns `as_they_are`.
+    In a CSV, localized numbers and dates are parsed, except in the columns `as_they_are`. With `may_lack_header` a
+    first line of numbers is a row, unless it may be names: different whole numbers.
     """
     polars = _polars()
     if data != "-":
@@ -55,13 +62,33 @@ def read_table(data: str, say: Callable[[str], None] = lambda sentence: None, as
             raise ValueError(f"{data} is empty; a header and rows are needed") from None
         except (polars.exceptions.PolarsError, OSError, EOFError, UnicodeDecodeError) as error:
             raise _unreadable(data, error) from None
-    for name in frame.columns:
-        first = re.sub(r"_duplicated_\d+$", "", name)  # how polars calls a second column of the same name
-        if first != name and first in frame.columns:
-            raise ValueError(f"{data} has two columns called {first!r}; every column needs a name of its own")
+    firsts = [re.sub(r"_duplicated_\d+$", "", name) for name in frame.columns]  # polars: the same name again
+    names = [first if first in firsts[:i] else name for i, (first, name) in enumerate(zip(firsts, frame.columns))]
+    if may_lack_header and _is_row(names) and all(kind.is_numeric() for kind in frame.dtypes):
+        say(f"{data} has no header: its first line is taken for a row")
+        columns = [f"column_{i}" for i in range(len(names))]
+        row = polars.DataFrame([[float(name) for name in names]], schema=columns, orient="row")
+        return row.vstack(frame.cast(polars.Float64).rename(dict(zip(frame.columns, columns))))
+    for name, column in zip(names, frame.columns, strict=True):
+        if name != column:
+            raise ValueError(f"{data} has two columns called {name!r}; every column needs a name of its own")
     if frame.height == 0:
         raise ValueError(f"{data} has a header and no rows; rows are needed")
     return frame
+
+
+def _is_row(names: list[str]) -> bool:
+    """Whether the first line is a row of numbers, and not names of classes, as frames write 0, 1 or 0.0, 1.0.
+
+    >>> [_is_row(names) for names in (["0", "1"], ["1", "0", "0"], ["1.0e+00", "0.0e+00"], ["a", "1.5"])]
+    [False, True, True, False]
+    """
+    try:
+        numbers = [float(name) for name in names]
+    except ValueError:
+        return False
+    may_be_names = len(set(numbers)) == len(numbers) and all(re.fullmatch(r"-?\d+(\.0)?", name) for name in names)
+    return all(map(math.isfinite, numbers)) and not may_be_names
 
 
 def column_names(data: str) -> list[str]:

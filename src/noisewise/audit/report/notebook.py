@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from noisewise._notebook import summary_and_table
-from noisewise._words import counted, number_text, percent, some_of
-from noisewise.audit.summaries import headline, is_open, probability_text, readings_sentence
+from noisewise._words import number_text, percent, some_of
+from noisewise.audit.summaries import headline, is_open, probability_text, readings_sentence, worth_a_look
 
 if TYPE_CHECKING:
     from noisewise.audit.annotation_result import AnnotationAudit
@@ -51,9 +51,7 @@ def targets_html(audit: TargetAudit) -> str:
     found = (
         f"about {some_of(wrong, len(audit.observed), 'number', 'look')} wrong ({wrong.low:,.0f} to {wrong.high:,.0f})"
     )
-    return summary_and_table(
-        [f"{found}; {counted(len(audit.picked), 'row', 'are')} worth a look", *audit.notes], names, cells
-    )
+    return summary_and_table([f"{found}; {worth_a_look(len(audit.picked))}", *audit.notes], names, cells)
 
 
 def tags_html(audit: TagAudit) -> str:
@@ -62,9 +60,7 @@ def tags_html(audit: TagAudit) -> str:
     columns = audit.columns(audit.order[:MOST_ROWS], ", ")
     cells = [(*values[:-1], probability_text(values[-1])) for values in zip(*columns.values(), strict=True)]
     found = f"about {some_of(np.sum(1 - audit.probability), len(audit.observed), 'row', 'have')} a wrong tag"
-    return summary_and_table(
-        [f"{found}; {counted(len(audit.picked), 'row', 'are')} worth a look", *audit.notes], names, cells
-    )
+    return summary_and_table([f"{found}; {worth_a_look(len(audit.picked))}", *audit.notes], names, cells)
 
 
 def annotations_html(audit: AnnotationAudit) -> str:

@@ -30,7 +30,7 @@ function element(tag, options = {}, ...children) {
 
 function percent(probability) {
   if (probability === null) return "";
-  if (probability > 0 && probability < 1e-6) return "under 1 in 1,000,000";
+  if (probability > 0 && probability < 0.001) return "below 1 in 1,000";
   if (probability > 0 && probability < 0.005) return `1 in ${Number((1 / probability).toPrecision(2)).toLocaleString("en")}`;
   if (probability > 0.995 && probability < 1) return "over 99 %";
   return `${Math.round(100 * probability)} %`;
