@@ -121,3 +121,8 @@ def test_small_probabilities_stay_as_they_are_in_frames():
     audit = audit_probabilities(p, y)
     smallest = audit.to_frame("polars")["probability"].min()
     assert 0 < smallest == audit.probability.min()
+
+
+def test_numbers_with_decimals_are_no_labels():
+    with pytest.raises(ValueError, match=r"decimals, as 0\.5, .* audit_targets"):
+        audit_labels(np.eye(3), [0.0, 0.5, 1.0])

@@ -14,7 +14,7 @@ from noisewise._validation import check_binary_or_more, encode_labels, is_missin
 from noisewise._words import counted
 from noisewise.audit.cluster import OnCluster
 from noisewise.audit.folds import Folds, in_columns, rows_of, takes_own_columns
-from noisewise.audit.inputs import check_length, check_names, notes_on_probabilities, pairing_notes
+from noisewise.audit.inputs import check_length, check_names, notes_on_probabilities, pairing_notes, refuse_amounts
 from noisewise.audit.label_names import label_notes, merge_labels, merge_sentence
 from noisewise.audit.missing import predict_labels
 from noisewise.audit.ordered import in_order
@@ -174,6 +174,7 @@ def run_audit(X: Any, y: Any, settings: Settings, run: Runner = map) -> LabelAud
     if settings.missing is not None:
         return _of_labelled(X, y, settings, run)
     reading = chosen_reading(settings.labels_are, settings.noise)
+    refuse_amounts(one_column(y))
     classes, observed = encode_labels(y)
     check_binary_or_more(classes)
     if settings.ordered is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from noisewise._typing import Codes
 
@@ -15,6 +16,20 @@ def check_length(n_rows: int, observed: Codes) -> None:
     """Refuse rows and labels that are not as many."""
     if n_rows != len(observed):
         raise ValueError(f"X has {n_rows} rows, y has {len(observed)} labels; they must be as many")
+
+
+def refuse_amounts(labels: NDArray[Any]) -> None:
+    """Refuse labels that are numbers with decimals, which are no classes.
+
+    >>> refuse_amounts(np.array([0.0, 1.0]))
+    """
+    if labels.dtype.kind != "f":
+        return
+    amounts = labels[np.isfinite(labels) & (labels != np.round(labels))]
+    if amounts.size:
+        raise ValueError(
+            f"y holds numbers with decimals, as {amounts.flat[0]:g}, which are no classes; audit_targets audits numbers"
+        )
 
 
 def pairing_notes(X: Any, y: Any) -> tuple[str, ...]:
