@@ -11,7 +11,8 @@ plays. action: `report()` of `linucb(rates="action")`, with a pair for each acti
 eight annotators. nrest: `NREst` with trees. gate: mistakes played by `linucb` as it comes and with `rates="action"`,
 where all rates are equal, where those of half of the actions differ, and where one action is uninformative. right:
 how often `report()` of `linucb` with eight annotators says that the rates are identified, where one action is right for
-a row, where several may be, and where none is in a third of the rounds.
+a row, where several may be, and where none is in a third of the rounds. several: how often `rates_from_moments` says
+so where one, two or half of the actions are right for every row.
 """
 
 import argparse
@@ -232,8 +233,32 @@ def p_right_of(kind, X, y, k, rng):
     return one * expit(2 * directions[:, :1] + 1.2) if kind == "none softly" else one
 
 
+def several(names, runs, rounds, first):
+    print(
+        f"\nseveral: logs of which `rates_from_moments` says identified; {runs} of {rounds:,} rounds, a fifth uniform"
+    )
+    for name in names:
+        X, y = rows_of(name)
+        k = int(y.max()) + 1
+        for n_right in (1, 2, k // 2):
+            found = [_moments_of_several(X, y, k, n_right, rounds, seed) for seed in range(first, first + runs)]
+            print(f"{name:12}{n_right:3} of {k:2} actions right  identified {sum(found):3}", flush=True)
+
+
+def _moments_of_several(X, y, k, n_right, rounds, seed):
+    """Whether rates are said to be identified where as many actions are right for every row, by a circle of classes."""
+    rng = np.random.default_rng([seed, 8])
+    rates, (rows, true) = pair(rng), drawn(X, y, rounds, rng)
+    guesses = np.where(rng.random(rounds) < 0.6, true, rng.integers(k, size=rounds))
+    actions = np.where(rng.random(rounds) < 0.2, rng.integers(k, size=rounds), guesses)
+    propensities = 0.2 / k + 0.8 * (0.6 * (actions == true) + 0.4 / k)
+    is_right = (actions - true) % k < n_right
+    feedback = FlipMatrix.binary(*rates).corrupt(is_right.astype(int), rng)
+    return rates_from_moments(rows, actions, feedback, propensities, k).identified
+
+
 PARTS = {"moments": moments, "tracker": tracker, "action": action, "person": person, "nrest": nrest}
-TABLES = {"gate": gate, "right": right}
+TABLES = {"gate": gate, "right": right, "several": several}
 
 
 def main():
