@@ -1,4 +1,7 @@
-"""A store of an earlier version is opened, and its models go on as they would have gone on then."""
+"""A store of an earlier version is opened, and its models go on as they would have gone on then.
+
+The intervals of few annotated rounds are from 0 to 1 since; `expected.json` has them so.
+"""
 
 import gzip
 import json
