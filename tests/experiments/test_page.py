@@ -6,6 +6,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import noisewise.experiments as library
@@ -146,6 +147,22 @@ def test_every_figure_beside_the_reproduced_pages_is_linked():
     folder = Path(__file__).parents[2] / "docs" / "papers" / "reproduced"
     linked = "".join(page.read_text(encoding="utf-8") for page in folder.glob("*.md"))
     assert [figure.name for figure in folder.glob("*.svg") if f"({figure.name})" not in linked] == []
+
+
+PAGES = sorted((Path(__file__).parents[2] / "docs" / "papers" / "reproduced").glob("[!i]*.md"))  # but for the index
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_overview_of_a_reproduced_page_counts_its_verdicts(page):
+    text = page.read_text(encoding="utf-8")
+    overview = text.partition("| part |")[2].partition("\n\n")[0].splitlines()[2:]
+    counts = [[int(cell) for cell in line.split("|")[2:7]] for line in overview]
+    for compared, ran, agree, differ, unexplained in counts:
+        assert compared >= ran == agree + differ + unexplained
+    assert np.array_equal(counts[-1], np.sum(counts[:-1], axis=0))
+    verdicts = re.findall(r"\| ([^|]+) \|$", text, re.MULTILINE)
+    differ = sum(one.startswith("differs") or "but misses the verified number" in one for one in verdicts)
+    assert differ == counts[-1][3] + counts[-1][4]
 
 
 def test_one_table_alone_leaves_the_page_of_its_paper_as_it_is(tmp_path):

@@ -219,9 +219,9 @@ def combine_moments(
     explored = moment.error * n_classes * (WEIGHT_TAIL if judged else 1.0)
     error0 = float(np.hypot(explored, error1) / (n_classes - 1))
     known = known_wrong or _wrong_by_scores(feedback[wrong], judged)
-    excess, signal = rho0 - known.mean, max(1 - rho0 - rho1, LEAST_POOLED_SIGNAL)
+    excess, unit = rho0 - known.mean, max(1 - rho0 - rho1, LEAST_POOLED_SIGNAL)
     in_errors = excess / float(np.hypot(error0, known.error))
-    if known.rounds >= LEAST_ROUNDS and several_are_right(excess / signal, in_errors):
+    if known.rounds >= LEAST_ROUNDS and several_are_right(excess / unit, in_errors):
         return not_identified(moment.effective_rounds, head.rounds, SEVERAL_RIGHT)
     rho0, error0 = pool_with_known_wrong(rho0, error0, known)
     interval0 = _within_one(rho0 - Z * error0, rho0 + Z * error0)
