@@ -41,7 +41,7 @@ UNINFORMATIVE = (
 )
 OVERLAP = (
     "the rates are not identified: even the regression's more confident guesses are often wrong, because X tells the "
-    "right action of too few rows, so that flipped feedback can't be told from wrong guesses"
+    "right action of too few rows, or the rounds are too few, so that flipped feedback can't be told from wrong guesses"
 )
 SEVERAL_OR_NONE = (
     "the rates are not identified: actions drawn at random have more positive feedback on some rows than on others, "
