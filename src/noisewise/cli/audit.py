@@ -31,9 +31,7 @@ def audit(
     ] = None,
     label: completion.Label = None,
     separator: audit_options.Separator = None,
-    merge_labels: Annotated[
-        bool, typer.Option("--merge-labels", help="Merge labels that differ in case, spaces or a misspelt letter.")
-    ] = False,
+    merge_labels: audit_options.MergeLabels = False,
     ordered: audit_options.Ordered = None,
     missing: audit_options.MissingLabels = None,
     issues: Annotated[
@@ -45,9 +43,7 @@ def audit(
     labels: Annotated[
         str | None, typer.Option("--labels", help="The labels of these probabilities: .npy, or a file of one column.")
     ] = None,
-    classes: Annotated[
-        str | None, typer.Option("--classes", help="Text file: the classes in the order of the columns, one a line.")
-    ] = None,
+    classes: audit_options.Classes = None,
     labels_are: audit_options.LabelKind = None,
     encoder: audit_options.Encoder = None,
     images: audit_options.ImageColumn = None,

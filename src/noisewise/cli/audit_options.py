@@ -21,6 +21,9 @@ class LabelsAre(StrEnum):
 Separator = Annotated[
     str | None, typer.Option("--separator", help='What joins several tags in a label, as ";"; "" if nothing does.')
 ]
+MergeLabels = Annotated[
+    bool, typer.Option("--merge-labels", help="Merge labels that differ in case, spaces or a misspelt letter.")
+]
 Ordered = Annotated[
     str | None,
     typer.Option("--ordered", help="Classes from low to high, as none,mild,severe; or numbers, where they are."),
@@ -46,6 +49,9 @@ Probabilities = Annotated[
         "--probabilities",
         help="Out-of-fold probabilities of your own model, .npy, .npz, CSV or Parquet; several models one by one.",
     ),
+]
+Classes = Annotated[
+    str | None, typer.Option("--classes", help="Text file: the classes in the order of the columns, one a line.")
 ]
 LabelKind = Annotated[
     LabelsAre | None,

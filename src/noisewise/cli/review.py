@@ -25,16 +25,12 @@ def review(
     ],
     label: completion.Label = None,
     separator: audit_options.Separator = None,
-    merge_labels: Annotated[
-        bool, typer.Option("--merge-labels", help="Merge labels that differ in case, spaces or a misspelt letter.")
-    ] = False,
+    merge_labels: audit_options.MergeLabels = False,
     ordered: audit_options.Ordered = None,
     missing: audit_options.MissingLabels = None,
     target: audit_options.Target = None,
     probabilities: audit_options.Probabilities = None,
-    classes: Annotated[
-        str | None, typer.Option("--classes", help="Text file: the classes in the order of the columns, one a line.")
-    ] = None,
+    classes: audit_options.Classes = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Folder of the decisions; by default that of the table's name.")
     ] = None,

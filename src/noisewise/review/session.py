@@ -198,9 +198,7 @@ class ReviewSession:
     def _mended(self, data: str, label: str) -> Path:
         path = self.folder / f"{MENDED}{Path(data).suffix.lower()}"
         changes = {row: verdict for row, verdict in self.verdicts.items() if self._changes(row)}
-        if isinstance(
-            self.audit, LabelAudit
-        ):  # labels that were merged before the audit are put in as they were merged
+        if isinstance(self.audit, LabelAudit):  # labels that were merged before the audit are put in so, changed or not
             cells = read_table(data, as_they_are=[label])[label].to_list()
             changes |= {row: one for row, one in self.verdicts.items() if str(cells[row]) != str(one)}
         mend_table(data, label, {row: self._cell(verdict) for row, verdict in changes.items()}, path)

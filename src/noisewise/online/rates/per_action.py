@@ -125,9 +125,7 @@ class ActionRates:
 
     @property
     def _why_not(self) -> str:
-        if self.reason or self._by_margin is None:
-            return self.reason or EARLY
-        return self._by_margin.reason
+        return self.reason or (EARLY if self._by_margin is None else self._by_margin.reason)
 
     @property
     def _harmless(self) -> NDArray[np.bool_]:
