@@ -186,6 +186,16 @@ def print_table(title, rows, keys=(*SCORES, "picked", "count error", "covers", "
         print(f"| {method} | {' | '.join('-' if np.isnan(mean) else f'{mean:.3f}' for mean in means)} |")
 
 
+def print_margins(rows):
+    """How far the default is above the best variant of cleanlab, with the standard error over the runs."""
+    for key in SCORES:
+        values = {name: np.array([r[key] for r in rows if r["method"] == name]) for name in {r["method"] for r in rows}}
+        default, best = values[OURS[0]], max(set(values) - set(OURS), key=lambda name: values[name].mean())
+        margins = default - values[best]
+        error = margins.std(ddof=1) / np.sqrt(len(margins)) if len(margins) > 1 else np.nan
+        print(f"{key}: {margins.mean():+.3f} ± {error:.3f} over {best}")
+
+
 def accuracy(sets, seeds, kinds=KINDS):
     """Tables by noise and by set, and the margins over the best variant of cleanlab."""
     by_kind, by_set = defaultdict(list), defaultdict(list)
@@ -195,6 +205,8 @@ def accuracy(sets, seeds, kinds=KINDS):
         by_set[name] += [row for row in rows if kind != "clean"]
     for kind in kinds:
         print_table(kind, by_kind[kind])
+        if kind != "clean":
+            print_margins(by_kind[kind])
     noisy = [row for rows in by_set.values() for row in rows]
     print_table("mean of all noisy runs", noisy)
     best = {}

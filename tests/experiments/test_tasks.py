@@ -453,6 +453,18 @@ def test_choices_are_shown_by_the_cells_near_print():
     assert not any("*" in word for line in missed.lines for word in line)
 
 
+def test_agreement_is_counted_apart_for_sets_whose_classes_print_draws_and_does_not_tell():
+    printed = printed_numbers("gao")
+    rows = [
+        {"dataset": line["dataset"], "noise": line["noise"], "method": "arow", "repeat": 0, "accuracy": accuracy}
+        for line in printed["table-2"]["rows"]
+        if line["method"] == "AROW" and line["dataset"] in ("heart", "usps")
+        for accuracy in [line["mean"] if line["dataset"] == "heart" else 0.0]
+    ]
+    (table,) = (block for block in table_2(Rows(rows), printed) if getattr(block, "title", "").startswith("Agreement"))
+    assert [line[1:] for line in table.lines] == [["3", "3", "100.0%"], ["3", "0", "0.0%"]]
+
+
 @pytest.mark.parametrize(("name", "rows", "pair"), [("optdigits", 1143, {1, 3}), ("vehicle", 435, {0, 2})])
 def test_pairs_of_the_neighbours_paper_are_the_two_classes_with_its_number_of_rows(name, rows, pair):
     if not is_here(name):

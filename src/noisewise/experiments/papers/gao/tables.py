@@ -8,7 +8,7 @@ import numpy as np
 
 from noisewise.experiments.harness.blocks import UNEXPLAINED, Block, Comparison, Entry, Printed, Table, Text
 from noisewise.experiments.harness.rows import Rows
-from noisewise.experiments.papers.gao.folds import FIRST_ROWS, NOISES
+from noisewise.experiments.papers.gao.folds import FIRST_ROWS, GROUPS, NOISES
 from noisewise.experiments.papers.gao.methods import VOTERS
 from noisewise.experiments.papers.gao.weak_ridge import WEAK
 
@@ -88,11 +88,27 @@ def table_2(rows: Rows, printed: Printed) -> list[Block]:
             )
         )
     shown = Comparison("Accuracy on clean test labels", ["set", "noise", "method"], entries, PRINTED_DIGITS)
-    blocks: list[Block] = [shown]
+    blocks: list[Block] = [shown, *_by_classes(entries)]
     blocks += [*held_out(rows, printed), _means(rows, printed)]
     return [*blocks, _wins(rows, printed), _claims(rows, printed)]
 
 
+def _by_classes(entries: list[Entry]) -> list[Block]:
+    """How many cells agree of the sets whose two classes print tells, and of those whose groups of classes it draws."""
+    lines = []
+    for title, drawn in CLASSES_OF_PRINT.items():
+        run = [one for one in entries if one.ours is not None and (one.labels[0] in GROUPS) == drawn]
+        agree = [bool(one.is_as_printed) for one in run]
+        if agree:
+            lines.append([title, f"{len(agree)}", f"{sum(agree)}", f"{np.mean(agree):.1%}"])
+    header = ["two classes", "cells run", "within the paper's std", "fraction"]
+    return [Table("Agreement by what print tells of the two classes", header, lines)] if lines else []
+
+
+CLASSES_OF_PRINT = {
+    "those of the set, or found by the number of rows": False,
+    "two groups drawn at random, print does not say which": True,
+}
 TEST_SELECTED = "RNN, k and k' by test labels"
 PRINTED_DIGITS = 4  # of Table 2; with three, means and deviations of larger sets would look like rounded ones
 
