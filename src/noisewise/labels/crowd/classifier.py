@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from noisewise._numerics.em import normalised_rows, responsibilities
 from noisewise._typing import Codes, Floats, RandomState
-from noisewise._validation import check_binary_or_more, find_labels, generator, one_column
+from noisewise._validation import check_binary_or_more, find_labels, generator, naming_columns, one_column
 from noisewise.labels.base import NoisyLabelClassifier, check_iterations
 from noisewise.labels.crowd.annotations import Annotations, indices_of, read_annotations, read_wide
 from noisewise.labels.crowd.annotators import Annotators
@@ -192,7 +192,8 @@ class CrowdClassifier(NoisyLabelClassifier):
             X, codes = self._check_training(X, y, **options)
             anonymous, rows = np.zeros(len(codes), dtype=np.intp), np.arange(len(codes))
             return X, Annotations(rows, np.array([ANONYMOUS]), self.classes_, rows, anonymous, codes)
-        X = validate_data(self, X, **options)
+        with naming_columns(X):
+            X = validate_data(self, X, **options)
         if flat:
             y = one_column(y)
             check_consistent_length(X, y)
