@@ -17,6 +17,8 @@ from noisewise._validation import check_binary_or_more, encode_labels, find_labe
 from noisewise.labels.noise_argument import NoiseArgument
 from noisewise.noise import FlipMatrix
 
+ROW_TYPES = [np.float64, np.float32]  # other rows become the first
+
 
 class NoisyLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
     """A classifier whose `predict_proba` is the posterior of the true label; `noise_` is the noise it used."""
