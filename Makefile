@@ -8,7 +8,7 @@ LABEL ?=
 # a variable for the shell as it was typed, with its spaces and dollars
 quoted = '$(subst ','\'',$(value $(1)))'
 
-.PHONY: run test check contracts slow bench docs clean help other-python
+.PHONY: run test check contracts slow bench docs clean help bench-data other-python
 
 help:            ## list the targets
 	@grep -E '^[a-z]+: .*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -34,7 +34,7 @@ contracts: .venv/ready-test    ## the long scikit-learn checks of the estimators
 slow: .venv/ready-test    ## all tests that take minutes, the long checks among them
 	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 -q -m slow
 
-bench: .venv/ready-bench    ## speed and accuracy as ratios to peers, in one run
+bench: bench-data .venv/ready-bench    ## speed and accuracy as ratios to peers, in one run; NOISEWISE_DATA names the data
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
 
 docs: .venv/ready-docs    ## the documentation, warnings are errors
@@ -43,6 +43,10 @@ docs: .venv/ready-docs    ## the documentation, warnings are errors
 
 clean:    ## remove what the other targets made
 	rm -rf .venv docs/_build docs/gallery docs/api/generated .pytest_cache .mypy_cache .ruff_cache
+
+bench-data:
+	@test -n "$$NOISEWISE_DATA" || \
+	  { echo "make bench reads data sets that scikit-learn does not bring: set NOISEWISE_DATA=/folder/of/them" >&2; exit 1; }
 
 # .venv keeps the Python it was made with; who asks for another one is told
 other-python:
@@ -72,6 +76,6 @@ other-python:
 	$(BIN)/python -m pip install --quiet --editable ".[serve]" --group docs
 	@touch $@
 
-.venv/ready-bench: .venv/ready-run
-	$(BIN)/python -m pip install --quiet --group bench
+.venv/ready-bench: .venv/ready-test
+	$(BIN)/python -m pip install --quiet --editable ".[torch]" --group bench
 	@touch $@

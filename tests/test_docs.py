@@ -29,6 +29,12 @@ def test_every_block_runs(page, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_frames_are_those_of_the_installation_unless_pandas_is_imported(page):
+    code = "\n".join(BLOCK.findall(page.read_text()))
+    assert "import pandas" in code or not re.search(r"as_frame=True|from_pandas|to_pandas", code)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_code_fits_the_page(page):
     lines = [line for block in CODE.findall(page.read_text()) for line in block.splitlines()]
     assert not [line for line in lines if len(line) > WIDTH]

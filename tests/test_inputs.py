@@ -1,11 +1,18 @@
-"""Labels of any kind become codes; missing ones are refused."""
+"""Labels of any kind become codes; missing ones are refused, and so are columns that hold no numbers."""
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn.pipeline import make_pipeline
 
+from noisewise import GaussianNoise
 from noisewise._validation import encode_labels, find_labels, generator
+from noisewise.features import NoisyFeatureRegressor
+from noisewise.labels import CrowdClassifier, RobustKNeighborsClassifier, RobustRidgeClassifier
+from noisewise.online import FeedbackLog
+from noisewise.online.recipes import arow
+from noisewise.tables import TableEncoder
 
 
 @pytest.mark.parametrize(
@@ -83,3 +90,42 @@ def test_seeds_generators_and_old_states_are_random_states():
     own = np.random.default_rng(0)
     assert generator(own) is own
     assert generator(np.random.RandomState(1)).random() == generator(np.random.RandomState(1)).random()
+
+
+DAYS = pd.date_range("2024-01-01", periods=20)
+TAKES_ROWS = [
+    RobustRidgeClassifier().fit,
+    RobustKNeighborsClassifier().fit,
+    lambda X, y: RobustKNeighborsClassifier().partial_fit(X, y, classes=[0, 1]),
+    CrowdClassifier().fit,
+    NoisyFeatureRegressor(noise=GaussianNoise(0.1)).fit,
+    arow().fit,
+    lambda X, y: FeedbackLog(X, y, y, np.full(len(y), 0.5)),
+]
+
+
+@pytest.mark.parametrize("take", TAKES_ROWS)
+@pytest.mark.parametrize("library", [pd, pl])
+def test_a_column_that_holds_no_numbers_is_named_with_what_would_do(take, library):
+    frame = library.DataFrame({"size": np.arange(20), "city": ["Ulm", "Bonn"] * 10})
+    with pytest.raises(ValueError, match=r"column 'city' does not hold numbers; noisewise\.tables\.TableEncoder"):
+        take(frame, [0, 1] * 10)
+
+
+@pytest.mark.parametrize("take", TAKES_ROWS)
+def test_a_column_of_dates_beside_numbers_is_named(take):
+    with pytest.raises(ValueError, match="column 'day' does not hold numbers"):
+        take(pd.DataFrame({"size": np.arange(20), "day": DAYS}), [0, 1] * 10)
+
+
+def test_a_column_of_dates_is_not_blamed_for_a_missing_number():
+    frame = pl.DataFrame({"day": DAYS.to_numpy(), "size": [1.0, None] * 10})
+    with pytest.raises(ValueError, match="contains NaN"):
+        RobustRidgeClassifier().fit(frame, [0, 1] * 10)
+
+
+@pytest.mark.parametrize("library", [pd, pl])
+def test_an_encoder_of_tables_does_what_the_sentence_says(library):
+    frame = library.DataFrame({"size": np.arange(20), "city": ["Ulm", "Bonn"] * 10, "day": DAYS})
+    model = make_pipeline(TableEncoder(), RobustRidgeClassifier()).fit(frame, [0, 1] * 10)
+    assert model.score(frame, [0, 1] * 10) == 1

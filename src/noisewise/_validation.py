@@ -1,12 +1,14 @@
-"""Validation of arguments: labels of any kind, actions by name, numbers, random states."""
+"""Validation of arguments: rows, labels of any kind, actions by name, numbers, random states."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
+from contextlib import contextmanager
 from numbers import Real
 from reprlib import repr as shortened
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
@@ -35,6 +37,32 @@ def check_number(name: str, value: Any, fits: Callable[[Any], bool], wanted: str
     """
     if not isinstance(value, Real) or not fits(value):
         raise ValueError(f"{name} is {value if isinstance(value, Real) else repr(value)}; {wanted}")
+
+
+@contextmanager
+def naming_columns(X: Any) -> Iterator[None]:
+    """Say which column of a frame is to blame where its rows can't be made numbers."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        frame = nw.from_native(X, pass_through=True)
+        columns = frame.iter_columns() if isinstance(frame, nw.DataFrame) else ()
+        dates = isinstance(error, TypeError)  # alone they are numbers, beside other columns not
+        name = next((column.name for column in columns if not _is_of_numbers(column, dates)), None)
+        if name is None:
+            raise
+        raise ValueError(
+            f"column {name!r} does not hold numbers; noisewise.tables.TableEncoder, as the first step of a pipeline, "
+            "makes numbers of such columns"
+        ) from error
+
+
+def _is_of_numbers(column: nw.Series[Any], refuse_dates: bool) -> bool:
+    try:
+        np.asarray(column.to_numpy(), dtype=np.float64)
+    except (TypeError, ValueError):
+        return False
+    return not (refuse_dates and column.dtype.is_temporal())
 
 
 def check_weights(sample_weight: Any, X: Any) -> Floats:

@@ -103,6 +103,7 @@ def test_a_label_that_is_new_has_to_be_meant(run, audited):
     decide(audited, {3: "iris of my own"})
     refused = run("apply", "iris.csv", "patch.csv", "-o", "mended.csv", cwd=audited)
     assert "'iris of my own' is not among the labels" in refused.stderr
+    assert "--new-labels puts it in all the same" in refused.stderr
     done = run("apply", "iris.csv", "patch.csv", "-o", "mended.csv", "--new-labels", cwd=audited)
     assert done.returncode == 0, done.stderr
     assert pl.read_csv(audited / "mended.csv")["species"][3] == "iris of my own"

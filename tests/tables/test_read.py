@@ -178,3 +178,39 @@ def test_a_first_line_of_numbers_is_a_row_where_a_header_may_be_missing(tmp_path
         read_table(str(tmp_path / "bare.csv"))
     (tmp_path / "named.csv").write_text("2,0,1\n0.1,0.2,0.7\n")
     assert read_table(str(tmp_path / "named.csv"), may_lack_header=True).columns == ["2", "0", "1"]
+
+
+@pytest.mark.parametrize(
+    ("written", "kind"),
+    [
+        ("2024-01-31", pl.Date),
+        ('"2024-01-31"', pl.Date),
+        ("2024-01-31 12:00", pl.Datetime("us")),
+        ("2024-01-31T12:00:00.5", pl.Datetime("us")),
+        ("2024-01-31T12:00:00Z", pl.Datetime("us", "UTC")),
+        ("12:30:00", pl.Time),
+    ],
+)
+def test_dates_and_times_are_parsed_whatever_their_column_is_called(written, kind, tmp_path):
+    path = tmp_path / "dated.csv"
+    path.write_text(f'"k, l",,day,mixed\nNA,{written},{written},{written}\n{written},,{written},a b\n')
+    frame = read_table(str(path))
+    assert frame.dtypes == [kind, kind, kind, pl.String]
+    assert frame.null_count().row(0) == (1, 1, 0, 0)
+    assert frame[1, 0] == frame[0, 1] == frame[0, 2] == frame[1, 2]
+
+
+def test_no_text_is_tried_as_a_date(tmp_path, monkeypatch):
+    tried = []
+    read_csv = pl.read_csv
+
+    def recorded(source, **options):
+        tried.extend([source] * options.get("try_parse_dates", False))
+        return read_csv(source, **options)
+
+    monkeypatch.setattr(pl, "read_csv", recorded)
+    path = tmp_path / "dated.csv"
+    path.write_text("day,text\n" + "2024-05-31,first\n" + "2024-06-01,later\n" * 9)
+    assert read_table(str(path)).dtypes == [pl.Date, pl.String]
+    assert tried
+    assert not any(b"later" in source for source in tried)

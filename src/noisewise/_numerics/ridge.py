@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from noisewise._typing import Codes, Floats
 
 MAX_LEVERAGE = 0.95  # 1 / (1 - h) stays below 20 for a row that all but determines its own prediction
+INTERPOLATION = 1 - 1e-9  # leverage beyond which the fit at a row is its own target, and rounding decides
 LEAST_REMAINING = 1e-9  # of the weight of all rows: with less, no row is left
 LEAST_MEAN_SQUARE = 1e-12  # of the rows, so that the penalty of rows of zeros is still positive
 

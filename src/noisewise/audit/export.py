@@ -77,7 +77,8 @@ def row_entries_text(
 
 def patch_entries(audit: LabelAudit, rows: Codes, decisions: Mapping[int, str]) -> list[dict[str, Any]]:
     """An entry for each row: where it is, its labels, the decision, its features."""
-    added = [row for row in decisions if row not in set(rows.tolist())]
+    chosen = set(rows.tolist())
+    added = [row for row in decisions if row not in chosen]
     rows = np.concatenate([rows, np.array(added, dtype=np.intp)])
     known = dict.fromkeys(audit.undecided, CANT_TELL) | audit.verdicts | dict(decisions)
     fixed = _patch_columns(audit, rows) | {"decision": [known.get(row, "") for row in rows.tolist()]}

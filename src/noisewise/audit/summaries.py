@@ -46,13 +46,13 @@ def headline(audit: LabelAudit) -> str:
     return f"{found}; {worth_a_look(len(audit.picked))}"
 
 
-def worth_a_look(n_picked: int, noun: str = "row") -> str:
+def worth_a_look(n_picked: int) -> str:
     """How many rows are worth a look, for a reader.
 
     >>> worth_a_look(12), worth_a_look(0)
     ('12 rows are worth a look', 'no row is worth a look')
     """
-    return f"{counted(n_picked, noun, 'are') if n_picked else f'no {noun} is'} worth a look"
+    return f"{counted(n_picked, 'row', 'are') if n_picked else 'no row is'} worth a look"
 
 
 def rows_worth_a_look(probability_wrong: Floats) -> Codes:

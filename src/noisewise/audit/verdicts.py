@@ -309,7 +309,10 @@ def _code(decision: Any, labels: _Labels) -> int | None:
         fitting = listed([labels.classes[code] for code in codes])
         raise ValueError(f"the decision {decision!r:.60} may be any of the labels {fitting}; write it exactly so")
     if not codes and not is_undecided(decision):
-        raise ValueError(f"the decision {decision!r:.60} is not among the labels {listed(labels.classes)}")
+        raise ValueError(
+            f"the decision {decision!r:.60} is not among the labels {listed(labels.classes)}; one of them would do, "
+            "or '?' for a row that stays open"
+        )
     return codes[0] if codes else None
 
 

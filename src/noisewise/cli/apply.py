@@ -98,11 +98,17 @@ def _changed_labels(given: list[Any], labels: list[Any], new: bool, numbers: boo
     """How many rows are decided, and the labels that change."""
     import numpy as np
 
+    from noisewise._validation import listed
     from noisewise.audit import new_labels, verdicts_of
 
     classes = list(dict.fromkeys(labels))
-    if new or numbers:
-        classes += [_as(float if numbers else str, text) for text in new_labels(given, classes)]
+    added = new_labels(given, classes)
+    if added and not (new or numbers):
+        raise ValueError(
+            f"the decision {added[0]!r:.60} is not among the labels {listed(classes)}; --new-labels puts it in all the "
+            "same, and '?' leaves a row open"
+        )
+    classes += [_as(float if numbers else str, text) for text in added]
     code_of = {name: code for code, name in enumerate(classes)}
     observed = np.array([code_of[name] for name in labels], dtype=np.intp)
     verdicts = {row: code for row, code in verdicts_of(given, classes, observed).items() if code is not None}

@@ -25,8 +25,8 @@ def audit(
     data: Annotated[
         list[str] | None,
         typer.Argument(
-            help="CSV, TSV, Parquet, JSON or JSON-lines file, a folder of Parquet files, or one with a sub-folder of "
-            "pictures for each class; - reads stdin."
+            help="CSV, TSV, Parquet, JSON, JSON-lines or Excel file, a folder of Parquet files, or one with a "
+            "sub-folder of pictures for each class; - reads stdin."
         ),
     ] = None,
     label: completion.Label = None,

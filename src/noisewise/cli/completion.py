@@ -32,7 +32,7 @@ def estimators(incomplete: str) -> list[str]:
     return [name for name in known_names() if name.lower().startswith(incomplete.lower())]
 
 
-Data = Annotated[str, typer.Argument(help="CSV, TSV, Parquet, JSON or JSON-lines file; - reads stdin.")]
+Data = Annotated[str, typer.Argument(help="CSV, TSV, Parquet, JSON, JSON-lines or Excel file; - reads stdin.")]
 Label = Annotated[
     str | None, typer.Option("--label", "-l", help="Column that holds the labels.", autocompletion=columns)
 ]

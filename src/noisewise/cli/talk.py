@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 import signal
 import sys
 import warnings
@@ -31,8 +32,15 @@ def say_next(data: str, options: str, patch: Path, audited_by: str = "") -> None
     table, rest = shlex.quote(data), f" {options}" if options else ""
     ending = Path(data).suffix.lower()
     mended = f"mended{ending if ending in KEPT_ENDINGS else '.csv'}"
-    say(f"next: noisewise review {table}{rest}{audited_by}, which shows the rows one by one;")
-    say(f"or decide in {patch}, then noisewise apply {table} {patch}{rest} --out {mended}")
+    called = _called()
+    say(f"next: {called} review {table}{rest}{audited_by}, which shows the rows one by one;")
+    say(f"or decide in {patch}, then {called} apply {table} {patch}{rest} --out {mended}")
+
+
+def _called() -> str:
+    """How a shell finds this program: by its name, or by the path it was called by where PATH does not have it."""
+    path = sys.argv[0]
+    return "noisewise" if shutil.which("noisewise") or Path(path).stem != "noisewise" else shlex.quote(path)
 
 
 def say_written(files: Sequence[Path]) -> None:

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from noisewise._numerics.blocks import blocks
 from noisewise._typing import Codes, Floats, RandomState
-from noisewise._validation import generator
+from noisewise._validation import generator, naming_columns
 from noisewise.features.checks import check_noise
 from noisewise.features.noise_argument import gather_copies, noise_matrix
 from noisewise.features.solvers.cross_validation import fold_numbers, standard_error_rule
@@ -109,7 +109,8 @@ class NoisyKernelRegressor(RegressorMixin, BaseEstimator):
 
         A row without further copies is split into two replicates, each with twice the noise.
         """
-        rows, targets = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        with naming_columns(X):
+            rows, targets = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
         self._check_parameters()
         every = gather_copies(rows, copies)
         self.noise_ = self._noise_of(every)

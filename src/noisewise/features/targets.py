@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from noisewise._typing import Codes, Floats
-from noisewise._validation import check_binary_or_more, encode_labels, find_labels
+from noisewise._validation import check_binary_or_more, encode_labels, find_labels, naming_columns
 
 
 class Scored(BaseEstimator, ABC):
@@ -46,7 +46,8 @@ class NumberTargets(RegressorMixin, Scored):
         return np.asarray(self._check_and_score(X, noisy)[:, 0])
 
     def _check_training(self, X: Any, y: Any, fresh: bool) -> tuple[Floats, Floats]:
-        rows, targets = validate_data(self, X, y, reset=fresh, dtype=np.float64, y_numeric=True)
+        with naming_columns(X):
+            rows, targets = validate_data(self, X, y, reset=fresh, dtype=np.float64, y_numeric=True)
         return rows, np.asarray(targets, dtype=np.float64)[:, None]
 
 
@@ -71,7 +72,8 @@ class LabelTargets(ClassifierMixin, Scored):
 
     def _check_training(self, X: Any, y: Any, fresh: bool, classes: Any = None) -> tuple[Floats, Floats]:
         """Rows and targets; a fresh start takes the classes from `classes`, or from the labels."""
-        rows = validate_data(self, X, reset=fresh, dtype=np.float64)
+        with naming_columns(X):
+            rows = validate_data(self, X, reset=fresh, dtype=np.float64)
         if fresh:
             known = encode_labels(y if classes is None else classes)[0]
             check_binary_or_more(known)

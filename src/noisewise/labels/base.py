@@ -13,9 +13,11 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from noisewise._typing import Codes, Floats
-from noisewise._validation import check_binary_or_more, encode_labels, find_labels
+from noisewise._validation import check_binary_or_more, encode_labels, find_labels, naming_columns
 from noisewise.labels.noise_argument import NoiseArgument
 from noisewise.noise import FlipMatrix
+
+ROW_TYPES = [np.float64, np.float32]  # other rows become the first
 
 
 class NoisyLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
@@ -53,7 +55,8 @@ class NoisyLabelClassifier(ClassifierMixin, BaseEstimator, ABC):
 
     def _check_training(self, X: Any, y: Any, **options: Any) -> tuple[Any, Codes]:
         """Rows as an array, labels as codes; sets `classes_` and what scikit-learn keeps about X."""
-        X = validate_data(self, X, **options)
+        with naming_columns(X):
+            X = validate_data(self, X, **options)
         self.classes_, codes = encode_labels(y)
         check_consistent_length(X, codes)
         check_binary_or_more(self.classes_)

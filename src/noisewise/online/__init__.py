@@ -2,6 +2,7 @@
 
 from noisewise.online import recipes, theory
 from noisewise.online.actions.bandit import ContextualBandit
+from noisewise.online.actions.bandit_state import TABLE_BITS as TABLE_BITS
 from noisewise.online.actions.decision import ActionDecision
 from noisewise.online.actions.encoder import PairEncoder
 from noisewise.online.actions.estimated_noise import NoiseEstimates as NoiseEstimates
@@ -9,6 +10,7 @@ from noisewise.online.actions.estimated_noise import VarianceEstimates
 from noisewise.online.actions.features import FeatureIndex
 from noisewise.online.actions.features import FixedRecord as FixedRecord
 from noisewise.online.actions.hashed import HashedModel
+from noisewise.online.actions.joint import MOST_GROWTH as MOST_GROWTH
 from noisewise.online.actions.joint import JointModel as JointModel
 from noisewise.online.actions.missing_rewards import MissingRewards
 from noisewise.online.actions.offers import Offer as Offer
@@ -120,8 +122,10 @@ __shared__ = [
     *(
         "FixedRecord",
         "JointModel",
+        "MOST_GROWTH",
         "NoiseEstimates",
         "Offer",
+        "TABLE_BITS",
         "decision_of",
         "know_offer",
         "policy_parameters",

@@ -73,7 +73,8 @@ class ReviewSession:
         self.rows: Codes = np.asarray(self.subject.default_rows() if rows is None else rows, dtype=np.intp)
         self._taken_in: tuple[dict[int, Any], Any] = {}, audit
         self._check()
-        found = np.array([row for row in self.log.decided if row not in set(self.rows.tolist())], dtype=np.intp)
+        chosen = set(self.rows.tolist())
+        found = np.array([row for row in self.log.decided if row not in chosen], dtype=np.intp)
         self.rows = np.concatenate([self.rows, found])  # what was decided stays in sight
 
     def suggested(self, row: int) -> int:

@@ -172,14 +172,30 @@ def _fields(source: Any, separator: str, comma: bool) -> Any:
     """The fields with their types; whole numbers with leading zeros in the first rows are codes, and stay strings."""
     polars = _polars()
     read = partial(polars.read_csv, source, separator=separator, null_values=NULL_VALUES)
-    typed = partial(read, infer_schema_length=None, try_parse_dates=True, decimal_comma=comma)
+    typed = partial(read, infer_schema_length=None, decimal_comma=comma)
     frame = typed()
-    whole = [name for name, kind in frame.schema.items() if kind.is_integer()]
-    if not whole:
+    if whole := [name for name, kind in frame.schema.items() if kind.is_integer()]:
+        first = read(columns=whole, infer_schema=False, n_rows=CODE_ROWS)
+        if codes := [name for name in whole if first[name].str.contains(r"^0\d").any()]:
+            frame = typed(schema_overrides=dict.fromkeys(codes, polars.String))
+    return _with_dates(frame)
+
+
+def _with_dates(frame: Any) -> Any:
+    """Strings as dates and times, where polars takes a column's first value for one: trying every field is slow."""
+    polars = _polars()
+
+    def parsed(strings: Any) -> Any:
+        text = strings.write_csv(include_header=False, null_value=NULL_VALUES[1]).encode()
+        typed = partial(polars.read_csv, infer_schema_length=None, try_parse_dates=True)
+        return typed(text, has_header=False, new_columns=strings.columns, null_values=NULL_VALUES)
+
+    strings = frame.select(name for name, kind in frame.schema.items() if kind == polars.String)
+    if not strings.width:
         return frame
-    first = read(columns=whole, infer_schema=False, n_rows=CODE_ROWS)
-    codes = [name for name in whole if first[name].str.contains(r"^0\d").any()]
-    return typed(schema_overrides=dict.fromkeys(codes, polars.String)) if codes else frame
+    firsts = parsed(strings.select(polars.all().drop_nulls().first()))
+    dates = [name for name, kind in firsts.schema.items() if kind.is_temporal()]
+    return frame.with_columns(parsed(strings.select(dates))) if dates else frame
 
 
 def _without_spaces(source: Any, separator: str) -> bytes:

@@ -105,6 +105,14 @@ def test_rounds_that_can_not_be_read_are_counted_and_shown(change, sentence, tmp
     assert sentence in check.problems[0]
 
 
+@pytest.mark.parametrize("between", [",", ";", "\t"])
+def test_a_table_is_no_log_and_what_makes_one_of_it_is_said(between, tmp_path):
+    rows = [("x", "action", "probability", "reward"), ("0.1", "red", "0.5", "1")]
+    (tmp_path / "clicks.csv").write_text("\n".join(between.join(row) for row in rows))
+    with pytest.raises(ValueError, match=r"is a table that begins 'x.*FeedbackLog takes its columns"):
+        check_log(tmp_path / "clicks.csv")
+
+
 def test_rewards_that_were_not_joined_are_counted(tmp_path):
     lines = written(rounds(20), tmp_path).read_text().splitlines()
     event = json.loads(lines[0])

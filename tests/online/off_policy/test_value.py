@@ -10,6 +10,7 @@ from scipy.stats import t as student
 from feedback_logs import offered_log
 from helpers import assert_unbiased, z_scores
 from noisewise import FlipMatrix
+from noisewise.online import ContextualBandit
 from noisewise.online.logs.feedback_log import FeedbackLog
 from noisewise.online.off_policy.value import off_policy_value
 from noisewise.online.recipes import linucb
@@ -237,6 +238,7 @@ def test_columns_without_names_are_in_the_order_of_the_classes():
         ({"policy": np.full((4, 3), 0.5)}, "round 1 do not sum to 1"),
         ({"policy": np.tile([2.0, -1.0, 0.0], (4, 1))}, "round 1 do not sum to 1"),
         ({"policy": np.full((4, 2), 0.5)}, r"probabilities of shape \(4, 3\)"),
+        ({"policy": ContextualBandit()}, "off_policy_action_value values it"),
         ({"noise": FlipMatrix.none(3)}, "FlipMatrix of two classes"),
         ({"noise": [ONE, ONE]}, "2 noises"),
     ],

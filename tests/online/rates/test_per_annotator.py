@@ -1,3 +1,5 @@
+from copy import deepcopy
+
 import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
@@ -218,6 +220,22 @@ def test_first_rounds_count_as_they_are_and_annotators_have_any_names():
     assert tracker.report().columns()["used"].all()
     with pytest.raises(ValueError, match="no rounds"):
         PeopleTracker(3).refit()
+
+
+def test_new_annotators_seldom_copy_the_others_and_copies_of_a_tracker_share_nothing():
+    tracker, likelihoods = PeopleTracker(3), []
+    for person in range(300):
+        tracker.weigh([1.0, 0.0], 0, 1, person, [0.1, 0.2, 0.3])
+        likelihoods.append(tracker.log_likelihood)  # kept, so that no two can have the same address
+    tracker.log_likelihood += 1.0
+    assert len({likelihood.ctypes.data for likelihood in likelihoods}) < 10
+    other = deepcopy(tracker)
+    for one, person in [(tracker, "ann"), (other, "bob"), (tracker, "eve")]:
+        one.weigh([1.0, 0.0], 0, 1, person, [0.1, 0.2, 0.3])
+    assert tracker.log_likelihood.shape == (302, 196)
+    assert other.log_likelihood.shape == (301, 196)
+    assert (tracker.log_likelihood[:300] == 1).all()
+    assert (tracker.log_likelihood[300:] == 0).all()
 
 
 def test_an_annotator_without_informative_rounds_may_be_of_any_kind():

@@ -8,7 +8,7 @@ import numpy as np
 
 from noisewise._numerics.blocks import blocks
 from noisewise._numerics.nystroem import spectrum
-from noisewise._numerics.ridge import leave_one_out
+from noisewise._numerics.ridge import INTERPOLATION, leave_one_out
 from noisewise._typing import Floats
 from noisewise.kernels import Gaussian, Radial, squared_distances
 
@@ -17,7 +17,6 @@ RIDGES = 10.0 ** np.arange(-6, 2.1, 0.5)  # for a kernel that is one at distance
 WIDTH_ROWS = 500  # the width is chosen on so many
 LANDMARKS = 1000  # rows that span the function: an eigendecomposition of so many takes 0.3 s
 PREDICTED_ROWS = 4096  # at once
-MOST_LEVERAGE = 1 - 1e-9  # beyond, the fit at a row is its own target, and rounding decides
 
 
 @dataclass(frozen=True)
@@ -74,7 +73,7 @@ def _fit(kernel: Radial, rows: Floats, landmarks: Floats, Y: Floats, ridges: Flo
     for i, ridge in enumerate(ridges):
         shrinkage = values / (values + ridge)
         leverage = np.square(basis) @ shrinkage + 1 / len(rows)
-        left_out = leave_one_out(basis @ (shrinkage[:, None] * power), targets, leverage[:, None], MOST_LEVERAGE)
+        left_out = leave_one_out(basis @ (shrinkage[:, None] * power), targets, leverage[:, None], INTERPOLATION)
         losses[i] = np.mean(np.square(left_out - targets).sum(axis=1))
     best = int(np.argmin(losses))
     ridge = float(ridges[best])

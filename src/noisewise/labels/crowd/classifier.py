@@ -15,8 +15,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from noisewise._numerics.em import normalised_rows, responsibilities
 from noisewise._typing import Codes, Floats, RandomState
-from noisewise._validation import check_binary_or_more, find_labels, generator, one_column
-from noisewise.labels.base import NoisyLabelClassifier, check_iterations
+from noisewise._validation import check_binary_or_more, find_labels, generator, naming_columns, one_column
+from noisewise.labels.base import ROW_TYPES, NoisyLabelClassifier, check_iterations
 from noisewise.labels.crowd.annotations import Annotations, indices_of, read_annotations, read_wide
 from noisewise.labels.crowd.annotators import Annotators
 from noisewise.labels.crowd.em import (
@@ -135,7 +135,7 @@ class CrowdClassifier(NoisyLabelClassifier):
     def predict_proba(self, X: Any) -> Floats:
         """Probability of each *true* class."""
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        X = validate_data(self, X, accept_sparse="csr", dtype=ROW_TYPES, reset=False)
         return np.asarray(self.estimator_.predict_proba(self._scaled(X)), dtype=np.float64)
 
     def label_quality(self, X: Any, y: Any, annotators: Any = None) -> Floats:
@@ -186,13 +186,14 @@ class CrowdClassifier(NoisyLabelClassifier):
         return posterior, prior, n_iter
 
     def _read(self, X: Any, y: Any, annotators: Any, items: Any) -> tuple[Any, Annotations]:
-        options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32]}
+        options = {"accept_sparse": "csr", "dtype": ROW_TYPES}
         flat = annotators is None and items is None and not _is_wide(y)
         if flat and self.missing is None:
             X, codes = self._check_training(X, y, **options)
             anonymous, rows = np.zeros(len(codes), dtype=np.intp), np.arange(len(codes))
             return X, Annotations(rows, np.array([ANONYMOUS]), self.classes_, rows, anonymous, codes)
-        X = validate_data(self, X, **options)
+        with naming_columns(X):
+            X = validate_data(self, X, **options)
         if flat:
             y = one_column(y)
             check_consistent_length(X, y)

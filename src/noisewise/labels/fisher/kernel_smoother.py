@@ -23,7 +23,6 @@ SQUARED_RELATIVE_WIDTHS = 2.0 ** np.arange(-5, 5)  # in units of the median squa
 SMOOTHER_PENALTIES = 10.0 ** np.arange(-3, 2.1, 0.5)  # for a kernel that is one at distance zero
 LEAST_EIGENVALUE = 1e-8  # relative to the largest; smaller ones are rounding of the centred Gram matrix
 ABSOLUTE_EIGENVALUE = 1e-12  # smaller ones are those of equal rows
-MOST_LEVERAGE = 1 - 1e-9  # beyond, the fit at a row is its own target, and rounding decides
 
 
 @dataclass(frozen=True)
@@ -136,7 +135,7 @@ def leave_one_out(fitted: Floats, leverage: Floats, targets: Floats) -> Floats:
 
     A mean without row i would be lower where the target of i is higher, and so leak it.
     """
-    predictions = ridge.leave_one_out(fitted, targets, leverage[:, None], MOST_LEVERAGE)
+    predictions = ridge.leave_one_out(fitted, targets, leverage[:, None], ridge.INTERPOLATION)
     return np.asarray(predictions + targets / (len(targets) - 1))
 
 

@@ -13,7 +13,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from noisewise._numerics.blocks import blocks
 from noisewise._typing import Codes, Floats, RandomState
-from noisewise._validation import check_binary_or_more, check_weights, encode_labels, find_labels, generator
+from noisewise._validation import (
+    check_binary_or_more,
+    check_weights,
+    encode_labels,
+    find_labels,
+    generator,
+    naming_columns,
+)
 from noisewise.labels.base import NoisyLabelClassifier
 from noisewise.labels.neighbors.index import make_index
 from noisewise.labels.neighbors.votes import ROUNDING, choose, tally, vote_fractions
@@ -69,7 +76,8 @@ class StoredRowsClassifier(NoisyLabelClassifier):
         if not hasattr(self, "X_"):
             if classes is None:
                 return self.fit(X, y, sample_weight)
-            X = validate_data(self, X, **ROWS)
+            with naming_columns(X):
+                X = validate_data(self, X, **ROWS)
             self.classes_ = encode_labels(classes)[0]
             check_binary_or_more(self.classes_)
             self.n_rows_seen_, self._index = 0, None

@@ -11,13 +11,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from noisewise._numerics.threads import threads_for
 from noisewise._typing import Codes, Floats, RandomState
 from noisewise._validation import check_binary_or_more, check_weights, encode_labels, find_labels, generator
-from noisewise.labels.base import NoisyLabelClassifier
+from noisewise.labels.base import ROW_TYPES, NoisyLabelClassifier
 from noisewise.labels.noise_argument import NoiseArgument, resolve_noise
 from noisewise.labels.ridge.landmarks import default_landmarks
 from noisewise.labels.ridge.pooled_fit import fit_pooled_ridge
 from noisewise.noise import read_noise
-
-ROW_TYPES = [np.float64, np.float32]
 
 
 class RobustRidgeClassifier(NoisyLabelClassifier):

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from noisewise._typing import Floats, RandomState
 from noisewise._validation import check_binary_or_more, check_weights, encode_labels
-from noisewise.labels.base import NoisyLabelClassifier
+from noisewise.labels.base import ROW_TYPES, NoisyLabelClassifier
 from noisewise.labels.fisher.classifier import RobustKernelFisherClassifier
 from noisewise.labels.gaussian_process.classifier import RobustGaussianProcessClassifier
 from noisewise.labels.noise_argument import NoiseArgument, resolve_noise
@@ -37,7 +37,6 @@ SECOND_ROUND = 0.75  # of the prediction; the rest is the stack of the first
 # Times the stacking weight in the second round. Forests suffer from wrong labels most, and gain most. Fisher's
 # discriminant is not fitted again, and its flip rates are its own: it counts as far as the others leave labels open.
 FOREST_GAIN, FISHER_GAIN = 3.0, 6.0
-ROW_TYPES = [np.float64, np.float32]
 
 
 class RobustClassifier(CallbackSupport, NoisyLabelClassifier):

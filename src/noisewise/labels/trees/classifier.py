@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from noisewise._typing import Floats, RandomState
 from noisewise._validation import check_weights, generator
-from noisewise.labels.base import NoisyLabelClassifier
+from noisewise.labels.base import ROW_TYPES, NoisyLabelClassifier
 from noisewise.labels.noise_argument import NoiseArgument, resolve_noise
 from noisewise.labels.ridge.classifier import RobustRidgeClassifier
 from noisewise.labels.stacking.pool import Pool, Reading
@@ -24,8 +24,6 @@ from noisewise.labels.stacking.readings import (
 from noisewise.labels.stacking.refits import fit_to_posterior, takes_soft_labels
 from noisewise.labels.stacking.rows import CountedRows
 from noisewise.labels.trees.soft_forest import fit_soft_forest
-
-ROW_TYPES = [np.float64, np.float32]
 
 
 class RobustTreesClassifier(NoisyLabelClassifier):

@@ -10,7 +10,6 @@ import numpy as np
 
 from noisewise._typing import Floats
 from noisewise.online.actions.joint import Row
-from noisewise.online.learners.decision import NUMBER_TYPES
 
 
 class ActionDecision(NamedTuple):
@@ -57,9 +56,3 @@ def stored_row(row: Any, n_columns: int, whose: str) -> Row:
     if not np.isfinite(values).all():
         raise ValueError(f"the decision's {whose} holds a value that is not finite; keep decisions as they are")
     return columns.astype(np.int64, copy=False), values
-
-
-def check_probability(probability: Any) -> None:
-    """Refuse a propensity that nothing can have been played with."""
-    if not isinstance(probability, NUMBER_TYPES) or not 0 < probability <= 1:
-        raise ValueError(f"a probability is {probability!r}; what was played had one above 0 and at most 1")

@@ -9,6 +9,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
+from noisewise._validation import naming_columns
+
 NOT_FINITE = "Input X contains NaN or infinity in row {row}; fill it in or drop the row"
 TOO_LARGE = "Input X contains values in row {row} whose sum of squares overflows; scale the features down"
 
@@ -19,9 +21,10 @@ def check_rows(model: Any, X: Any, reset: bool, dtype: Any = None) -> Any:
     Values and column indices are not checked here, but by the loops or `refuse_unusable`.
     """
     wanted = [np.float64, np.float32] if dtype is None else dtype
-    checked = validate_data(
-        model, X, reset=reset, accept_sparse="csr", dtype=wanted, order="C", ensure_all_finite=False
-    )
+    with naming_columns(X):
+        checked = validate_data(
+            model, X, reset=reset, accept_sparse="csr", dtype=wanted, order="C", ensure_all_finite=False
+        )
     return check_csr(checked) if sp.issparse(checked) else checked
 
 

@@ -108,6 +108,11 @@ def _format_of(lines: list[str]) -> str:
         raise ValueError("the log is empty")
     if lines[0].lstrip().startswith("{"):
         return "dsjson"
+    if not any("|" in line for line in lines[:2]) and any(mark in lines[0] for mark in ",;\t"):
+        raise ValueError(
+            f"the log is a table that begins {lines[0]!r:.40}, not DSJSON or Vowpal Wabbit's text; FeedbackLog takes "
+            "its columns, and write_vw(log, path, layout='adf') writes what can be checked"
+        )
     heads = [line.partition("|")[0].split() for line in lines[:2]]  # of an action not played: nothing, or a tag
     shared = any(head[:1] == ["shared"] or all(word[0] == "'" for word in head) for head in heads)
     return "adf" if shared or lines[0].startswith("0:") else "plain"

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from noisewise._typing import Codes, Floats, RandomState
-from noisewise._validation import encode_labels, find_actions, find_labels, generator, known_classes
+from noisewise._validation import encode_labels, find_actions, find_labels, generator, known_classes, naming_columns
 from noisewise.online.learners.decision import check_feedbacks, check_probabilities
 from noisewise.online.learners.rows import check_csr, feature_names, refuse_unusable
 from noisewise.online.logs.logged_round import NO_FEATURES, Choice, LoggedRound, check_dropped
@@ -105,7 +105,8 @@ class FeedbackLog:
 
     def __post_init__(self) -> None:
         names = feature_names(self.X) if self.feature_names is None else self.feature_names
-        X = sp.csr_array(self.X, dtype=np.float64) if sp.issparse(self.X) else np.array(self.X, dtype=np.float64)
+        with naming_columns(self.X):
+            X = sp.csr_array(self.X, dtype=np.float64) if sp.issparse(self.X) else np.array(self.X, dtype=np.float64)
         if X.ndim != 2:
             raise ValueError(f"X has shape {X.shape}; a log needs one row of features for each round")
         X = check_csr(X) if sp.issparse(X) else X

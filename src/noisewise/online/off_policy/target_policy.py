@@ -11,11 +11,14 @@ from numpy.typing import NDArray
 from noisewise._frames import frame_like
 from noisewise._typing import Floats
 from noisewise._validation import find_actions, one_column
+from noisewise.online.actions.bandit import ContextualBandit
 from noisewise.online.logs.feedback_log import FeedbackLog
 
 
 def target_probabilities(log: FeedbackLog, policy: Any) -> Floats:
     """The policy's probability of every class in every round."""
+    if isinstance(policy, ContextualBandit):
+        raise ValueError("the policy decides among actions with features; off_policy_action_value values it")
     played = policy.predict(_rows(log, policy)) if hasattr(policy, "predict") else policy
     given = one_column(played) if _lists_labels(played, log.classes) else np.asarray(played)
     shape = len(log), len(log.classes)

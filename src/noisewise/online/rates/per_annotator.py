@@ -234,8 +234,18 @@ class PeopleTracker(Refitter):
             self.codes[person] = len(self.people)
             self.people.append(person)
             self.answers = np.append(self.answers, 0)
-            self.log_likelihood = np.vstack([self.log_likelihood, np.zeros((1, len(SIGNAL)))])
+            self.log_likelihood = _one_more(self.log_likelihood)
         return self.codes[person]
+
+
+def _one_more(rows: Floats) -> Floats:
+    """The rows and one of zeros, in a buffer that grows by doubling: else each annotator would cost a copy of all."""
+    n, buffer = len(rows), rows.base
+    if not isinstance(buffer, np.ndarray) or buffer.shape[1:] != rows.shape[1:] or len(buffer) == n:
+        buffer = np.empty((2 * n + 16, *rows.shape[1:]))
+        buffer[:n] = rows
+    buffer[n] = 0
+    return buffer[: n + 1]
 
 
 def probability_right(scores: Floats, actions: Codes) -> Floats:

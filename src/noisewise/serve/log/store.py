@@ -187,12 +187,6 @@ class Store:
             if position not in kept:
                 connection.execute(snapshots.insert().values(model=model, position=position, data=data))
 
-    def snapshot_positions(self) -> dict[int, int]:
-        """Position of the newest snapshot of each model."""
-        with self.engine.begin() as connection:
-            query = sa.select(snapshots.c.model, sa.func.max(snapshots.c.position)).group_by(snapshots.c.model)
-            return {row[0]: row[1] for row in connection.execute(query)}
-
     def snapshots(self, model: int) -> Iterator[bytes]:
         """Snapshots of a model, the newest first."""
         with self.engine.begin() as connection:

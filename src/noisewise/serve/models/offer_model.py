@@ -12,6 +12,8 @@ import numpy as np
 
 from noisewise.noise import FlipMatrix, GaussianNoise
 from noisewise.online import (
+    MOST_GROWTH,
+    TABLE_BITS,
     ContextualBandit,
     Greedy,
     InverseGapWeighting,
@@ -39,8 +41,6 @@ POLICIES = {
 }
 LONG_TEXT = 60_000  # characters of an offer, which take more than some milliseconds to be scored
 GROWN_WEIGHTS = {"auto": 1024, "full": 4096, "diagonal": 0}  # of a full covariance, as features become known
-TABLE_BITS = 18  # of a diagonal one
-MOST_GROWTH = 2.0  # of a round's weight, where old ones are forgotten, between two exact solutions
 
 
 class OfferModel(ServedModel):

@@ -43,8 +43,9 @@ def _vector(given: Any, count: int) -> Floats:
 def _named(given: Any, names: list[str]) -> Floats:
     if not isinstance(given, dict):
         raise ValueError(f"features is a list; this model needs an object with {shortened(names)}")
-    if given.keys() != set(names):
-        unknown = [name for name in given if name not in set(names)]
+    known = set(names)
+    if given.keys() != known:
+        unknown = [name for name in given if name not in known]
         absent = [name for name in names if name not in given]
         reason = f"unknown: {shortened(unknown)}" if unknown else f"missing: {shortened(absent)}"
         raise ValueError(f"features must have each of the model's {len(names)} names; {reason}")
