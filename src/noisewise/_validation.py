@@ -68,6 +68,8 @@ def encode_labels(y: Any) -> tuple[NDArray[Any], Codes]:
         codes = shifted if present.all() else (np.cumsum(present) - 1)[shifted]
         return (np.flatnonzero(present) + bounds[0]).astype(labels.dtype), codes
     _refuse_missing(labels)
+    if labels.dtype.kind == "S":  # bytes are hashables; scikit-learn refuses arrays of them
+        labels = labels.astype(object)
     if labels.dtype == object and not all(isinstance(label, str) for label in labels):
         return _encode_hashables(labels)
     check_classification_targets(labels)
