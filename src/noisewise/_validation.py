@@ -245,6 +245,20 @@ def check_label(label: Any, name: str, given: Any) -> None:
         raise ValueError(f"{name} is {given!r:.60}; a missing value is no label")
 
 
+def row_numbers(rows: Any, n: int) -> Codes:
+    """Rows of a table of `n`, given by their numbers or as a mask of all rows.
+
+    >>> row_numbers([2, 0], 3), row_numbers([False, False, True], 3)
+    (array([2, 0]), array([2]))
+    """
+    given = np.asarray(rows)
+    if given.dtype == bool and given.shape == (n,):
+        return np.flatnonzero(given)
+    if given.size and (given.ndim != 1 or given.dtype.kind not in "iu" or given.min() < 0 or given.max() >= n):
+        raise ValueError(f"rows is {rows!r:.60}; numbers of rows below {n}, or a mask of all {n} rows, would do")
+    return given.ravel().astype(np.intp)
+
+
 def find_actions(given: Any, classes: NDArray[Any], what: str = "action") -> Codes:
     """Each action's index among the classes; one that does not exist is refused by its name.
 
