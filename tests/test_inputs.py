@@ -28,6 +28,7 @@ from noisewise.tables import TableEncoder
         (pd.Series(["b", "a", "b"], dtype="string"), ["a", "b"]),
         (pl.Series(["b", "a", "b"]), ["a", "b"]),
         (np.array(["b", "a", "b"], dtype=object), ["a", "b"]),
+        (np.array([b"b", b"a", b"b"]), [b"a", b"b"]),
         ([frozenset({1}), frozenset({2}), frozenset({1})], [frozenset({1}), frozenset({2})]),
     ],
 )

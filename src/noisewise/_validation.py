@@ -96,6 +96,8 @@ def encode_labels(y: Any) -> tuple[NDArray[Any], Codes]:
         codes = shifted if present.all() else (np.cumsum(present) - 1)[shifted]
         return (np.flatnonzero(present) + bounds[0]).astype(labels.dtype), codes
     _refuse_missing(labels)
+    if labels.dtype.kind == "S":  # bytes are hashables; scikit-learn refuses arrays of them
+        labels = labels.astype(object)
     if labels.dtype == object and not all(isinstance(label, str) for label in labels):
         return _encode_hashables(labels)
     check_classification_targets(labels)
@@ -269,6 +271,20 @@ def check_label(label: Any, name: str, given: Any) -> None:
         raise ValueError(sentence) from None
     if is_missing(label):
         raise ValueError(f"{name} is {given!r:.60}; a missing value is no label")
+
+
+def row_numbers(rows: Any, n: int) -> Codes:
+    """Rows of a table of `n`, given by their numbers or as a mask of all rows.
+
+    >>> row_numbers([2, 0], 3), row_numbers([False, False, True], 3)
+    (array([2, 0]), array([2]))
+    """
+    given = np.asarray(rows)
+    if given.dtype == bool and given.shape == (n,):
+        return np.flatnonzero(given)
+    if given.size and (given.ndim != 1 or given.dtype.kind not in "iu" or given.min() < 0 or given.max() >= n):
+        raise ValueError(f"rows is {rows!r:.60}; numbers of rows below {n}, or a mask of all {n} rows, would do")
+    return given.ravel().astype(np.intp)
 
 
 def find_actions(given: Any, classes: NDArray[Any], what: str = "action") -> Codes:

@@ -605,6 +605,34 @@ def test_the_interval_holds_noise_by_row_that_flips_by_class_would_explain_in_pa
     assert judged.interval[0] <= n_wrong <= judged.interval[1]
 
 
+@pytest.fixture(scope="module")
+def blurred_digits():
+    """Digits that are hard to tell, 13 % of the labels wrong, and out-of-fold probabilities of two models."""
+    rng = np.random.default_rng(0)
+    X, truth = load_digits(return_X_y=True)
+    X = X / 16 + rng.normal(scale=0.45, size=X.shape)
+    y = FlipMatrix.symmetric(0.13, 10).corrupt(truth, rng)
+    models = LogisticRegression(C=0.03, max_iter=200), KNeighborsClassifier(5)
+    return [out_of_fold(model, X, y) for model in models], y, truth
+
+
+def test_errors_of_a_weak_model_are_not_all_counted_as_errors_of_the_labels(blurred_digits):
+    (p, _), y, truth = blurred_digits
+    wrong = y != truth
+    audit = audit_probabilities(p, y)
+    assert np.mean(p.argmax(axis=1) != truth) > 2 * np.mean(wrong)
+    assert audit.readings["judgements"].expected_errors.low < wrong.sum()
+    assert f1(audit.picked, wrong) > 0.56
+
+
+def test_a_model_that_counts_votes_rules_out_no_class_for_another(blurred_digits):
+    (p, votes), y, truth = blurred_digits
+    wrong = y != truth
+    assert np.mean(votes == 0) > 0.3
+    both = average_precision_score(wrong, 1 - audit_probabilities([p, votes], y).probability)
+    assert both > average_precision_score(wrong, 1 - (p + votes)[np.arange(len(y)), y]) - 0.01
+
+
 def test_a_model_of_audit_labels_that_favours_a_class_judges_as_one_that_does_not():
     X, y, _ = simulated(600, 3, 0.25)
     model = GaussianNB(priors=[0.98, 0.01, 0.01])

@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from scipy.special import softmax
 from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.ensemble import RandomForestClassifier
 
@@ -161,7 +162,8 @@ def test_what_is_not_proven_of_the_count_does_not_empty_the_list(labels_are):
 
 
 def test_flips_fitted_to_some_rows_are_nearly_those_of_all(rng, monkeypatch):
-    scores = rng.dirichlet([0.3] * 4, 4000)
+    truth = np.arange(4000) % 4
+    scores = softmax(3.0 * np.eye(4)[truth] + 0.5 * rng.normal(size=(4000, 4)), axis=1)
     codes = np.array([rng.choice(4, p=row) for row in scores])
     outcome = read_noise(scores, codes)
     whole = read_judgements([scores], codes, outcome)

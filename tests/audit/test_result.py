@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from noisewise import audit_labels, audit_probabilities
+from noisewise import audit_labels, audit_multilabel, audit_probabilities, audit_targets
 from noisewise.audit import probability_text
 from noisewise.audit.posterior import UNEXPLAINED, UNEXPLAINED_BY_PROBABILITIES, tells_labels
 from noisewise.audit.summaries import headline, rows_worth_a_look
@@ -126,3 +126,36 @@ def test_small_probabilities_stay_as_they_are_in_frames():
 def test_numbers_with_decimals_are_no_labels():
     with pytest.raises(ValueError, match=r"decimals, as 0\.5, .* audit_targets"):
         audit_labels(np.eye(3), [0.0, 0.5, 1.0])
+
+
+def test_a_mask_of_rows_means_the_rows_where_it_is_true(tmp_path, rng):
+    p = probabilities()
+    audit = audit_probabilities(p, rng.permutation(p.argmax(axis=1)))
+    mask = audit.probability < 0.3
+    rows = np.flatnonzero(mask)
+    assert 2 < len(rows) < 390
+    np.testing.assert_array_equal(audit.apply(mask), audit.apply(rows))
+    assert audit.found(audit.suggested, mask) == audit.found(audit.suggested, rows)
+    for write in (audit.patch, audit.to_label_studio, audit.to_argilla):
+        write(tmp_path / "by_mask.json", rows=mask)
+        write(tmp_path / "by_rows.json", rows=rows)
+        assert (tmp_path / "by_mask.json").read_text() == (tmp_path / "by_rows.json").read_text()
+
+
+def test_masks_are_taken_by_audits_of_numbers_and_tags(tmp_path, rng):
+    X = rng.normal(size=(60, 2))
+    of_numbers = audit_targets(X, X[:, 0] + 0.1 * rng.normal(size=60))
+    of_tags = audit_multilabel(X, [["up"] if x > 0 else ["down"] for x in X[:, 0]])
+    for audit in (of_numbers, of_tags):
+        mask = np.arange(60) >= 58
+        assert list(audit.apply(mask)) == list(audit.apply([58, 59]))
+        audit.patch(tmp_path / "patch.csv", rows=mask)
+        assert pl.read_csv(tmp_path / "patch.csv")["row"].to_list() == [58, 59]
+
+
+@pytest.mark.parametrize("rows", [[400], [-1], [0.5], [[1, 2]], [True, False], ["1"], "all"])
+def test_rows_that_are_not_there_are_refused_in_one_sentence(agreeing, tmp_path, rows):
+    for call in (agreeing.apply, lambda rows: agreeing.patch(tmp_path / "patch.csv", rows)):
+        with pytest.raises(ValueError, match="numbers of rows below 400, or a mask of all 400 rows, would do"):
+            call(rows)
+    assert not list(tmp_path.iterdir())

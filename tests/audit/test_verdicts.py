@@ -138,10 +138,15 @@ def test_a_class_called_skip_is_a_decision():
     assert read_verdicts({0: "skip", 1: "?"}, audit_of(["keep", "skip"])) == {0: 1, 1: None}
 
 
+@pytest.mark.parametrize("word", ["?", "can't tell", "Can’t tell", "not sure", " Not sure ", "don't know", "skip"])
+def test_a_reviewer_who_cannot_tell_may_say_so_in_words(pets, word):
+    assert read_verdicts({0: word}, pets) == {0: None}
+
+
 @pytest.mark.parametrize(
     ("reviewed", "sentence"),
     [
-        ({0: "cow"}, "'cow' is not among the labels 'cat', 'dog'.*; one of them would do, or '"),
+        ({0: "cow"}, r"'cow' is not among the labels 'cat', 'dog'.*; '\?' leaves the row open"),
         ({60: "cat"}, "row 60 is not among the 60 rows"),
         ({-1: "cat"}, "row -1 is not among"),
         ({1.5: "cat"}, "row 1.5 is not among"),

@@ -163,6 +163,7 @@ def scored(iris):
     pd.DataFrame(p, columns=["setosa", "versicolor", "virginica"]).to_csv(iris / "indexed.csv")
     (iris / "bare_names.csv").write_text("\n".join(y))
     np.save(iris / "column.npy", y.astype(str)[:, None])
+    np.save(iris / "bytes.npy", y.astype("S"))
     np.save(iris / "objects.npy", y.astype(object), allow_pickle=True)
     np.save(iris / "models.npy", np.stack([p, q]))
     return iris
@@ -181,6 +182,7 @@ def scored(iris):
         ["--probabilities", "bare.csv", "--labels", "bare_codes.txt", "--classes", "names.txt"],
         ["--probabilities", "models.npy", "--labels", "column.npy"],
         ["--probabilities", "indexed.csv", "--labels", "y.csv"],
+        ["--probabilities", "p.npy", "--labels", "bytes.npy"],
         ["iris.csv", "--probabilities", "p.npy", "--label", "species"],
         ["--probabilities", "p.npy", "iris.parquet", "--label", "species", "--annotator", "grower"],
     ],

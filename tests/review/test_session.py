@@ -153,7 +153,7 @@ def test_a_folder_of_another_table_is_refused(audit, iris, review):
 
 @pytest.mark.parametrize("rows", [[150], [-1]])
 def test_rows_that_are_not_there_are_refused(audit, tmp_path, rows):
-    with pytest.raises(ValueError, match="beyond the 150 rows"):
+    with pytest.raises(ValueError, match="numbers of rows below 150"):
         ReviewSession(audit, tmp_path, rows=rows)
 
 

@@ -87,6 +87,14 @@ def test_a_pipe_is_a_file(tmp_path):
     writer.join()
 
 
+def test_parquet_files_with_other_columns_in_one_folder_are_refused_in_one_sentence(tmp_path):
+    TABLE.write_parquet(tmp_path / "1.parquet")
+    TABLE.with_columns(more=pl.lit(1)).write_parquet(tmp_path / "2.parquet")
+    for lazy in (False, True):
+        with pytest.raises(ValueError, match=r"2.parquet has other columns, or types of them, than the first file"):
+            read_labelled(str(tmp_path), "y", lazy=lazy)
+
+
 def test_a_folder_of_parquet_files_is_one_table(tmp_path):
     TABLE[:2].write_parquet(tmp_path / "1.parquet")
     TABLE[2:].write_parquet(tmp_path / "2.parquet")

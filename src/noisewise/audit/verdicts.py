@@ -20,7 +20,8 @@ from noisewise.audit.label_names import merge_labels
 if TYPE_CHECKING:
     from noisewise.audit.result import LabelAudit
 
-UNDECIDED = ("?", "can't tell", "cannot tell", "unsure", "skip")  # decisions of a reviewer who leaves a row open
+# decisions of a reviewer who leaves a row open
+UNDECIDED = ("?", "can't tell", "cannot tell", "unsure", "not sure", "don't know", "skip")
 DECISIONS = ("decision", "label")  # the column of the decision: that of patch.csv, or of a flat Label Studio export
 SEPARATORS = ",;\t"  # that spreadsheets write
 SUBMITTED = "submitted"  # state of a response of Argilla that counts
@@ -310,8 +311,7 @@ def _code(decision: Any, labels: _Labels) -> int | None:
         raise ValueError(f"the decision {decision!r:.60} may be any of the labels {fitting}; write it exactly so")
     if not codes and not is_undecided(decision):
         raise ValueError(
-            f"the decision {decision!r:.60} is not among the labels {listed(labels.classes)}; one of them would do, "
-            "or '?' for a row that stays open"
+            f"the decision {decision!r:.60} is not among the labels {listed(labels.classes)}; '?' leaves the row open"
         )
     return codes[0] if codes else None
 

@@ -96,7 +96,7 @@ def read_labels(name: str, n_rows: int) -> Any:
         arrays = _load(name)
         if len(arrays) > 1 and "y" not in arrays:
             raise ValueError(f"{name} holds several arrays, none of them called y; one array of labels is needed")
-        labels = arrays.get("y", next(iter(arrays.values())))
+        labels = _text(arrays.get("y", next(iter(arrays.values()))))
         return labels[:, 0] if labels.shape[1:] == (1,) else labels
     from noisewise.tables import read_table
 
@@ -155,6 +155,18 @@ def _number(text: str) -> float | None:
     except ValueError:
         return None
     return number if math.isfinite(number) else None
+
+
+def _text(labels: Any) -> Any:
+    """Labels as they are, bytes as text.
+
+    >>> import numpy as np
+    >>> _text(np.array([b"cat"])).tolist()
+    ['cat']
+    """
+    import numpy as np
+
+    return np.char.decode(labels, "utf-8") if labels.dtype.kind == "S" else labels
 
 
 def _load(name: str) -> dict[str, Any]:

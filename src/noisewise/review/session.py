@@ -13,6 +13,7 @@ import numpy as np
 
 from noisewise._files import check_folder, write_all
 from noisewise._typing import Codes
+from noisewise._validation import row_numbers
 from noisewise.audit import CANT_TELL, LabelAudit, TagAudit, TargetAudit
 from noisewise.review.decision_log import Action, Decision, DecisionLog, now
 from noisewise.review.subjects import LabelSubject, subject_of
@@ -70,7 +71,7 @@ class ReviewSession:
         self.log = DecisionLog(self.folder / LOG)
         self.subject = subject_of(audit)
         self.names = self.subject.names
-        self.rows: Codes = np.asarray(self.subject.default_rows() if rows is None else rows, dtype=np.intp)
+        self.rows: Codes = row_numbers(self.subject.default_rows() if rows is None else rows, len(audit.observed))
         self._taken_in: tuple[dict[int, Any], Any] = {}, audit
         self._check()
         chosen = set(self.rows.tolist())
@@ -215,12 +216,10 @@ class ReviewSession:
         return verdict
 
     def _check(self) -> None:
-        """Refuse rows that are not there, and decisions that were made about another table."""
+        """Refuse decisions that were made about another table."""
         n = len(self.audit.observed)
         if self.table is not None:
             check_ending(Path(self.table[0]))
-        if len(self.rows) and not (self.rows.min() >= 0 and self.rows.max() < n):
-            raise ValueError(f"rows has indices beyond the {n} rows of the audit; they are counted from 0")
         for row, entry in self.log.decided.items():
             label = self.subject.observed(row) if row < n else None
             if label not in (entry.observed, entry.decision):

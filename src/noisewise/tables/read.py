@@ -33,7 +33,10 @@ def scan_table(data: str) -> Any:
     _check_there(data)
     try:
         frame = polars.scan_parquet(Path(data) / "*.parquet" if Path(data).is_dir() else data)
-        frame.collect_schema()
+        columns = dict(frame.collect_schema())
+        for file in sorted(Path(data).glob("*.parquet")):
+            if dict(polars.read_parquet_schema(file)) != columns:
+                raise ValueError(f"{file} has other columns, or types of them, than the first file of its folder")
     except (polars.exceptions.PolarsError, OSError) as error:
         raise _unreadable(data, error) from None
     return frame
@@ -53,15 +56,12 @@ def read_table(
     polars = _polars()
     if data != "-":
         _check_there(data)
-    if is_parquet(data):
-        frame = scan_table(data).collect()
-    else:
-        try:
-            frame = _parsed(data, say, as_they_are)
-        except polars.exceptions.NoDataError:
-            raise ValueError(f"{data} is empty; a header and rows are needed") from None
-        except (polars.exceptions.PolarsError, OSError, EOFError, UnicodeDecodeError) as error:
-            raise _unreadable(data, error) from None
+    try:
+        frame = scan_table(data).collect() if is_parquet(data) else _parsed(data, say, as_they_are)
+    except polars.exceptions.NoDataError:
+        raise ValueError(f"{data} is empty; a header and rows are needed") from None
+    except (polars.exceptions.PolarsError, OSError, EOFError, UnicodeDecodeError) as error:
+        raise _unreadable(data, error) from None
     firsts = [re.sub(r"_duplicated_\d+$", "", name) for name in frame.columns]  # polars: the same name again
     names = [first if first in firsts[:i] else name for i, (first, name) in enumerate(zip(firsts, frame.columns))]
     if may_lack_header and _is_row(names) and all(kind.is_numeric() for kind in frame.dtypes):

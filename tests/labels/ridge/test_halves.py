@@ -44,3 +44,12 @@ def test_neither_order_nor_storage_nor_left_out_rows_matter(rng):
     labels = np.append(y, rng.integers(0, 10, 50))
     weights = np.append(np.ones(300), np.zeros(50))
     assert disagreement(junk, labels, weights)[1] == n
+
+
+def test_of_a_small_table_it_hardly_depends_on_how_the_halves_are_drawn(rng):
+    truth = rng.integers(0, 3, 300)
+    X = np.column_stack([2.0 * truth, -truth]) + rng.normal(size=(300, 2))
+    y = np.where(rng.random(300) < 0.1, (truth + 1) % 3, truth)
+    fractions = [disagreement(unit * X, y)[0] for unit in np.linspace(1, 1.02, 12)]  # which changes the hashes alone
+    assert 0.05 < np.mean(fractions) < 0.15
+    assert np.std(fractions) < 0.02

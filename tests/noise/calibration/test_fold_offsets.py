@@ -88,3 +88,10 @@ def test_folds_of_another_length_are_refused():
     p, truth, folds = predicted()
     with pytest.raises(ValueError, match="folds has length 10, y has 6000 labels"):
         audit_probabilities(p, truth, folds=folds[:10])
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 10])
+def test_a_fold_for_each_row_changes_nothing(n_classes):
+    p = np.random.default_rng(0).dirichlet(np.full(n_classes, 0.5), 300)
+    equal = without_fold_offsets(p, np.arange(300) % n_classes, np.arange(300))
+    np.testing.assert_allclose(equal, p, atol=0.005)

@@ -105,6 +105,24 @@ def fit_class_clusters(
     return with_frequencies(mode, judged, shrunk_frequencies(frequencies, disagreement))
 
 
+def cluster_overlap(judged: NDArray[np.floating]) -> float:
+    """Expected fraction of rows nearer to the cluster of another class, where the most probable class is the cluster's.
+
+    Labels that are wrong make a model less certain of all rows of a class alike, and leave the clusters apart; rows
+    that it can't tell apart lie between them.
+
+    >>> rng = np.random.default_rng(0)
+    >>> truth, rows = np.arange(600) % 3, rng.normal(size=(600, 3))
+    >>> unsure = softmax(np.eye(3)[truth] + 0.1 * rows, axis=1)  # in all rows alike
+    >>> confused = softmax(2 * np.eye(3)[truth] + rows, axis=1)
+    >>> cluster_overlap(unsure) < 0.001, cluster_overlap(confused) > 0.02
+    (True, True)
+    """
+    classes = np.eye(judged.shape[1])
+    weights, offsets = _discriminant(judged, lambda part: classes[judged[part].argmax(axis=1)])
+    return 1 - float(softmax(_logs(judged) @ weights.T + offsets, axis=1).max(axis=1).mean())
+
+
 def _logs(judged: NDArray[np.floating]) -> NDArray[np.floating]:
     """Centred logarithms of probabilities."""
     logs = np.log(judged + judged.dtype.type(FLOOR))

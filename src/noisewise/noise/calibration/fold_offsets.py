@@ -19,6 +19,7 @@ LEAST_EXCESS = 10.0  # standard deviations of chi-squared, from which fits diffe
 LEAST_LIKE_LABELS = 0.001  # probability below which the labels of folds differ: they were not drawn at random
 MOST_TREND = 0.01  # chi-squared a row, above chance, of labels by half of a fold: above, rows are sorted
 ITERATIONS, STEP = 30, 0.5  # half of the diagonal's Newton step: two classes that share all rows move twice as far
+LONGEST_STEP = 1.0  # of a logit: the rows of a small fold may all be certain, and the diagonal nearly zero
 TOLERANCE = 1e-5  # of the mean probabilities
 LEAST_PROBABILITY = 1e-7  # before its logarithm is taken
 
@@ -61,8 +62,9 @@ def without_fold_offsets(p: NDArray[np.floating], codes: Codes, folds: Codes) ->
     if not _labels_are_alike(codes, folds):
         return p
     moments = overall, _ = _moments(p)
-    means, statistic, degrees = _differences(p, folds, moments)
-    kept = min(degrees / statistic, 1.0) if statistic > 0 else 1.0
+    means, statistic, _ = _differences(p, folds, moments)
+    by_chance = (len(means) - 1) * int(np.sum(moments[1] > 0))
+    kept = min(by_chance / statistic, 1.0) if statistic > 0 else 1.0
     equal = p.copy()
     for fold, mean in enumerate(means):
         rows = folds == fold
@@ -80,7 +82,8 @@ def _with_mean(p: NDArray[np.floating], wanted: Floats) -> NDArray[np.floating]:
         gap = wanted - moved.mean(axis=0, dtype=np.float64)
         if np.abs(gap).max() < TOLERANCE:
             break
-        offsets += STEP * gap / np.maximum((moved * (1 - moved)).mean(axis=0, dtype=np.float64), TOLERANCE)
+        step = STEP * gap / np.maximum((moved * (1 - moved)).mean(axis=0, dtype=np.float64), TOLERANCE)
+        offsets += np.clip(step, -LONGEST_STEP, LONGEST_STEP)
     return np.asarray(moved)
 
 

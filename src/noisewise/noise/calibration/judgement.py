@@ -33,16 +33,17 @@ from scipy.special import log_softmax, ndtri
 from noisewise._numerics.blocks import blocks
 from noisewise._numerics.em import joint_counts, normalised_rows, responsibilities
 from noisewise._typing import Codes, Floats
-from noisewise.noise.calibration.class_clusters import fit_class_clusters, has_clusters
+from noisewise.noise.calibration.class_clusters import cluster_overlap, fit_class_clusters, has_clusters
 from noisewise.noise.calibration.error_count import MODEL_ERROR, ROUNDING_STD
 from noisewise.noise.calibration.hardness_flips import HardnessFlips, fit_hardness_flips
 from noisewise.noise.calibration.read_noise import NoiseReading
 from noisewise.noise.flip_matrix import FlipMatrix
 
-# Exponent of c(x) where nothing is known of the model's own error (one array of probabilities): it grows with the
-# disagreement of mode and labels, which is then noise more than own error, and falls with the number of classes.
+# Exponent of c(x), at most, for one array of probabilities: it grows with the disagreement of mode and labels, which is
+# then noise more than own error, and falls with the number of classes. Where classes overlap as clusters, it is less.
 BASE_SHARPNESS, SHARPNESS_BY_DISAGREEMENT, MOST_DISAGREEMENT = 0.5, 6.0, 0.6
 LEAST_SHARPNESS = 0.25  # of the sharpness above 1, that the interval allows for
+OVERLAP_ERROR = 0.7  # error of one model, over the root of the overlap of its classes as clusters of rows
 MOST_SHARPNESS = 20.0  # the mode itself, nearly
 LEAST_INDEPENDENCE = 0.02  # so that rows whose label is the mode are still ranked
 INDEPENDENCE = 0.45  # fraction drawn whatever z is: LEAST_INDEPENDENCE + INDEPENDENCE * (1 - 1 / sharpness)
@@ -60,6 +61,7 @@ LOG_TEMPERATURES = (-2.5, 2.5)  # searched
 TEMPERATURE_DIGITS, TEMPERATURE_TOLERANCE = 4, 1e-8  # of its logarithm: the order of classes shall not show
 LEAST_PROBABILITY = 1e-5  # times 1 / n_classes, of a class that a model gives none: before the logarithm is taken
 LEAST_FLOAT = 1e-30  # and of any other
+LEAST_OF_SEVERAL = 1e-3  # probability, in the mean of models: votes of a few neighbours say 0 and rule nothing out
 TINY = 1e-12
 
 
@@ -230,7 +232,7 @@ def _some_rows(p: NDArray[np.floating]) -> Codes:
 def _geometric_mean(several: list[NDArray[np.float32]]) -> NDArray[np.float32]:
     """Rows proportional to the geometric mean of those of several arrays; kept in the first of them."""
     for part in blocks(len(several[0])):
-        mean = sum(np.log(np.maximum(one[part], TINY)) for one in several) / len(several)
+        mean = sum(np.log(np.maximum(one[part], LEAST_OF_SEVERAL)) for one in several) / len(several)
         several[0][part] = np.exp(log_softmax(mean, axis=1))
     return several[0]
 
@@ -298,10 +300,11 @@ def _combine(
     explained = min(by_flips / max(disagreements, 1), 1.0) if outcome.calibration.proven else 0.0
     weight = explained**STEEPNESS / (explained**STEEPNESS + (1 - explained) ** STEEPNESS)
     if error is None:
-        sharpness = default_sharpness(disagreements / n, judged.shape[1])
-        extremes = 1 + LEAST_SHARPNESS * (sharpness - 1), MOST_SHARPNESS
+        at_most = default_sharpness(disagreements / n, judged.shape[1])
+        sharpness, least_sharp = _by_overlap(judged, at_most)
+        extremes = least_sharp, MOST_SHARPNESS
     else:
-        sharpness = sharpness_for(judged, error.likely)
+        at_most = sharpness = sharpness_for(judged, error.likely)
         extremes = sharpness_for(judged, error.most), sharpness_for(judged, error.least)
     independence = LEAST_INDEPENDENCE + INDEPENDENCE * (1 - 1 / sharpness)
     flips_weight = 1.0 if by_hardness else 1 - 1 / sharpness
@@ -319,13 +322,25 @@ def _combine(
         count, variance = count + float(p.sum()), variance + float((p * (1 - p)).sum())
     half_width = ndtri((1 + coverage) / 2) * np.sqrt(variance + (MODEL_ERROR * n) ** 2 + ROUNDING_STD**2)
     least = max(least - half_width, 0.0)
-    if error is not None and extremes[0] == 1:  # the models' own error may explain all but flips by class
+    if extremes[0] == 1:  # the models' own error may explain all but flips by class
         least = min(least, outcome.interval[0])
     low = weight * outcome.interval[0] + (1 - weight) * least
-    weight_above = weight / sharpness**OWN_ERROR_POWER
+    weight_above = weight / at_most**OWN_ERROR_POWER
     high = weight_above * outcome.interval[1] + (1 - weight_above) * (most + half_width)
     ends = float(np.clip(min(low, count), 0, n)), float(np.clip(max(high, count), 0, n))
     return Judgements(judged, count, ends, sharpness, float(weight))
+
+
+def _by_overlap(judged: NDArray[np.float32], sharpness: float) -> tuple[float, float]:
+    """The sharpness for one array, and the least that the interval allows for: less where classes overlap as clusters.
+
+    Then the model errs itself, and disagrees with labels that are right.
+    """
+    least = 1 + LEAST_SHARPNESS * (sharpness - 1)
+    if not has_clusters(*judged.shape):
+        return sharpness, least
+    error = OVERLAP_ERROR * np.sqrt(cluster_overlap(judged[_some_rows(judged)]))
+    return min(sharpness, sharpness_for(judged, error)), min(least, sharpness_for(judged, ERROR_RANGE[0] * error))
 
 
 def _fit_flips(
