@@ -68,6 +68,16 @@ def test_rates_of_annotators_who_give_the_opposite_feedback_are_found():
     assert np.mean(inside) >= 0.95 - 5 * np.sqrt(0.95 * 0.05 / np.size(inside))
 
 
+@pytest.mark.parametrize("rounds", [60, 3_000])
+def test_an_interval_of_an_annotator_who_is_always_positive_or_always_right_reaches_the_end(rounds):
+    rates, rng = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0], [0.2, 0.1]]), np.random.default_rng(12)
+    margins, feedback, groups = rounds_of(rates, 12_000, rng, slope=9.0)
+    chosen = (groups == 3) | (np.cumsum(groups[:, None] == range(4), axis=0)[np.arange(12_000), groups] <= rounds)
+    found = rates_by_margin(bin_by_margin(margins[chosen], feedback[chosen], groups[chosen], 4, True), shared=True)
+    assert held(found, rates)[:, :3].all()
+    assert (np.ptp(found.limits, axis=0)[1] < 0.3).all()
+
+
 @pytest.mark.parametrize("shared", [False, True])
 def test_rounds_that_do_not_follow_a_curve_have_wider_intervals(shared):
     rates, rng = np.full((4, 2), 0.1), np.random.default_rng(10)

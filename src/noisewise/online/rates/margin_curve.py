@@ -197,11 +197,13 @@ class Posterior(NamedTuple):
 
     @property
     def limits(self) -> list[list[float]]:
-        """2.5 and 97.5 % quantiles of each rate."""
-        return [
-            np.interp([0.025, 0.975], np.append(0.0, np.cumsum(marginal)), _edges(values)).tolist()
-            for values, marginal in zip(self.grid, self.marginals)
-        ]
+        """2.5 and 97.5 % quantiles of each rate; 0 or 1 where its posterior is greatest at that end."""
+        limits = []
+        for values, marginal in zip(self.grid, self.marginals):
+            low, high = np.interp([0.025, 0.975], np.append(0.0, np.cumsum(marginal)), _edges(values)).tolist()
+            most = values[marginal.argmax()]
+            limits.append([0.0 if most == 0 else low, 1.0 if most >= EVERY_RATE[0][-1] else high])
+        return limits
 
     def finer_grid(self) -> Grid:
         """As many values of each rate, over the range that has posterior probability."""
