@@ -118,6 +118,17 @@ def test_a_recipe_takes_a_tracker_of_windows(played):
     assert history.mistakes[-1000:].mean() < 0.1
 
 
+def test_a_learner_reports_the_windows_of_its_tracker(played):
+    X, *_ = played
+    learner = corrected_ucwl(3, tracker=WindowedRateTracker(3, window=2000), block=1000, random_state=0)
+    learner.decide(X[0])
+    with pytest.raises(ValueError, match="for the first time after 1000 rounds"):
+        learner.report()
+    learner.play(X[:5000], X[:5000].argmax(axis=1))
+    assert learner.report("polars").equals(learner.tracker_.report("polars"))
+    assert learner.report("polars")["first_round"].to_list() == [0, 2000, 4000]
+
+
 @pytest.mark.parametrize(
     "make",
     [lambda: ChangeWatch(block=0), lambda: ChangeWatch(first_rounds=-1), lambda: WindowedRateTracker(3, window=0.5)],
