@@ -102,6 +102,12 @@ def test_the_command_says_whose_data_are_not_here(tmp_path, monkeypatch):
     assert "set NOISEWISE_DATA to a folder" in result.stderr
 
 
+def test_minutes_below_zero_are_refused():
+    result = CliRunner().invoke(app, ["reproduce", "cesa-bianchi", "gradients", "--minutes", "-1"])
+    assert result.exit_code == 2
+    assert "--minutes" in result.output
+
+
 def test_folders_are_tried_before_anything_is_run(tmp_path):
     (tmp_path / "file").write_text("")
     rows, out = ["--rows", str(tmp_path / "rows")], ["--write", "--out", str(tmp_path / "file" / "pages")]

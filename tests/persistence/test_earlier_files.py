@@ -1,6 +1,7 @@
 """Model files of an earlier version load, and their models go on as they would have gone on then.
 
-Of reports of few rounds the intervals of rates are from 0 to 1 since; `expected.json` has them so.
+Of reports of few rounds the intervals of rates are from 0 to 1 since, and those of the false positive rate wider;
+`expected.json` has them so.
 """
 
 import json

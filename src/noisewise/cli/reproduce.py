@@ -33,7 +33,7 @@ def reproduce(
         int | None, typer.Option("--jobs", "-j", min=1, help="Processes, where no cluster is given; all processors.")
     ] = None,
     minutes: Annotated[
-        float | None, typer.Option("--minutes", help="Start no cells after this time; show what is there.")
+        float | None, typer.Option("--minutes", min=0, help="Start no cells after this time; show what is there.")
     ] = None,
     rows: Annotated[
         Path | None, typer.Option("--rows", help="Folder of finished rows; a cell found there is not run again.")

@@ -292,7 +292,9 @@ def _wrong_by_scores(feedback: Floats, judged: bool) -> MeanFeedback:
 def pool_with_known_wrong(rho0: float, error: float, known: MeanFeedback) -> tuple[float, float]:
     """Inverse-variance weighted mean of rho0 and of the feedback in rounds known to be wrong, and its standard error.
 
-    Unless there are too few of these, or the two differ by more than three standard errors.
+    Unless there are too few of these, or the two differ by more than three standard errors. A player who knows more
+    than the regression is right in some of these rounds, and only the exploring rounds tell: what these rounds move
+    rho0 by is in its error.
     """
     mean, mean_error, count, _ = known
     if count < LEAST_ROUNDS or abs(mean - rho0) > 3 * np.hypot(mean_error, error):
@@ -300,7 +302,7 @@ def pool_with_known_wrong(rho0: float, error: float, known: MeanFeedback) -> tup
     weight = error**2 / (error**2 + mean_error**2)
     covariance = min(mean * (1 - mean) / count, error**2)  # exploring rounds, mostly wrong, are in both
     variance = (weight * mean_error) ** 2 + ((1 - weight) * error) ** 2 + 2 * weight * (1 - weight) * covariance
-    return weight * mean + (1 - weight) * rho0, float(np.sqrt(variance))
+    return weight * mean + (1 - weight) * rho0, float(np.sqrt(variance + (weight * (mean - rho0)) ** 2))
 
 
 def _within_one(low: float, high: float) -> tuple[float, float]:

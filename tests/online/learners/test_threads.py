@@ -122,6 +122,23 @@ def test_a_learner_that_threads_share_learns_as_well_as_in_one(name, rows):
     assert np.mean(learner.predict(X) == y) > np.mean(alone.predict(X) == y) - 0.1
 
 
+@pytest.mark.parametrize("name", ["perceptron", "arow"])
+def test_a_classifier_from_labels_learns_every_row_of_every_thread_though_some_are_refused(name, rows):
+    X, y = rows
+    model = getattr(recipes, name)().partial_fit(X[:1], y[:1], classes=range(K))
+    spoilt = np.vstack([X[:200], np.full((1, D), np.nan)])
+
+    def work(number):
+        for i in range(number, len(y), THREADS):
+            model.partial_fit(X[i : i + 1], y[i : i + 1])
+            model.predict(X[:5])
+            with pytest.raises(ValueError, match="NaN"):
+                model.partial_fit(spoilt, np.zeros(201, dtype=int))
+
+    together(work)
+    assert model.n_rounds_ == 1 + len(y)
+
+
 def test_a_model_file_saved_while_threads_learn_is_of_one_moment(rows, tmp_path):
     pytest.importorskip("safetensors")  # has no wheel for a free-threaded Python yet
     from noisewise import load, save

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.datasets import make_moons
 
 from noisewise import load, save
 from noisewise.noise import FlipMatrix
@@ -96,12 +97,25 @@ def test_windows_are_trackers_of_their_own_rounds(played, tmp_path):
     rows = tracker.report("polars")
     assert rows["first_round"].to_list() == [0, 3000, 6000, 9000]
     alone = RateTracker(3)
+    alone.player_knows_more = True  # from the windows before
     for start in range(9000, 12_000, 500):
         alone.observe(*(column[start : start + 500] for column in played))
     assert rows["false_positive"][3] == alone.estimate().false_positive
     assert tracker.estimate() == alone.estimate()
     save(tracker, tmp_path / "tracker.nw")
     assert load(tmp_path / "tracker.nw").change() == tracker.change()
+
+
+def test_intervals_of_later_windows_hold_although_the_player_knows_more_than_a_window_tells():
+    inside = []
+    for seed in range(4):
+        X, y = make_moons(16_000, noise=0.2, random_state=seed)
+        learner = corrected_ucwl(2, tracker=WindowedRateTracker(2, window=4000), block=4000, random_state=seed)
+        learner.play(X, y, noise=FlipMatrix.binary(0.1, 0.1), rng=seed)
+        later = learner.report("pandas").iloc[1:]
+        later = later[later["identified"]]
+        inside += (later["false_positive_low"] <= 0.1).tolist()
+    assert np.mean(inside) >= 0.9
 
 
 def test_windows_without_a_change_show_none(played):
@@ -116,6 +130,17 @@ def test_a_recipe_takes_a_tracker_of_windows(played):
     y = X.argmax(axis=1)
     history = learner.play(X[:5000], y[:5000], noise=FlipMatrix.binary(0.2, 0.1), rng=0)
     assert history.mistakes[-1000:].mean() < 0.1
+
+
+def test_a_learner_reports_the_windows_of_its_tracker(played):
+    X, *_ = played
+    learner = corrected_ucwl(3, tracker=WindowedRateTracker(3, window=2000), block=1000, random_state=0)
+    learner.decide(X[0])
+    with pytest.raises(ValueError, match="for the first time after 1000 rounds"):
+        learner.report()
+    learner.play(X[:5000], X[:5000].argmax(axis=1))
+    assert learner.report("polars").equals(learner.tracker_.report("polars"))
+    assert learner.report("polars")["first_round"].to_list() == [0, 2000, 4000]
 
 
 @pytest.mark.parametrize(

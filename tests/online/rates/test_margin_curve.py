@@ -37,6 +37,16 @@ def test_intervals_hold_the_rates(shared, slope, centre):
     assert np.mean(inside) >= 0.95 - 5 * np.sqrt(0.95 * 0.05 / np.size(inside))
 
 
+@pytest.mark.parametrize("rates", [(0.5, 0.49), (0.98, 0.01), (0.01, 0.98), (0.3, 0.68)])
+def test_intervals_of_an_action_whose_feedback_says_nothing_hold_its_rates(rates):
+    inside = []
+    for seed in range(6):
+        found = found_in([rates, (0.1, 0.2)], 8_000, np.random.default_rng(seed), shared=False, slope=9.0)
+        inside.append(held(found, [rates, (0.1, 0.2)]))
+        assert (np.ptp(found.limits, axis=0) < 0.45).all()
+    assert np.mean(inside) >= 0.9
+
+
 @pytest.mark.parametrize("shared", [False, True])
 def test_where_many_best_guesses_are_wrong_rho1_has_an_upper_limit_only(shared):
     rng = np.random.default_rng(8)
@@ -56,6 +66,16 @@ def test_rates_of_annotators_who_give_the_opposite_feedback_are_found():
         inside.append(held(found, rates))
         assert found.rates == pytest.approx(rates.T, abs=0.1)
     assert np.mean(inside) >= 0.95 - 5 * np.sqrt(0.95 * 0.05 / np.size(inside))
+
+
+@pytest.mark.parametrize("rounds", [60, 3_000])
+def test_an_interval_of_an_annotator_who_is_always_positive_or_always_right_reaches_the_end(rounds):
+    rates, rng = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0], [0.2, 0.1]]), np.random.default_rng(12)
+    margins, feedback, groups = rounds_of(rates, 12_000, rng, slope=9.0)
+    chosen = (groups == 3) | (np.cumsum(groups[:, None] == range(4), axis=0)[np.arange(12_000), groups] <= rounds)
+    found = rates_by_margin(bin_by_margin(margins[chosen], feedback[chosen], groups[chosen], 4, True), shared=True)
+    assert held(found, rates)[:, :3].all()
+    assert (np.ptp(found.limits, axis=0)[1] < 0.3).all()
 
 
 @pytest.mark.parametrize("shared", [False, True])

@@ -14,6 +14,7 @@ from noisewise._typing import Floats
 from noisewise._validation import check_binary_or_more, encode_labels, find_labels
 from noisewise.online.learners.base import RoundLearner, blank_log, seeded_rng
 from noisewise.online.learners.policies import Greedy
+from noisewise.online.learners.record import Lock
 from noisewise.online.learners.rows import check_rows
 from noisewise.online.learners.rules import Additive, Rule
 from noisewise.online.learners.signals import LABEL_SIGNALS, signal_code
@@ -23,7 +24,8 @@ class OnlineClassifier(ClassifierMixin, RoundLearner):
     """A linear classifier that learns from each row once, in order: Perceptron, PA, CW, SCW, AROW, NHERD.
 
     Every class has a weight vector; a row is given to the class with the highest score. There is no intercept: add a
-    constant feature if the classes need one. Float32 rows are learnt from in float32.
+    constant feature if the classes need one. Float32 rows are learnt from in float32. Threads may share a classifier:
+    each call is atomic, in the order in which they come.
 
     Parameters
     ----------
@@ -49,14 +51,22 @@ class OnlineClassifier(ClassifierMixin, RoundLearner):
     1
     """
 
+    _not_saved_ = (*RoundLearner._not_saved_, "_made_lock")
+
     def __init__(self, rule: Rule | None = None, signal: str = "rival", covariance: str = "diagonal") -> None:
         self.rule = rule
         self.signal = signal
         self.covariance = covariance
 
+    @property
+    def _lock(self) -> Lock:
+        """Made when first needed: the constructor of a scikit-learn classifier stores nothing but its parameters."""
+        made: Lock = self.__dict__.setdefault("_made_lock", Lock())
+        return made
+
     def fit(self, X: Any, y: Any) -> OnlineClassifier:
         """Reset, and learn from the rows in order."""
-        with self._all_or_nothing():
+        with self._lock, self._all_or_nothing():
             rows = check_rows(self, X, reset=True)
             classes, codes = encode_labels(y)
             check_binary_or_more(classes)
@@ -67,8 +77,8 @@ class OnlineClassifier(ClassifierMixin, RoundLearner):
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None) -> OnlineClassifier:
         """Go on learning; the first call needs all `classes` that will ever come."""
-        fresh = not hasattr(self, "table_")
-        with self._all_or_nothing():
+        with self._lock, self._all_or_nothing():
+            fresh = not hasattr(self, "table_")
             rows = check_rows(self, X, reset=fresh, dtype=None if fresh else self.table_.dtype)
             known = self._known(classes, fresh)
             codes = find_labels(y, known)
@@ -94,12 +104,14 @@ class OnlineClassifier(ClassifierMixin, RoundLearner):
 
     def decision_function(self, X: Any) -> Floats:
         """Score of each class; for two classes that of the second over the first."""
-        scores = self._scores(X)
+        with self._lock:
+            scores = self._scores(X)
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class with the highest score."""
-        best = self._scores(X).argmax(axis=1)
+        with self._lock:
+            best = self._scores(X).argmax(axis=1)
         return np.asarray(self.classes_[best])
 
     @property

@@ -13,6 +13,7 @@ from noisewise._loops.state import Log
 from noisewise._typing import Codes, Floats
 from noisewise.online.learners.rows import with_constant
 from noisewise.online.rates.flip_rates import flip_rates
+from noisewise.online.rates.per_action import ActionRateTracker
 
 
 def new_log(block: int, dtype: Any) -> dict[str, Any]:
@@ -78,7 +79,8 @@ def stop(learner: Any) -> None:
 def refuse_early(learner: Any) -> None:
     """Refuse a report of rates that have not been estimated yet."""
     fresh = learner.tracker is not None and learner.noise is None and not hasattr(learner, "table_")
-    waiting = hasattr(learner, "tracker_") and not learner.n_tracked_ and not hasattr(learner.tracker_, "report")
+    pooled = hasattr(learner, "tracker_") and not isinstance(learner.tracker_, ActionRateTracker)
+    waiting = pooled and not learner.n_tracked_
     if fresh or waiting:
         rounds = learner.log_["n"] if waiting else 0
         raise ValueError(

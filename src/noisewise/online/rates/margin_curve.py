@@ -39,7 +39,8 @@ P_RIGHT = expit(np.arange(-LARGEST_LOGIT * LEVELS_PER_UNIT, LARGEST_LOGIT * LEVE
 EVERY_RATE = np.linspace(0, 0.98, 25), np.linspace(0, 0.98, 25)
 NEGLIGIBLE = 1e-4  # posterior probability outside of the finer grid; weight of a curve that is left out
 FINER_FROM = 100  # rounds of an annotator; the posterior of fewer is wide
-LEAST_SIGNAL = 0.05  # 1 - rho0 - rho1 of an action; annotators may have any
+# 1 - rho0 - rho1 of an action, below the 0 it may be: an interval that ends there would miss rates at its end
+LEAST_SIGNAL = -0.05  # annotators may have any
 CURVE_GROUPS = 20  # annotators, those with most feedback, that decide on the curve they have in common
 WRONG_PLATEAU = 0.02  # fraction of the actions far behind the best that may be right all the same
 # Of the wrong best guesses, the part that may stay wrong however large their margin, and the fraction of wrong best
@@ -196,11 +197,13 @@ class Posterior(NamedTuple):
 
     @property
     def limits(self) -> list[list[float]]:
-        """2.5 and 97.5 % quantiles of each rate."""
-        return [
-            np.interp([0.025, 0.975], np.append(0.0, np.cumsum(marginal)), _edges(values)).tolist()
-            for values, marginal in zip(self.grid, self.marginals)
-        ]
+        """2.5 and 97.5 % quantiles of each rate; 0 or 1 where its posterior is greatest at that end."""
+        limits = []
+        for values, marginal in zip(self.grid, self.marginals):
+            low, high = np.interp([0.025, 0.975], np.append(0.0, np.cumsum(marginal)), _edges(values)).tolist()
+            most = values[marginal.argmax()]
+            limits.append([0.0 if most == 0 else low, 1.0 if most >= EVERY_RATE[0][-1] else high])
+        return limits
 
     def finer_grid(self) -> Grid:
         """As many values of each rate, over the range that has posterior probability."""
@@ -222,7 +225,7 @@ class Posterior(NamedTuple):
 
 
 def _with_own_curve(group: BinnedRounds) -> Posterior:
-    """Posterior of the rates of one action; its feedback is positive more often where it is right."""
+    """Posterior of the rates of one action; its feedback is hardly positive more often where it is wrong."""
     grid, divisor = EVERY_RATE, SELECTION_ERROR**2
     for finer in (False, True):
         log_likelihood = group.log_likelihood(grid)

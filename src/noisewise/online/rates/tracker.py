@@ -35,6 +35,7 @@ VALUES_KEPT = 20_000_000  # float32 values in the kept rounds of a kind
 HINDSIGHT_BIAS = 0.002  # of the feedback in rounds that were wrong in hindsight, added to their standard error
 HINDSIGHT_ERRORS = 4.0  # standard errors of the narrowing rule: fewer than one in two hundred runs narrow by accident
 N_SUMS = 6  # of the exploration moment
+NO_FEEDBACK = MeanFeedback(0.0, 1.0, 0)
 OWN_ROUNDS = 1.1  # factor of rho1's interval where feedback to a row also decided what was played next for it
 
 
@@ -109,6 +110,7 @@ class RateTracker(PlainState):
         self.offered = np.zeros(2, dtype=np.int64)
         self.gram: NDArray[np.float64] | None = None
 
+    player_knows_more = False  # than these rounds tell, so that it is often right where their regression finds it wrong
     share = renamed("share", "exploration_rate")
 
     @classmethod
@@ -154,7 +156,9 @@ class RateTracker(PlainState):
         leave_own_out(scores, played, observed, leverage_per_action(inverses, rows, played))
         moment = ExplorationMoment(self.n_rounds, *self.moment_sums.tolist())
         wrong = None  # by the scores: from here on they are sharper than a second classifier
-        if len(rows) < NONLINEAR_FROM:
+        if self.player_knows_more:
+            wrong = NO_FEEDBACK
+        elif len(rows) < NONLINEAR_FROM:
             wrong = self._known_wrong(rows, scores, played, observed, len(guessed[0]))
         kept, sharp, _ = sharper_scores(rows, scores, played, observed)
         return combine_moments(sharp, played[kept], observed[kept], moment, wrong, OWN_ROUNDS)

@@ -20,6 +20,7 @@ from noisewise.online.learners.rows import has_finite_squares, unusable_row
 from noisewise.online.rates.feedback_codes import MISSING
 from noisewise.online.rates.missing_feedback import MissingTracker
 from noisewise.online.rates.per_annotator import PeopleTracker
+from noisewise.online.rates.windows import WindowedRateTracker
 
 
 def learn_weighted(learner: Any, row: Any, code: int, feedback: int, person: Hashable | None) -> None:
@@ -88,9 +89,11 @@ def run_weighted(learner: Any, rows: Any, log: Log) -> None:
 def report_frame(learner: Any, backend: str | None) -> Any:
     """Estimates of the feedback noise, as a frame."""
     tracker = getattr(learner, "weigher_", None) or getattr(learner, "tracker_", None)
+    if isinstance(tracker, WindowedRateTracker):
+        return tracker.report(backend)
     found: Any = getattr(tracker, "report", None) or getattr(tracker, "estimate", None)
     found = found() if callable(found) else found
-    if not hasattr(found, "columns"):
+    if not callable(getattr(found, "columns", None)):
         raise ValueError(_nothing_to_report(tracker, learner))
     columns = found.columns()
     if "action" in columns:

@@ -126,7 +126,9 @@ class WindowedRateTracker(PlainState):
         return None
 
     def _new(self) -> RateTracker:
-        return RateTracker(self.n_classes, self.exploration, self.first_exploration, self.first_rounds)
+        made = RateTracker(self.n_classes, self.exploration, self.first_exploration, self.first_rounds)
+        made.player_knows_more = self.n_rounds > 0  # from the windows before
+        return made
 
     def _all_rows(self) -> NDArray[np.float64]:
         n_own = self.n_rounds % self.window
