@@ -14,7 +14,7 @@ from noisewise.noise import ModelError, read_judgements, read_noise, read_row_ju
 from noisewise.noise.calibration import judgement
 from noisewise.noise.calibration.class_clusters import fit_class_clusters
 from noisewise.noise.calibration.hardness_flips import fit_hardness_flips
-from noisewise.noise.calibration.judgement import sharpness_for
+from noisewise.noise.calibration.judgement import _by_overlap, sharpness_for
 
 
 def hard_rows(rate, seed=0):
@@ -172,3 +172,14 @@ def test_flips_fitted_to_some_rows_are_nearly_those_of_all(rng, monkeypatch):
     assert half.n_wrong == pytest.approx(whole.n_wrong, rel=0.05)
     assert np.abs(half.posterior - whole.posterior).mean() < 0.02
     assert half.interval == pytest.approx(whole.interval, rel=0.05)
+
+
+def test_the_error_of_one_model_counts_the_less_the_more_often_labels_disagree(rng):
+    truth = np.arange(3000) % 3
+    confused = softmax(2 * np.eye(3)[truth] + rng.normal(size=(3000, 3)), axis=1).astype(np.float32)
+    of_noise, least_of_noise = _by_overlap(confused, 3.0, 0.6)
+    of_error, least_of_error = _by_overlap(confused, 3.0, 0.15)
+    assert 1 <= of_error < of_noise - 0.1 <= 2.9
+    assert least_of_error == least_of_noise <= of_error
+    certain = (0.97 * np.eye(3)[truth] + 0.01).astype(np.float32)
+    assert _by_overlap(certain, 3.0, 0.3)[0] == 3.0

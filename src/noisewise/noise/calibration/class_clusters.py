@@ -120,6 +120,8 @@ def cluster_overlap(judged: NDArray[np.floating]) -> float:
     """
     classes = np.eye(judged.shape[1])
     weights, offsets = _discriminant(judged, lambda part: classes[judged[part].argmax(axis=1)])
+    if not weights.any():  # all rows of a class are alike
+        return 0.0
     return 1 - float(softmax(_logs(judged) @ weights.T + offsets, axis=1).max(axis=1).mean())
 
 

@@ -44,6 +44,7 @@ from noisewise.noise.flip_matrix import FlipMatrix
 BASE_SHARPNESS, SHARPNESS_BY_DISAGREEMENT, MOST_DISAGREEMENT = 0.5, 6.0, 0.6
 LEAST_SHARPNESS = 0.25  # of the sharpness above 1, that the interval allows for
 OVERLAP_ERROR = 0.7  # error of one model, over the root of the overlap of its classes as clusters of rows
+OWN_PART = 0.5  # of the disagreement of model and labels, from which on that error counts whole
 MOST_SHARPNESS = 20.0  # the mode itself, nearly
 LEAST_INDEPENDENCE = 0.02  # so that rows whose label is the mode are still ranked
 INDEPENDENCE = 0.45  # fraction drawn whatever z is: LEAST_INDEPENDENCE + INDEPENDENCE * (1 - 1 / sharpness)
@@ -301,7 +302,7 @@ def _combine(
     weight = explained**STEEPNESS / (explained**STEEPNESS + (1 - explained) ** STEEPNESS)
     if error is None:
         at_most = default_sharpness(disagreements / n, judged.shape[1])
-        sharpness, least_sharp = _by_overlap(judged, at_most)
+        sharpness, least_sharp = _by_overlap(judged, at_most, disagreements / n)
         extremes = least_sharp, MOST_SHARPNESS
     else:
         at_most = sharpness = sharpness_for(judged, error.likely)
@@ -331,16 +332,18 @@ def _combine(
     return Judgements(judged, count, ends, sharpness, float(weight))
 
 
-def _by_overlap(judged: NDArray[np.float32], sharpness: float) -> tuple[float, float]:
+def _by_overlap(judged: NDArray[np.float32], sharpness: float, disagreement: float) -> tuple[float, float]:
     """The sharpness for one array, and the least that the interval allows for: less where classes overlap as clusters.
 
-    Then the model errs itself, and disagrees with labels that are right.
+    Then the model errs itself, and disagrees with labels that are right. Where it errs far less than it disagrees, most
+    of the disagreement is noise, which blurs the clusters too: the error counts by its part of half the disagreement.
     """
     least = 1 + LEAST_SHARPNESS * (sharpness - 1)
     if not has_clusters(*judged.shape):
         return sharpness, least
     error = OVERLAP_ERROR * np.sqrt(cluster_overlap(judged[_some_rows(judged)]))
-    return min(sharpness, sharpness_for(judged, error)), min(least, sharpness_for(judged, ERROR_RANGE[0] * error))
+    likely = error * min(1.0, error / max(OWN_PART * disagreement, TINY))
+    return min(sharpness, sharpness_for(judged, likely)), min(least, sharpness_for(judged, ERROR_RANGE[0] * error))
 
 
 def _fit_flips(
