@@ -3,12 +3,12 @@
 With c(x) the distribution of the judged label (class-conditional flips T removed), an annotator's label z is a draw
 from c(x) and the truth t is its mode. A model knows the mode only up to its own error, so t has the distribution
 q(x) proportional to c(x)^sharpness. That error shows in where several models, or fits to halves of the rows, disagree,
-and of one model in how far its classes overlap as clusters of rows. From the scores of a ridge, whose c(x) is already fitted with the flips, t given z
-follows the maximal coupling of c and q (t = z with probability min(1, q_z / c_z), else one of the classes with q > c),
-but for a fraction in which t is drawn from q whatever z is. From the probabilities of any other model, flips by class
-and hardness of the row are fitted with q, and t follows by Bayes' rule (`hardness_flips`); once more with a q in which
-the classes are clusters of rows (`class_clusters`). The sharper q is than c, the more these flips count from the scores
-of a ridge too. The interval is that of couplings in both cases.
+and of one model in how far its classes overlap as clusters of rows. From the scores of a ridge, whose c(x) is already
+fitted with the flips, t given z follows the maximal coupling of c and q (t = z with probability min(1, q_z / c_z), else
+one of the classes with q > c), but for a fraction in which t is drawn from q whatever z is. From the probabilities of
+any other model, flips by class and hardness of the row are fitted with q, and t follows by Bayes' rule
+(`hardness_flips`); once more with a q in which the classes are clusters of rows (`class_clusters`). The sharper q is
+than c, the more these flips count from the scores of a ridge too. The interval is that of couplings in both cases.
 
 From (x, y) alone this reading cannot be told from the outcome reading, in which classes overlap and only flips beyond
 that are errors. Where class-conditional flips explain most of the disagreement between model and labels, the noise
