@@ -625,6 +625,13 @@ def test_errors_of_a_weak_model_are_not_all_counted_as_errors_of_the_labels(blur
     assert f1(audit.picked, wrong) > 0.56
 
 
+def test_a_weak_model_given_twice_does_not_hide_that_it_errs(blurred_digits):
+    (p, _), y, truth = blurred_digits
+    once, twice = (audit_probabilities(given, y).readings["judgements"].expected_errors for given in (p, [p, p]))
+    assert twice.low < np.sum(y != truth)
+    assert twice.low < 1.1 * once.low
+
+
 def test_a_model_that_counts_votes_rules_out_no_class_for_another(blurred_digits):
     (p, votes), y, truth = blurred_digits
     wrong = y != truth

@@ -308,6 +308,8 @@ def _combine(
     else:
         at_most = sharpness = sharpness_for(judged, error.likely)
         extremes = sharpness_for(judged, error.most), sharpness_for(judged, error.least)
+        if by_hardness:  # models that err alike disagree less often than they err
+            extremes = min(extremes[0], _by_overlap(judged, sharpness, disagreements / n)[1]), extremes[1]
     independence = LEAST_INDEPENDENCE + INDEPENDENCE * (1 - 1 / sharpness)
     flips_weight = 1.0 if by_hardness else 1 - 1 / sharpness
     flips = _fit_flips(judged, codes, sharpness, disagreements / n, outcome) if flips_weight else None
