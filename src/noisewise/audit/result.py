@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 from noisewise._files import write_whole
 from noisewise._frames import frame_like
 from noisewise._typing import Codes, Floats, RandomState
-from noisewise._validation import find_labels, listed, row_numbers
+from noisewise._validation import find_labels, listed
 from noisewise.audit.export import write_argilla, write_label_studio, write_patch
 from noisewise.audit.ordered import order_summary
 from noisewise.audit.review import Batch, Review, next_batch, progress_sentence, review_summary, updated
 from noisewise.audit.review import batches as plan_batches
 from noisewise.audit.summaries import (
     NORMAL_95,
+    chosen_rows,
     columns_by_annotator,
     columns_by_class,
     columns_of_rows,
@@ -254,7 +255,7 @@ class LabelAudit:
 
         `rows` are numbers of rows or a mask of all rows, here and below.
         """
-        chosen = self._rows(rows)
+        chosen = chosen_rows(self, rows)
         labels = self.classes[self.observed]
         for changed in (chosen, list(self.verdicts)):
             labels[changed] = self.suggested[changed]
@@ -296,10 +297,6 @@ class LabelAudit:
             raise ValueError("the annotators are not known; pass annotators= to audit_labels")
         return self._frame(columns_by_annotator(self), backend)
 
-    def _rows(self, rows: Any) -> Codes:
-        """These rows, given by numbers or as a mask; by default those worth a look."""
-        return self.picked if rows is None else row_numbers(rows, len(self.observed))
-
     def _frame(self, columns: dict[str, Any], backend: str | None) -> Any:
         return frame_like(columns, nw.from_native(self.X, pass_through=True), backend)
 
@@ -308,15 +305,15 @@ class LabelAudit:
 
         Decisions that an earlier file of this name holds are kept; if they are about other labels, it is not written.
         """
-        write_patch(self, Path(path), self._rows(rows))
+        write_patch(self, Path(path), chosen_rows(self, rows))
 
     def to_label_studio(self, path: Any, rows: Any = None) -> None:
         """Write the rows worth a look as Label Studio tasks, the suggestions as predictions."""
-        write_label_studio(self, path, self._rows(rows))
+        write_label_studio(self, path, chosen_rows(self, rows))
 
     def to_argilla(self, path: Any, rows: Any = None) -> None:
         """Write the rows worth a look as Argilla records (a text field `row`, a question `label`), with suggestions."""
-        write_argilla(self, path, self._rows(rows))
+        write_argilla(self, path, chosen_rows(self, rows))
 
     def to_html(self, path: Any, title: str = "Label audit", truth: Any = None, precision: float | None = None) -> None:
         """Write a report: one file that opens in any browser, without a network.
@@ -347,7 +344,7 @@ class LabelAudit:
         """
         wrong = find_labels(truth, self.classes) != self.observed
         n_wrong = int(wrong.sum())
-        found, right = wrong[self.order[:n_wrong]].sum(), wrong[self._rows(rows)].sum()
+        found, right = wrong[self.order[:n_wrong]].sum(), wrong[chosen_rows(self, rows)].sum()
         return {"wrong": n_wrong, "found": int(found), "right": int(right)}
 
     def summary(self) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from noisewise._typing import Codes, Floats
+from noisewise._validation import row_numbers
 from noisewise._words import counted, some_of
 from noisewise.audit.ordered import steps_of
 from noisewise.noise import Estimate, likely_wrong
@@ -53,6 +54,11 @@ def worth_a_look(n_picked: int) -> str:
     ('12 rows are worth a look', 'no row is worth a look')
     """
     return f"{counted(n_picked, 'row', 'are') if n_picked else 'no row is'} worth a look"
+
+
+def chosen_rows(audit: Any, rows: Any) -> Codes:
+    """These rows of an audit, given by their numbers or as a mask of all rows; by default those worth a look."""
+    return np.asarray(audit.picked) if rows is None else row_numbers(rows, len(audit.observed))
 
 
 def rows_worth_a_look(probability_wrong: Floats) -> Codes:

@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 from noisewise._files import write_whole
 from noisewise._frames import frame_like
 from noisewise._typing import Codes, Floats
-from noisewise._validation import row_numbers
 from noisewise.audit.export import FIRST_SPREADSHEET_ROW, row_entries_text
 from noisewise.audit.result import LabelAudit
 from noisewise.audit.review import review_sentence
 from noisewise.audit.row_verdicts import NO_TAGS, tag_verdicts
-from noisewise.audit.summaries import rows_worth_a_look
+from noisewise.audit.summaries import chosen_rows, rows_worth_a_look
 from noisewise.audit.verdicts import given_decisions, refuse_decided
 
 SURE = 0.5  # a tag less probable than this is taken back, one more probable is added
@@ -139,14 +138,10 @@ class TagAudit:
 
     def apply(self, rows: Any = None) -> list[list[Any]]:
         """The tags of all rows: of `rows` (by default those worth a look) as suggested, of reviewed ones as decided."""
-        matrix, chosen = self.observed.copy(), self._rows(rows)
+        matrix, chosen = self.observed.copy(), chosen_rows(self, rows)
         changed = np.concatenate([chosen, np.array(list(self.verdicts), dtype=np.intp)])
         matrix[changed] = self.suggested[changed]
         return [self.tags_of(matrix, row) for row in range(len(matrix))]
-
-    def _rows(self, rows: Any) -> Codes:
-        """These rows, given by numbers or as a mask; by default those worth a look."""
-        return self.picked if rows is None else row_numbers(rows, len(self.observed))
 
     def by_tag(self, backend: str | None = None) -> Any:
         """By tag: rows with it, expected wrong rows with a 90 % interval, how many miss it or should not have it."""
@@ -201,7 +196,7 @@ class TagAudit:
         A decision is the right tags, joined; "(none)" no tags, "?" can't tell, a blank not reviewed.
         """
         refuse_decided(Path(path))
-        write_whole(self.patch_text(self._rows(rows)), path)
+        write_whole(self.patch_text(chosen_rows(self, rows)), path)
 
     def to_html(self, path: Any, title: str = "Audit of tags") -> None:
         """Write a report: one file that opens in any browser, without a network."""

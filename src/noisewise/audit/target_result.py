@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 from noisewise._files import write_whole
 from noisewise._frames import frame_like
 from noisewise._typing import Codes, Floats
-from noisewise._validation import row_numbers
 from noisewise.audit.export import FIRST_SPREADSHEET_ROW, row_entries_text
 from noisewise.audit.review import review_sentence
 from noisewise.audit.row_verdicts import SAME, number_verdicts
-from noisewise.audit.summaries import rows_worth_a_look
+from noisewise.audit.summaries import chosen_rows, rows_worth_a_look
 from noisewise.audit.verdicts import given_decisions, refuse_decided
 from noisewise.noise import Estimate, recalibrate
 
@@ -148,7 +147,7 @@ class TargetAudit:
 
     def apply(self, rows: Any = None) -> Floats:
         """The numbers, replaced by the verdicts and the suggestions in `rows` (by default those worth a look)."""
-        chosen = self._rows(rows)
+        chosen = chosen_rows(self, rows)
         numbers = self.observed.copy()
         for changed in (chosen, list(self.verdicts)):
             numbers[changed] = self.suggested[changed]
@@ -173,14 +172,10 @@ class TargetAudit:
         """
         return frame_like(self.columns(self.order), nw.from_native(self.X, pass_through=True), backend)
 
-    def _rows(self, rows: Any) -> Codes:
-        """These rows, given by numbers or as a mask; by default those worth a look."""
-        return self.picked if rows is None else row_numbers(rows, len(self.observed))
-
     def patch(self, path: Any, rows: Any = None) -> None:
         """Write the rows worth a look for review, with an empty column `decision`: CSV, or JSON if the path ends so."""
         refuse_decided(Path(path))
-        write_whole(self.patch_text(self._rows(rows), as_json=Path(path).suffix.lower() == ".json"), path)
+        write_whole(self.patch_text(chosen_rows(self, rows), as_json=Path(path).suffix.lower() == ".json"), path)
 
     def patch_text(self, rows: Codes, as_json: bool = False, decisions: Mapping[int, str] | None = None) -> str:
         """The rows as CSV or JSON, with a column `decision`, empty but for these, and the features of each row."""
